@@ -1,0 +1,249 @@
+"""Markov chains: make, fit, sample, and what follows from the transition matrix alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chainveil import checks
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
+from chainveil.sequences import as_sequences
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarkovChain:
+    """A time-homogeneous, irreducible Markov chain on the states ``0 … k-1``.
+
+    Parameters
+    ----------
+    transition : array of shape (k, k)
+        ``transition[a, b] = Pr[X_{t+1} = b | X_t = a]``.
+    initial : array of shape (k,), optional
+        Law of the first point. Without it the chain starts from its stationary law.
+    counts : integer array of shape (k, k), optional
+        The transitions a fitted chain was estimated from.
+
+    Notes
+    -----
+    A chain with two states *is* its two off-diagonal numbers ``q = transition[0, 1]``
+    and ``r = transition[1, 0]``; the diagonal is read as exactly ``1 - q`` and ``1 - r``.
+    """
+
+    transition: FloatArray
+    initial: FloatArray | None
+    counts: IntArray | None
+
+    def __init__(
+        self,
+        transition: ArrayLike,
+        initial: ArrayLike | None = None,
+        counts: ArrayLike | None = None,
+    ) -> None:
+        matrix = checks.stochastic_matrix("transition", transition)
+        _check_irreducible(matrix)
+        start = None if initial is None else checks.distribution("initial", initial, len(matrix))
+        object.__setattr__(self, "transition", matrix)
+        object.__setattr__(self, "initial", start)
+        object.__setattr__(self, "counts", None if counts is None else _frozen_counts(counts))
+
+    @classmethod
+    def binary(cls, q: float, r: float, initial: ArrayLike | None = None) -> MarkovChain:
+        """Two states with ``q = Pr[0 -> 1]`` and ``r = Pr[1 -> 0]``, the paper's P."""
+        q = checks.probability("q", q, zero=False)
+        r = checks.probability("r", r, zero=False)
+        return cls([[1 - q, q], [r, 1 - r]], initial)
+
+    @classmethod
+    def symmetric(cls, theta: float, initial: ArrayLike | None = None) -> MarkovChain:
+        """Two states that change with probability ``theta``, the paper's symmetric chain."""
+        theta = checks.probability("theta", theta, zero=False)
+        return cls.binary(theta, theta, initial)
+
+    @classmethod
+    def fit(cls, sequences: Any, states: int | None = None) -> MarkovChain:
+        """Maximum-likelihood chain from transition counts.
+
+        Parameters
+        ----------
+        sequences : 1-D array, 2-D array (a row a series), or list of 1-D arrays
+            Whole numbers ``0 … k-1``. The step from the end of one series to the
+            beginning of the next is never counted.
+        states : int, optional
+            Number of states k; by default one more than the largest state seen.
+        """
+        if states is not None:
+            states = checks.whole("states", states, 2)
+        counts = count_transitions(sequences, states)
+        leaving = counts.sum(axis=1)
+        if np.any(leaving == 0):
+            raise InvalidInput(
+                "sequences",
+                f"no transition out of state {int(np.argmin(leaving))}",
+                "at least one transition out of every state",
+                "Use more data, fewer states, or give the chain by hand.",
+            )
+        return cls(counts / leaving[:, None], counts=counts)
+
+    @property
+    def states(self) -> int:
+        """Number of states k."""
+        return len(self.transition)
+
+    @cached_property
+    def stationary(self) -> FloatArray:
+        """The stationary distribution, shape (k,), accurate entry by entry."""
+        result = _stationary(self.transition)
+        result.setflags(write=False)
+        return result
+
+    @property
+    def start(self) -> FloatArray:
+        """Law of the first point: ``initial`` if given, else ``stationary``; shape (k,)."""
+        return self.stationary if self.initial is None else self.initial
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether every state is more likely kept than left (Section 2.1 of the paper)."""
+        return bool(np.all(np.diag(self.transition) > 0.5))
+
+    @property
+    def is_reversible(self) -> bool:
+        """Whether the chain in equilibrium looks the same run backwards. Always so for k=2."""
+        if self.states == 2:
+            return True
+        flow = self.stationary[:, None] * self.transition
+        return bool(np.allclose(flow, flow.T, rtol=1e-10, atol=1e-300))
+
+    def power(self, t: int) -> FloatArray:
+        """``transition`` to the power ``t``: where the chain is after ``t`` steps, shape (k, k)."""
+        t = checks.whole("t", t, 0)
+        if self.states != 2:
+            return np.linalg.matrix_power(self.transition, t)
+        return _two_state_power(float(self.transition[0, 1]), float(self.transition[1, 0]), t)
+
+    def reverse(self) -> MarkovChain:
+        """The stationary chain run backwards: ``Pr[X_t = b | X_{t+1} = a]`` at ``[a, b]``."""
+        flow = self.stationary[:, None] * self.transition
+        backwards = flow.T / self.stationary[:, None]
+        return MarkovChain(backwards / backwards.sum(axis=1, keepdims=True))
+
+    def sample(
+        self, n: int, size: int | None = None, rng: np.random.Generator | int | None = None
+    ) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """Draw series from the chain: shape (n,), or (size, n) where ``size`` is given.
+
+        This makes test data. It is not a source of protective noise: that lives in
+        ``chainveil.mechanism``. The dtype is uint8 up to 256 states.
+        """
+        from chainveil import simulate
+
+        n = checks.whole("n", n, 1)
+        rows = 1 if size is None else checks.whole("size", size, 1)
+        series = simulate.sample(self.start, self.transition, n, rows, rng)
+        return series[0] if size is None else series
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, MarkovChain)
+            and np.array_equal(self.transition, other.transition)
+            and np.array_equal(self.start, other.start)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.transition.tobytes(), self.start.tobytes()))
+
+    def __repr__(self) -> str:
+        start = "" if self.initial is None else f", initial={self.initial.tolist()!r}"
+        if self.states == 2:
+            q, r = float(self.transition[0, 1]), float(self.transition[1, 0])
+            return f"MarkovChain.binary(q={q!r}, r={r!r}{start})"
+        return f"MarkovChain({self.transition.tolist()!r}{start})"
+
+
+def count_transitions(sequences: Any, states: int | None = None) -> IntArray:
+    """How often each state is followed by each, shape (k, k), never across two series."""
+    series = as_sequences("sequences", sequences, states)
+    if series.flat.size == 0 or int(series.lengths.max()) < 2:
+        raise InvalidInput(
+            "sequences",
+            f"{series.count} series with {series.flat.size} points",
+            "at least one series of two points or more",
+        )
+    k = states if states is not None else int(series.flat.max()) + 1
+    if k < 2:
+        raise InvalidInput(
+            "sequences", "only state 0", "at least two states", "A constant series needs no chain."
+        )
+    pairs = series.flat[:-1].astype(np.int64)
+    pairs *= k
+    pairs += series.flat[1:]
+    counts = np.bincount(pairs, minlength=k * k)
+    # A border lies before every series but the first; empty series share borders with others.
+    borders = np.unique(series.offsets[1:-1])
+    borders = borders[(borders > 0) & (borders < series.flat.size)] - 1
+    counts -= np.bincount(pairs[borders], minlength=k * k)
+    return counts.reshape(k, k)
+
+
+def _frozen_counts(counts: ArrayLike) -> IntArray:
+    frozen = np.array(counts, dtype=np.int64)
+    frozen.setflags(write=False)
+    return frozen
+
+
+def _check_irreducible(matrix: FloatArray) -> None:
+    k = len(matrix)
+    if matrix.shape != (k, k) or k < 2:
+        raise InvalidInput(
+            "transition",
+            f"a matrix of shape {matrix.shape}",
+            "a square matrix of at least two states",
+        )
+    reach = (matrix > 0) | np.eye(k, dtype=bool)
+    for _ in range(max(1, (k - 1).bit_length())):
+        reach = reach @ reach
+    if not reach.all():
+        origin, goal = (int(index) for index in np.argwhere(~reach)[0])
+        raise InvalidInput(
+            "transition",
+            f"a chain that never gets from state {origin} to state {goal}",
+            "an irreducible chain, in which every state can be reached from every other",
+            "Drop the states that cannot recur, or treat the closed classes as separate chains.",
+        )
+
+
+def _stationary(matrix: FloatArray) -> FloatArray:
+    """Grassmann-Taksar-Heyman elimination: no subtraction, so small entries keep their digits."""
+    reduced = np.array(matrix)
+    np.fill_diagonal(reduced, 0.0)
+    k = len(reduced)
+    for last in range(k - 1, 0, -1):
+        reduced[:last, last] /= reduced[last, :last].sum()
+        reduced[:last, :last] += np.outer(reduced[:last, last], reduced[last, :last])
+    weights = np.zeros(k)
+    weights[0] = 1.0
+    for state in range(1, k):
+        weights[state] = weights[:state] @ reduced[:state, state]
+    return np.asarray(weights / weights.sum())
+
+
+def _two_state_power(q: float, r: float, t: int) -> FloatArray:
+    """P^t by its eigenvalue ``1-q-r``, without cancellation where the chain mixes slowly."""
+    if t == 0:
+        return np.eye(2)
+    second = (1 - q) - r
+    if abs(second) >= 1 and second < 0:
+        mixed = float(1 - second**t)
+    elif second > 0:
+        mixed = float(-np.expm1(t * np.log1p(-(q + r))))
+    else:
+        mixed = 1 - second**t
+    moved0, moved1 = q / (q + r) * mixed, r / (q + r) * mixed
+    return np.array([[1 - moved0, moved0], [moved1, 1 - moved1]])

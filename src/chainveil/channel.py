@@ -1,0 +1,109 @@
+"""A noise matrix: what each state turns into. Knows nothing of the chain's dependence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chainveil import checks
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from chainveil.chain import MarkovChain
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Channel:
+    """A memoryless noise channel with k input states and m outputs.
+
+    Parameters
+    ----------
+    matrix : array of shape (k, m)
+        ``matrix[x, z] = Pr[Z = z | X = x]``, the matrix B of the paper's Algorithm 1.
+
+    Notes
+    -----
+    A channel with two states and two outputs *is* its two off-diagonal numbers:
+    ``rho0 = matrix[0, 1]`` and ``rho1 = matrix[1, 0]``. The diagonal is read as
+    exactly ``1 - rho``, so rounding in it never enters a privacy figure.
+    """
+
+    matrix: FloatArray
+
+    def __init__(self, matrix: ArrayLike) -> None:
+        checked = checks.stochastic_matrix("matrix", matrix)
+        if checked.shape[0] < 2:
+            raise InvalidInput("matrix", matrix, "at least two rows, one a state")
+        object.__setattr__(self, "matrix", checked)
+
+    @classmethod
+    def binary(cls, rho0: float, rho1: float) -> Channel:
+        """Two states: 0 is reported as 1 with probability ``rho0``, 1 as 0 with ``rho1``."""
+        rho0 = checks.probability("rho0", rho0)
+        rho1 = checks.probability("rho1", rho1)
+        return cls([[1 - rho0, rho0], [rho1, 1 - rho1]])
+
+    @classmethod
+    def randomized_response(cls, states: int, rho: float) -> Channel:
+        """Keep a state with probability ``1 - rho``, else report one of the others, all alike.
+
+        ``rho`` is the probability that the report differs from the truth.
+        """
+        states = checks.whole("states", states, 2)
+        rho = checks.probability("rho", rho)
+        matrix = np.full((states, states), rho / (states - 1))
+        np.fill_diagonal(matrix, 1 - rho)
+        return cls(matrix)
+
+    @property
+    def states(self) -> int:
+        """Number of input states k."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs m."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def flip_probabilities(self) -> FloatArray:
+        """``Pr[Z != X | X = x]`` for each state, shape (k,). Needs as many outputs as states."""
+        if self.states != self.outputs:
+            raise InvalidInput(
+                "matrix",
+                f"{self.states} states and {self.outputs} outputs",
+                "as many outputs as states, for a flip to mean anything",
+            )
+        off_diagonal = self.matrix * (1 - np.eye(self.states))
+        return np.asarray(off_diagonal.sum(axis=1))
+
+    def expected_flips(self, chain: MarkovChain) -> float:
+        """Share of points that are changed on average, under the chain's stationary law.
+
+        For two states this is the paper's expected noise (Corollary 1):
+        ``pi_0 * rho0 + pi_1 * rho1``.
+        """
+        if chain.states != self.states:
+            raise InvalidInput(
+                "chain", f"{chain.states} states", f"a chain with {self.states} states"
+            )
+        return float(chain.stationary @ self.flip_probabilities)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Channel) and np.array_equal(self.matrix, other.matrix)
+
+    def __hash__(self) -> int:
+        return hash((self.matrix.shape, self.matrix.tobytes()))
+
+    def __repr__(self) -> str:
+        if self.matrix.shape == (2, 2):
+            rho0, rho1 = float(self.matrix[0, 1]), float(self.matrix[1, 0])
+            return f"Channel.binary(rho0={rho0!r}, rho1={rho1!r})"
+        return f"Channel({self.matrix.tolist()!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Channel, (np.array(self.matrix),)

@@ -1,0 +1,58 @@
+"""The one tree of errors a user can meet.
+
+Every error that chainveil raises on purpose is a :class:`ChainveilError`, so one
+``except`` clause is enough; the branches also inherit from the built-in error a
+Python programmer would expect.
+"""
+
+from __future__ import annotations
+
+
+class ChainveilError(Exception):
+    """Root of every error that chainveil raises on purpose."""
+
+
+class InvalidInput(ChainveilError, ValueError):
+    """An argument that cannot be used.
+
+    The message names the argument, the value found, what is allowed, and what to do.
+    """
+
+    def __init__(self, argument: str, found: object, allowed: str, advice: str = "") -> None:
+        self.argument = argument
+        self.found = found
+        self.allowed = allowed
+        self.advice = advice
+        message = f"{argument}: found {_short(found)}; allowed: {allowed}."
+        super().__init__(f"{message} {advice}" if advice else message)
+
+    def __reduce__(self) -> tuple[type[InvalidInput], tuple[str, object, str, str]]:
+        return type(self), (self.argument, self.found, self.allowed, self.advice)
+
+
+class NotSupported(ChainveilError, NotImplementedError):
+    """A valid question that this version cannot answer exactly, and therefore does not answer."""
+
+
+class UnreachableBudget(ChainveilError, ValueError):
+    """A privacy budget that a method cannot meet with any amount of noise it can describe."""
+
+
+class MissingExtra(ChainveilError, ImportError):
+    """An optional package is needed; the message says which extra to install."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.package, self.extra, self.purpose = package, extra, purpose
+        super().__init__(
+            f"{purpose} needs {package}, which is not installed; "
+            f"run: pip install 'chainveil[{extra}]'"
+        )
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str, str]]:
+        return type(self), (self.package, self.extra, self.purpose)
+
+
+def _short(value: object, limit: int = 120) -> str:
+    """``repr`` of a value on one line, cut to a readable length."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
