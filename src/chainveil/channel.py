@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from chainveil.chain import MarkovChain
 
 
+# Probabilities that are realised with noise are multiples of 2^-53: exact doubles.
+GRID = 2.0**53
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Channel:
     """A memoryless noise channel with k input states and m outputs.
@@ -58,6 +62,29 @@ class Channel:
         matrix = np.full((states, states), rho / (states - 1))
         np.fill_diagonal(matrix, 1 - rho)
         return cls(matrix)
+
+    def on_grid(self) -> Channel:
+        """The nearest channel whose probabilities are multiples of 2^-53, rounded to more noise.
+
+        Every entry of the result is an exact double that a sampler can realise without
+        error. What leads away from a state's own report is rounded up, and the report of
+        the state itself gets the rest; with more outputs than states, the likeliest
+        report gets the rest.
+        """
+        own = np.argmax(self.matrix, axis=1)
+        if self.states == self.outputs:
+            own = np.arange(self.states)
+        rows = np.arange(self.states)
+        grid = np.ceil(self.matrix * GRID)
+        grid[rows, own] = 0
+        rest = GRID - grid.sum(axis=1)
+        if np.any(rest < 0):
+            # The state's own report was (nearly) impossible: round the others down instead.
+            grid = np.floor(self.matrix * GRID)
+            grid[rows, own] = 0
+            rest = GRID - grid.sum(axis=1)
+        grid[rows, own] = rest
+        return Channel(grid / GRID)
 
     @property
     def states(self) -> int:

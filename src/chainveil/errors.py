@@ -53,6 +53,7 @@ class MissingExtra(ChainveilError, ImportError):
 
 
 def _short(value: object, limit: int = 120) -> str:
-    """``repr`` of a value on one line, cut to a readable length."""
-    text = " ".join(repr(value).split())
+    """A value on one line, cut to a readable length; a description in words goes unquoted."""
+    in_words = isinstance(value, str) and " " in value
+    text = " ".join((str(value) if in_words else repr(value)).split())
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,42 @@
+"""Noise with a memory: a two-state chain that says which points are flipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chainveil import checks
+from chainveil.chain import MarkovChain
+
+
+@dataclass(frozen=True)
+class CorrelatedNoise:
+    """The noise of Section 3.5: ``z = x XOR y`` with ``y`` a stationary two-state chain.
+
+    Only the holder of a whole two-state series can apply it, since each flip depends on
+    the one before.
+
+    Attributes
+    ----------
+    rho0 : float
+        ``Pr[y_{t+1} = 1 | y_t = 0]``, the probability to begin flipping.
+    rho1 : float
+        ``Pr[y_{t+1} = 0 | y_t = 1]``, the probability to stop flipping.
+        ``rho0 + rho1 = 1`` is independent noise.
+    """
+
+    rho0: float
+    rho1: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho0", checks.probability("rho0", self.rho0, zero=False))
+        object.__setattr__(self, "rho1", checks.probability("rho1", self.rho1, zero=False))
+
+    @property
+    def flip_rate(self) -> float:
+        """Share of points that are flipped: ``rho0 / (rho0 + rho1)``."""
+        return self.rho0 / (self.rho0 + self.rho1)
+
+    @property
+    def chain(self) -> MarkovChain:
+        """The chain of flips itself (state 1 flips)."""
+        return MarkovChain.binary(self.rho0, self.rho1)
