@@ -10,32 +10,52 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]
 from numba import types
 from numba.extending import intrinsic
 
-# Points handled before the next ones are fetched: symbols, states and reports stay in L1.
-TILE = 8192
 # Bytes of a bit plane in a group of packed points.
 STRIPE = 64
 
-_LOW_BITS = np.uint64(0x7F7F7F7F7F7F7F7F)
 _BYTE = np.uint64(0xFF)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-_THREE = np.uint64(3)
-_SEVEN = np.uint64(7)
 
 
-@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-def _trailing_zeros(_context: Any, _value: Any) -> Any:
+def _trailing_zeros_type(_context: Any, _value: Any) -> Any:
     """Number of zero bits below the lowest set bit of a uint64."""
 
     def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        from llvmlite import ir
-
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), generate
+
+
+def _reserved_mask_type(_context: Any, symbols: Any, _first: Any, reserved: Any) -> Any:
+    """Bit i is set where ``symbols[first + i] < reserved``, for 64 symbols at once.
+
+    Written out, since a loop that collects bits is not turned into vector instructions.
+    """
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = target.make_array(signature.args[0])(target, builder, arguments[0])
+        vector = ir.VectorType(ir.IntType(signature.args[2].bitwidth), 64)
+        place = builder.gep(array.data, [arguments[1]])
+        loaded = builder.load(builder.bitcast(place, vector.as_pointer()), align=1)
+        lane = ir.IntType(32)
+        one = builder.insert_element(
+            ir.Constant(vector, ir.Undefined), arguments[2], ir.Constant(lane, 0)
+        )
+        zeros = ir.Constant(ir.VectorType(lane, 64), [0] * 64)
+        limit = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
+        return builder.bitcast(builder.icmp_unsigned("<", loaded, limit), ir.IntType(64))
+
+    return types.uint64(symbols, types.int64, reserved), generate
+
+
+# The compiler's own names for them; their true arguments are those after the context.
+_trailing_zeros: Any = intrinsic(_trailing_zeros_type)
+_reserved_mask: Any = intrinsic(_reserved_mask_type)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -48,68 +68,54 @@ def _swapped(word: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def flip(states: Any, symbols: Any, words: Any, high0: Any, high1: Any, out: Any, ties: Any) -> int:
+def _find(symbols: Any, reserved: Any, places: Any) -> int:
+    """List the places of the symbols below ``reserved``, in order; returns how many.
+
+    The first of 64 is written whether there is one or not: a branch that is taken now and
+    then costs more than the write.
+    """
+    found = np.uint64(0)
+    for first in range(0, len(symbols), 64):
+        mask = _reserved_mask(symbols, first, reserved)
+        places[found] = first + np.int64(_trailing_zeros(mask))
+        found += np.uint64(mask != _ZERO)
+        mask &= mask - _ONE
+        while mask != _ZERO:
+            places[found] = first + np.int64(_trailing_zeros(mask))
+            found += _ONE
+            mask &= mask - _ONE
+    return np.int64(found)  # type: ignore[return-value]
+
+
+@numba.njit(cache=True, nogil=True)
+def flip(states: Any, symbols: Any, high0: Any, high1: Any, out: Any, ties: Any) -> int:
     """Two states: write the reports of all points that do not tie; list those that do.
 
-    ``states``, ``symbols``, ``out`` : uint8 (n,); ``words`` : ``symbols`` and padding as
-    uint64, a multiple of 8 of them; ``ties`` : int64, room for n. A point that ties keeps
-    its state in ``out``. Returns the number of ties, which may be out of order.
+    ``states``, ``out`` : uint8 (n,); ``symbols`` : uint8, filled up with 255 to a multiple
+    of 64; ``ties`` : int64, room for n. A point that ties keeps its state in ``out``.
+    Returns the number of ties, or -1 if a state was neither 0 nor 1.
     """
-    found = 0
-    for begin in range(0, len(states), TILE):
-        end = min(begin + TILE, len(states))
-        _flip_tile(states[begin:end], symbols[begin:end], high0, high1, out[begin:end])
-        found = _zero_bytes(words[begin // 8 : (end + 63) // 64 * 8], begin, ties, found)
-    return found
-
-
-@numba.njit(cache=True, nogil=True)
-def _flip_tile(states: Any, symbols: Any, high0: Any, high1: Any, out: Any) -> None:
     either = np.uint8(high0 ^ high1)
+    seen = np.uint8(0)
     for i in range(len(states)):
+        seen = np.uint8(seen | states[i])
         high = np.uint8(high0 ^ (either & np.uint8(-states[i])))
         out[i] = states[i] ^ np.uint8(np.uint8(symbols[i] - np.uint8(1)) < high)
+    return _find(symbols, np.uint8(1), ties) if seen < 2 else -1
 
 
 @numba.njit(cache=True, nogil=True)
-def flip_codes(symbols: Any, words: Any, high0: Any, high1: Any, codes: Any, ties: Any) -> int:
+def flip_codes(symbols: Any, high0: Any, high1: Any, codes: Any, ties: Any) -> int:
     """Noise chain: what each symbol makes of either noise state; lists ties like ``flip``.
 
     Bit 0 of ``codes`` is the next noise state from 0; bit 1 says whether that from 1 differs.
     """
-    found = 0
-    for begin in range(0, len(symbols), TILE):
-        end = min(begin + TILE, len(symbols))
-        _code_tile(symbols[begin:end], high0, high1, codes[begin:end])
-        found = _zero_bytes(words[begin // 8 : (end + 63) // 64 * 8], begin, ties, found)
-    return found
-
-
-@numba.njit(cache=True, nogil=True)
-def _code_tile(symbols: Any, high0: Any, high1: Any, codes: Any) -> None:
-    for i in range(len(symbols)):
+    for i in range(len(codes)):
         symbol = np.uint8(symbols[i] - np.uint8(1))
         from0 = np.uint8(symbol < high0)
         from1 = np.uint8(symbol >= high1)
         codes[i] = np.uint8(from0 | np.uint8((from0 ^ from1) << np.uint8(1)))
-
-
-@numba.njit(cache=True, nogil=True)
-def _zero_bytes(words: Any, base: int, places: Any, found: int) -> int:
-    """Append ``base`` and the place of each zero byte of ``words``, a multiple of 8 of them."""
-    for block in range(len(words) // 8):
-        eight = words[8 * block : 8 * block + 8]
-        mask = np.uint64(0)
-        for j in range(8):
-            zero = ~(((eight[j] & _LOW_BITS) + _LOW_BITS) | eight[j] | _LOW_BITS)
-            mask |= (zero >> _SEVEN) << np.uint64(j)
-        while mask != _ZERO:
-            bit = _trailing_zeros(mask)
-            inside = np.int64(((bit & _SEVEN) << _THREE) + (bit >> _THREE))
-            places[found] = base + 64 * block + inside
-            found += 1
-            mask &= mask - _ONE
-    return found
+    return _find(symbols, np.uint8(1), ties)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -153,11 +159,12 @@ def walk(states: Any, codes: Any, offsets: Any, starts: Any, fresh: Any, out: An
 
 
 @numba.njit(cache=True, nogil=True)
-def report_few(states: Any, symbols: Any, reserved: Any, last: Any, out: Any) -> None:
-    """Up to 8 states and outputs; ``last`` : uint8 (8, 7), padded with 255. Ties keep the state.
+def report_few(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ties: Any) -> int:
+    """Up to 8 states and outputs; ``last`` : uint8 (8, 7), padded with 255.
 
-    Every point is compared with every row; the wrong rows are masked out, so that no
-    address depends on a state.
+    Ties keep the state and are listed, as in ``flip``; returns how many. Every point is
+    compared with every row; the wrong rows are masked out, so that no address depends on
+    a state.
     """
     for i in range(len(states)):
         state = states[i]
@@ -167,33 +174,19 @@ def report_few(states: Any, symbols: Any, reserved: Any, last: Any, out: Any) ->
             for j in range(7):
                 result += np.uint8((state == row) & (symbol > last[row, j]))
         out[i] = result if symbol >= reserved else state
+    return _find(symbols, reserved, ties)
 
 
 @numba.njit(cache=True, nogil=True)
-def report_many(states: Any, symbols: Any, reserved: Any, last: Any, out: Any) -> None:
-    """Any number of states: each point is compared with its whole row. Ties keep the state."""
+def report_many(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ties: Any) -> int:
+    """Any number of states: each point is compared with its whole row. Ties as above."""
     for i in range(len(states)):
         symbol = symbols[i]
         result = np.uint16(0)
         for j in range(last.shape[1]):
             result += np.uint16(symbol > last[states[i], j])
         out[i] = result if symbol >= reserved else states[i]
-
-
-@numba.njit(cache=True, nogil=True)
-def find_reserved(symbols: Any, reserved: Any, ties: Any) -> int:
-    """List the places of symbols below ``reserved``, in order; returns how many."""
-    found = 0
-    for begin in range(0, len(symbols), 64):
-        end = min(begin + 64, len(symbols))
-        mask = np.uint64(0)
-        for i in range(begin, end):
-            mask |= np.uint64(symbols[i] < reserved) << np.uint64(i - begin)
-        while mask != _ZERO:
-            ties[found] = begin + np.int64(_trailing_zeros(mask))
-            found += 1
-            mask &= mask - _ONE
-    return found
+    return _find(symbols, reserved, ties)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -292,8 +285,6 @@ def tie_counters(
     for i in range(len(ties)):
         while ties[i] >= offsets[j + 1]:
             j += 1
-        while ties[i] < offsets[j]:
-            j -= 1
         point = np.uint64(first + ties[i] - offsets[j])
         counters[i, 0] = _swapped(np.uint64(series + j))
         counters[i, 1] = _swapped(plane | point)

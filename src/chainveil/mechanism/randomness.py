@@ -22,8 +22,9 @@ from chainveil import checks
 from chainveil.errors import InvalidInput
 
 BLOCK = 16
-# Room behind the bytes: the encryptor of single blocks wants one block more than it writes.
-SPARE = 64
+# Runs are filled up to a multiple of this, so that loops read 64 symbols of two bytes at once.
+# The encryptor of single blocks, too, wants room behind what it writes.
+SPARE = 128
 
 _DOMAIN = b"chainveil: noise for study, not for release; version 1"
 
@@ -163,7 +164,7 @@ class Keystream:
     def run(self, plane: Plane, series: int, first: int, count: int) -> Bytes:
         """Bytes ``first … first + count - 1`` of one plane of one series.
 
-        The result is filled up with 255 to a multiple of 64 bytes, and aligned to words.
+        The result is filled up with 255 to a multiple of ``SPARE`` bytes, and aligned to words.
         """
         begin, skip = divmod(first, BLOCK)
         size = -(-(skip + count) // BLOCK) * BLOCK
@@ -197,8 +198,8 @@ class Keystream:
 
 
 def fill_up(buffer: Bytes, count: int) -> Bytes:
-    """``count`` bytes of a buffer, filled up with 255 to a multiple of 64."""
-    end = -(-count // 64) * 64
+    """``count`` bytes of a buffer, filled up with 255 to a multiple of ``SPARE``."""
+    end = -(-count // SPARE) * SPARE
     buffer[count:end] = 255
     return buffer[:end]
 

@@ -13,6 +13,8 @@ from chainveil.mechanism import reading
 from chainveil.mechanism.pieces import Piece, Table
 from chainveil.mechanism.randomness import Source
 
+Mechanism = Literal["independent", "correlated"]
+
 
 @dataclass(frozen=True)
 class Report:
@@ -28,7 +30,7 @@ class Report:
         missing is not protected.
     """
 
-    mechanism: Literal["independent", "correlated"]
+    mechanism: Mechanism
     source: Literal["release", "study"]
     series: int
     points: int
@@ -71,8 +73,15 @@ class Noise(Protocol):
     def dtype(self) -> np.dtype[Any]:
         """What ``apply`` reads and writes."""
 
-    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> None:
-        """Write the report of each state; the two arrays are contiguous and do not overlap."""
+    @property
+    def notices(self) -> bool:
+        """Whether ``apply`` itself notices bytes that are not states."""
+
+    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
+        """Write the report of each state; the two arrays are contiguous and do not overlap.
+
+        False if it noticed a byte that is not a state; ``out`` is then of no use.
+        """
 
 
 def source_word(source: Source) -> Literal["release", "study"]:
@@ -86,15 +95,19 @@ def release(
     out: Any,
     source: Source,
     missing: str,
-    mechanism: Literal["independent", "correlated"],
+    mechanism: Mechanism,
+    check_first: bool = False,
 ) -> Release:
-    """Sanitize ``x``. On an error the input is untouched and ``out`` holds nothing of it."""
+    """Sanitize ``x``. On an error the input is untouched and ``out`` holds nothing of it.
+
+    ``check_first`` looks at all of the input before any noise is drawn.
+    """
     reading.check_missing(missing)
     table, masks = reading.as_table("x", x)
     goal, in_place = _goal(table, out, noise.outputs)
-    if in_place:
+    if in_place or check_first:
         for piece in table.pieces():
-            _states(table, masks, noise, missing, piece)
+            _states(table, masks, noise, missing, piece, trusting=False)
     gaps = _fill(table, masks, noise, missing, goal, in_place)
     report = Report(mechanism, source_word(source), table.series, table.points, gaps)
     return Release(_dressed(goal, masks, out), report)
@@ -104,18 +117,16 @@ def _fill(
     table: Table, masks: Table | None, noise: Noise, missing: str, goal: Table, in_place: bool
 ) -> int:
     """Write every piece of ``goal``; returns the number of gaps."""
-    gaps_kept = 0
-    written: list[Piece] = []
     try:
-        for piece in table.pieces():
-            if piece.size:
-                gaps_kept += _apply(table, masks, noise, missing, goal, in_place, piece)
-                written = [piece]
+        return sum(
+            _apply(table, masks, noise, missing, goal, in_place, piece)
+            for piece in table.pieces()
+            if piece.size
+        )
     except InvalidInput:
-        if written:
+        if not in_place:
             _blank(goal)
         raise
-    return gaps_kept
 
 
 def _apply(
@@ -127,10 +138,11 @@ def _apply(
     in_place: bool,
     piece: Piece,
 ) -> int:
-    states, gaps = _states(table, masks, noise, missing, piece)
+    states, gaps = _states(table, masks, noise, missing, piece, trusting=noise.notices)
     direct = None if in_place or noise.dtype != np.uint8 else goal.direct(piece)
     reports = np.empty(piece.size, noise.dtype) if direct is None else direct
-    noise.apply(piece, states, reports)
+    if not noise.apply(piece, states, reports):
+        _states(table, masks, noise, missing, piece, trusting=False)
     if gaps is None:
         if direct is None:
             goal.put(piece, reports)
@@ -144,13 +156,18 @@ def _apply(
 
 
 def _states(
-    table: Table, masks: Table | None, noise: Noise, missing: str, piece: Piece
+    table: Table,
+    masks: Table | None,
+    noise: Noise,
+    missing: str,
+    piece: Piece,
+    trusting: bool,
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     if piece.size == 0:
         return np.empty(0, noise.dtype), None
     mask = None if masks is None else masks.take(piece)
     raw = table.take(piece)
-    states, gaps = reading.states_of("x", raw, mask, noise.states, missing, piece)
+    states, gaps = reading.states_of("x", raw, mask, noise.states, missing, piece, trusting)
     return states.astype(noise.dtype, copy=False), gaps
 
 
@@ -158,7 +175,7 @@ def _goal(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
     """Where the result goes, and whether that is the input itself."""
     parts = [table.held] if isinstance(table.held, np.ndarray) else list(table.held)
     for part in parts:
-        _check_room(part.dtype, outputs)
+        check_room("x", part.dtype, outputs)
     if out is None:
         fresh = [np.empty_like(part, subok=False) for part in parts]
         return Table(fresh[0] if isinstance(table.held, np.ndarray) else fresh), False
@@ -166,25 +183,27 @@ def _goal(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
     if not isinstance(goals, list | tuple) or len(goals) != len(parts):
         raise InvalidInput("out", out, f"a list of {len(parts)} arrays, one a series of x")
     for part, goal in zip(parts, goals, strict=True):
-        _check_goal(part, goal)
+        check_goal("x", part, goal)
     in_place = any(np.may_share_memory(a, b) for a, b in zip(parts, goals, strict=True))
     bare = [np.asarray(goal) for goal in goals]
     return Table(bare[0] if isinstance(table.held, np.ndarray) else bare), in_place
 
 
-def _check_room(dtype: np.dtype[Any], outputs: int) -> None:
+def check_room(name: str, dtype: np.dtype[Any], outputs: int) -> None:
+    """Error unless a dtype can hold every report."""
     limit = 2 if dtype.kind == "b" else 2**62 if dtype.kind == "f" else np.iinfo(dtype).max + 1
     if outputs > limit:
         raise InvalidInput(
-            "x",
+            name,
             dtype.name,
             f"a dtype that holds the reports 0 … {outputs - 1}",
             "Convert the series first, for instance with x.astype(np.int16).",
         )
 
 
-def _check_goal(part: NDArray[Any], goal: Any) -> None:
-    allowed = f"a writeable array of shape {part.shape} and dtype {part.dtype.name}, like x"
+def check_goal(name: str, part: NDArray[Any], goal: Any) -> None:
+    """Error unless ``goal`` is an array like ``part``: the same one, or one apart from it."""
+    allowed = f"a writeable array of shape {part.shape} and dtype {part.dtype.name}, like {name}"
     if not isinstance(goal, np.ndarray):
         raise InvalidInput("out", type(goal).__name__, allowed)
     if goal.shape != part.shape or goal.dtype != part.dtype:
@@ -197,7 +216,9 @@ def _check_goal(part: NDArray[Any], goal: Any) -> None:
     )
     if not same and np.may_share_memory(part, goal):
         raise InvalidInput(
-            "out", "an array that overlaps x", "x itself, or an array that shares no memory with x"
+            "out",
+            f"an array that overlaps {name}",
+            f"{name} itself, or an array that shares no memory with {name}",
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,14 +111,15 @@ def realised(table: ReportTable | FlipTable) -> list[list[Fraction]]:
     """The probabilities a table realises, row by row, exactly; for checks and tests."""
     if isinstance(table, FlipTable):
         unit = 1 << (GRID_BITS - 8)
-        rho = [Fraction(h * unit + low, 1 << 53) for h, low in zip(table.high, table.low, strict=True)]
+        pairs = zip(table.high, table.low, strict=True)
+        rho = [Fraction(high * unit + low, 1 << 53) for high, low in pairs]
         return [[1 - rho[0], rho[0]], [rho[1], 1 - rho[1]]]
     result = []
     unit = 1 << table.rest
     for last, tied in zip(table.last.tolist(), table.tied.tolist(), strict=True):
         symbols = np.diff([table.reserved - 1, *last, (1 << table.bits) - 1]).tolist()
         edges = [0, *tied, table.reserved * unit]
-        ties = [high - low for low, high in zip(edges[:-1], edges[1:], strict=True)]
+        ties = [high - low for low, high in pairwise(edges)]
         weights = [whole * unit + tie for whole, tie in zip(symbols, ties, strict=True)]
         result.append([Fraction(weight, 1 << 53) for weight in weights])
     return result
