@@ -10,52 +10,12 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]
-from numba import types
-from numba.extending import intrinsic
 
-# Bytes of a bit plane in a group of packed points.
-STRIPE = 64
+from chainveil.mechanism.vectors import STRIPE, flip_group, reserved_mask, trailing_zeros
 
 _BYTE = np.uint64(0xFF)
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
-
-
-def _trailing_zeros_type(_context: Any, _value: Any) -> Any:
-    """Number of zero bits below the lowest set bit of a uint64."""
-
-    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), generate
-
-
-def _reserved_mask_type(_context: Any, symbols: Any, _first: Any, reserved: Any) -> Any:
-    """Bit i is set where ``symbols[first + i] < reserved``, for 64 symbols at once.
-
-    Written out, since a loop that collects bits is not turned into vector instructions.
-    """
-
-    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = target.make_array(signature.args[0])(target, builder, arguments[0])
-        vector = ir.VectorType(ir.IntType(signature.args[2].bitwidth), 64)
-        place = builder.gep(array.data, [arguments[1]])
-        loaded = builder.load(builder.bitcast(place, vector.as_pointer()), align=1)
-        lane = ir.IntType(32)
-        one = builder.insert_element(
-            ir.Constant(vector, ir.Undefined), arguments[2], ir.Constant(lane, 0)
-        )
-        zeros = ir.Constant(ir.VectorType(lane, 64), [0] * 64)
-        limit = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
-        return builder.bitcast(builder.icmp_unsigned("<", loaded, limit), ir.IntType(64))
-
-    return types.uint64(symbols, types.int64, reserved), generate
-
-
-# The compiler's own names for them; their true arguments are those after the context.
-_trailing_zeros: Any = intrinsic(_trailing_zeros_type)
-_reserved_mask: Any = intrinsic(_reserved_mask_type)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -76,12 +36,12 @@ def _find(symbols: Any, reserved: Any, places: Any) -> int:
     """
     found = np.uint64(0)
     for first in range(0, len(symbols), 64):
-        mask = _reserved_mask(symbols, first, reserved)
-        places[found] = first + np.int64(_trailing_zeros(mask))
+        mask = reserved_mask(symbols, first, reserved)
+        places[found] = first + np.int64(trailing_zeros(mask))
         found += np.uint64(mask != _ZERO)
         mask &= mask - _ONE
         while mask != _ZERO:
-            places[found] = first + np.int64(_trailing_zeros(mask))
+            places[found] = first + np.int64(trailing_zeros(mask))
             found += _ONE
             mask &= mask - _ONE
     return np.int64(found)  # type: ignore[return-value]
@@ -222,42 +182,47 @@ def flip_packed(
         for group in range(groups):
             begin = max(offsets[series], group * STRIPE - shift)
             end = min(offsets[series + 1], (group + 1) * STRIPE - shift)
-            plane = base + group * 8 * STRIPE - (group * STRIPE - shift)
-            _flip_group(states, symbols, begin, end, plane, masks, out, ties)
+            first = base + 8 * STRIPE * group
+            if end - begin == STRIPE:
+                flip_group(states, begin, symbols, first, masks, out, ties)
+            else:
+                planes = symbols[first + begin + shift - group * STRIPE : first + 8 * STRIPE]
+                _flip_few(states[begin:end], planes, masks, out[begin:end], ties[begin:end])
         base += groups * 8 * STRIPE
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
-def _flip_group(
-    states: Any, symbols: Any, begin: int, end: int, plane: int, masks: Any, out: Any, ties: Any
-) -> None:
-    """``symbol <= high`` bit by bit, least first: the majority of bit, threshold and so far."""
-    for i in range(begin, end):
+@numba.njit(cache=True, nogil=True)
+def _flip_few(states: Any, planes: Any, masks: Any, out: Any, ties: Any) -> None:
+    """Part of a group, a byte at a time; ``planes`` begins at the first byte's first plane."""
+    for i in range(len(states)):
         some = np.uint8(0)
         below0 = np.uint8(255)
         below1 = np.uint8(255)
         for bit in range(8):
-            drawn = symbols[plane + i + bit * STRIPE]
-            some |= drawn
+            drawn = planes[i + bit * STRIPE]
+            some = np.uint8(some | drawn)
             clear = np.uint8(~drawn)
-            below0 = (below0 & clear) | (masks[0, bit] & (below0 | clear))
-            below1 = (below1 & clear) | (masks[1, bit] & (below1 | clear))
+            below0 = np.uint8((below0 & clear) | (masks[0, bit] & (below0 | clear)))
+            below1 = np.uint8((below1 & clear) | (masks[1, bit] & (below1 | clear)))
         state = states[i]
         ties[i] = np.uint8(~some)
-        out[i] = state ^ (some & ((below0 & np.uint8(~state)) | (below1 & state)))
+        out[i] = np.uint8(state ^ (some & ((below0 & ~state) | (below1 & state))))
 
 
 @numba.njit(cache=True, nogil=True)
 def find_bits(words: Any, places: Any) -> int:
     """List the places of set bits (bit 0 of byte 0 first); returns how many."""
-    found = 0
+    found = np.uint64(0)
     for i in range(len(words)):
         mask = words[i]
+        places[found] = 64 * i + np.int64(trailing_zeros(mask))
+        found += np.uint64(mask != _ZERO)
+        mask &= mask - _ONE
         while mask != _ZERO:
-            places[found] = 64 * i + np.int64(_trailing_zeros(mask))
-            found += 1
+            places[found] = 64 * i + np.int64(trailing_zeros(mask))
+            found += _ONE
             mask &= mask - _ONE
-    return found
+    return np.int64(found)  # type: ignore[return-value]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -309,8 +274,10 @@ def join_runs(lengths: Any, skip: Any, blocks: Any, out: Any) -> None:
     source = 0
     goal = 0
     for j in range(len(lengths)):
-        for i in range(lengths[j]):
-            out[goal + i] = blocks[source + skip + i]
+        run = blocks[source + skip : source + skip + lengths[j]]
+        place = out[goal : goal + lengths[j]]
+        for i in range(len(run)):
+            place[i] = run[i]
         goal += lengths[j]
         if lengths[j]:
             source += (skip + lengths[j] + 15) // 16 * 16
