@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
-from chainveil.errors import (
-    ChainveilError,
-    InvalidInput,
-    MissingExtra,
-    NotSupported,
-    UnreachableBudget,
-)
-from chainveil.plan import NoisePlan, calibrate
-from chainveil.privacy.adversary import Adversary
-from chainveil.privacy.baselines import success_bound
-from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from chainveil.certificate import Certificate, Verification, verify
+    from chainveil.chain import MarkovChain
+    from chainveil.channel import Channel
+    from chainveil.errors import (
+        ChainveilError,
+        InvalidInput,
+        MissingExtra,
+        NotSupported,
+        UnreachableBudget,
+    )
+    from chainveil.plan import NoisePlan, calibrate
+    from chainveil.privacy.adversary import Adversary
+    from chainveil.privacy.baselines import success_bound
+    from chainveil.privacy.loss import PrivacyLoss, privacy_loss
 
 __version__ = "0.1.0"
 
+# Where each public name lives. Names are imported when they are first used, so that a
+# program that only prints its help does not pay for the arithmetic.
+_HOMES = {
+    "Adversary": "chainveil.privacy.adversary",
+    "Certificate": "chainveil.certificate",
+    "ChainveilError": "chainveil.errors",
+    "Channel": "chainveil.channel",
+    "InvalidInput": "chainveil.errors",
+    "MarkovChain": "chainveil.chain",
+    "MissingExtra": "chainveil.errors",
+    "NoisePlan": "chainveil.plan",
+    "NotSupported": "chainveil.errors",
+    "PrivacyLoss": "chainveil.privacy.loss",
+    "UnreachableBudget": "chainveil.errors",
+    "Verification": "chainveil.certificate",
+    "calibrate": "chainveil.plan",
+    "privacy_loss": "chainveil.privacy.loss",
+    "success_bound": "chainveil.privacy.baselines",
+    "verify": "chainveil.certificate",
+}
+
 __all__ = [
     "Adversary",
+    "Certificate",
     "ChainveilError",
     "Channel",
     "InvalidInput",
@@ -29,7 +56,21 @@ __all__ = [
     "NotSupported",
     "PrivacyLoss",
     "UnreachableBudget",
+    "Verification",
     "calibrate",
     "privacy_loss",
     "success_bound",
+    "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,9 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.privacy.adversary import Adversary, Model, describe, read_adversary, read_length
 from chainveil.privacy.closed_form import HalfPlanes, budget
 from chainveil.privacy.loss import PrivacyLoss
+
+if TYPE_CHECKING:
+    from chainveil.certificate import Certificate
 
 Objective = Literal["flips", "estimate"]
 Mechanism = Literal["independent"]
@@ -57,6 +60,12 @@ class NoisePlan:
     def expected_flips(self) -> float:
         """Share of points that the noise changes on average (stationary law)."""
         return self.channel.expected_flips(self.chain)
+
+    def certificate(self) -> Certificate:
+        """What this plan promises, as a document that anyone can check again."""
+        from chainveil.certificate import certify
+
+        return certify(self)
 
     def __str__(self) -> str:
         rho0, rho1 = (float(rho) for rho in self.channel.flip_probabilities)
