@@ -7,9 +7,9 @@ claims from its own contents: chain, noise, loss, witness. The schema is in
 
 from __future__ import annotations
 
+from chainveil.certificate.checking import Check, Verification, verify
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import Discretization, Released, ReleasedFile, certify
-from chainveil.certificate.checking import Check, Verification, verify
 
 __all__ = [
     "Certificate",
