@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chainveil.privacy.adversary import Adversary
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+    from chainveil.table import TableRelease, sanitize_table
 
 __version__ = "0.1.0"
 
@@ -36,10 +37,12 @@ _HOMES = {
     "NoisePlan": "chainveil.plan",
     "NotSupported": "chainveil.errors",
     "PrivacyLoss": "chainveil.privacy.loss",
+    "TableRelease": "chainveil.table",
     "UnreachableBudget": "chainveil.errors",
     "Verification": "chainveil.certificate",
     "calibrate": "chainveil.plan",
     "privacy_loss": "chainveil.privacy.loss",
+    "sanitize_table": "chainveil.table",
     "success_bound": "chainveil.privacy.baselines",
     "verify": "chainveil.certificate",
 }
@@ -55,10 +58,12 @@ __all__ = [
     "NoisePlan",
     "NotSupported",
     "PrivacyLoss",
+    "TableRelease",
     "UnreachableBudget",
     "Verification",
     "calibrate",
     "privacy_loss",
+    "sanitize_table",
     "success_bound",
     "verify",
 ]

@@ -87,13 +87,14 @@ def verify(certificate: Certificate | str | Path, release: Any = None) -> Verifi
     """
     if not isinstance(certificate, Certificate):
         certificate = Certificate.read(certificate)
-    seen = _released(certificate, release)
+    seen, unreadable = _released(certificate, release)
     checks = [
         *_seal(certificate),
         *_fixed(certificate),
         *_words(certificate),
         *_maths(certificate),
-        *_release(certificate, seen),
+        *unreadable,
+        *(_release(certificate, seen) if not unreadable else ()),
         *_open(certificate),
     ]
     return Verification(tuple(checks))
@@ -181,7 +182,7 @@ def _chain_entries(certificate: Certificate, chain: MarkovChain) -> Check:
     entries = exact_chain(chain).transition.tolist()
     same = certificate["chain.transition"] == entries
     text = f"{chain.states} states" if same else "the diagonal is not what is left of one"
-    return _check("chain.transition", same, text)
+    return _check("chain", same, text)
 
 
 def _realised(certificate: Certificate, channel: Channel) -> Check:
@@ -272,12 +273,16 @@ def _open(certificate: Certificate) -> Iterator[Check]:
         yield Check("cannot_be_checked", "open", sentence)
 
 
-def _released(certificate: Certificate, release: Any) -> Released | None:
+def _released(certificate: Certificate, release: Any) -> tuple[Released | None, list[Check]]:
+    """What the release shows; or, where it cannot be read with the certificate, why not."""
     if release is None or isinstance(release, Released):
-        return release
+        return release, []
     from chainveil.table.facts import released_facts
 
-    return released_facts(certificate, release)
+    try:
+        return released_facts(certificate, release), []
+    except ChainveilError as error:
+        return None, [Check("release", "fails", str(error))]
 
 
 def _chain(certificate: Certificate) -> MarkovChain:
