@@ -41,7 +41,8 @@ class PrivacyLoss:
     lower : float
         The loss that ``witness`` attains, rounded down.
     witness : Witness or None
-        The attack behind ``lower``; None where no point has two possible values.
+        The attack behind ``lower``; None where no point has two possible values, and in
+        some cases without any noise, where the output is the series itself.
     adversary : str or Adversary
         Whom the bound holds against.
     length : int or None
