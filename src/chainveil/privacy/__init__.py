@@ -1,0 +1,1 @@
+"""Privacy maths: numbers in, numbers out. No data, no randomness, no files."""
