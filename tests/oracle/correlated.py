@@ -18,10 +18,10 @@ Adversaries = dict[tuple[int, frozenset[int]], float]
 def _series_probabilities(stay_or_go: FloatArray, n: int) -> FloatArray:
     """Probability of every series of a stationary two-state chain, shape (2,) * n."""
     q, r = stay_or_go[0, 1], stay_or_go[1, 0]
-    probabilities = np.array([r, q]) / (q + r)
+    probabilities: FloatArray = np.array([r, q]) / (q + r)
     for _ in range(n - 1):
         probabilities = probabilities[..., :, None] * stay_or_go
-    return probabilities
+    return np.asarray(probabilities)
 
 
 def enumerate_losses(q: float, r: float, rho0: float, rho1: float, n: int) -> Adversaries:

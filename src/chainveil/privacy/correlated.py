@@ -30,6 +30,7 @@ from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy import correlated_kernel as kernel
 from chainveil.privacy import correlated_search as search
 from chainveil.privacy.correlated_search import Model, Side, Worst
+from chainveil.privacy.correlated_witness import CorrelatedWitness, build_witness
 
 # The promise: epsilon and lower agree to this, relative, or absolute where epsilon is tiny.
 RELATIVE_GAP = 1e-9
@@ -42,31 +43,6 @@ LONGEST = 1_000_000
 LEAST_PARAMETER = 1e-30
 
 ADVERSARIES = ("any", "ignorant", "informed")
-
-
-@dataclass(frozen=True, eq=False)
-class CorrelatedWitness:
-    """An attack that attains ``lower``: replay it with ``correlated_replay``.
-
-    Attributes
-    ----------
-    length : int
-        Number of points of the series attacked.
-    target : int
-        Position of the secret, counted from 0.
-    known : tuple of (position, value)
-        What the adversary knows beforehand.
-    output : uint8 array of shape (length,)
-        The released series.
-    compared : tuple of two values
-        The likelihood of ``output`` given the first, over that given the second.
-    """
-
-    length: int
-    target: int
-    known: tuple[tuple[int, int], ...]
-    output: NDArray[np.uint8]
-    compared: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +104,7 @@ def correlated_loss(
     model = read_model(chain, noise)
     length = read_length(length)
     worst = find_worst(model, length, read_adversary(adversary, length))
-    witness = _witness(model, worst, length, adversary)
+    witness = build_witness(model, worst, length, adversary)
     lower = _lower(model, worst, witness)
     epsilon = max(_log_up(worst.ratio), 0.0)
     if noise.rho0 == noise.rho1 == 0.5:
@@ -149,37 +125,8 @@ def find_worst(model: Model, length: int | None, adversary: Any, budget: float =
         known = adversary == "any"
         if length is None:
             return search.unbounded(model, known, budget)
-        return search.bounded(model, length, known, budget)
+        return search.bounded(model, length, known)
     return search.single(model, adversary[0], adversary[1], length)
-
-
-def correlated_replay(
-    chain: MarkovChain, noise: CorrelatedNoise, witness: CorrelatedWitness
-) -> float:
-    """Log likelihood ratio of a witness by a plain forward recursion over pairs (x, y).
-
-    Independent of how the witness was found: no ratio maps, no reversal, no splitting at
-    the target. Accurate to about ``length`` times 1e-15.
-    """
-    logs = [_log_likelihood(chain, noise, witness, value) for value in witness.compared]
-    if logs[0] == logs[1] == -math.inf:
-        raise InvalidInput("witness", witness, "an output that one of the two values can cause")
-    return logs[0] - logs[1]
-
-
-def _log_likelihood(
-    chain: MarkovChain, noise: CorrelatedNoise, witness: CorrelatedWitness, value: int
-) -> float:
-    """``ln Pr[output | x_target = value, x_known]``."""
-    fixed = np.full(witness.length, -1, dtype=np.int8)
-    fixed[witness.target] = value
-    for position, known in witness.known:
-        fixed[position] = known
-    transition = np.kron(chain.transition, noise.chain.transition)
-    start = np.kron(chain.stationary, noise.chain.stationary)
-    seen = kernel.forward_log(start, transition, fixed, witness.output.astype(np.int8))
-    hidden = np.full(witness.length, -1, dtype=np.int8)
-    return float(seen - kernel.forward_log(start, transition, fixed, hidden))
 
 
 def read_model(chain: MarkovChain, noise: CorrelatedNoise) -> Model:
@@ -218,12 +165,12 @@ def read_length(length: Any) -> int | None:
     """None, or a whole number from 1 to the longest witness that is built."""
     if length is None:
         return None
-    length = checks.whole("length", length, 1, "None or a whole number of at least 1")
-    if length > LONGEST:
+    points = checks.whole("length", length, 1, "None or a whole number of at least 1")
+    if points > LONGEST:
         raise NotSupported(
-            f"length {length} is above {LONGEST}; use length=None, which covers every length"
+            f"length {points} is above {LONGEST}; use length=None, which covers every length"
         )
-    return length
+    return points
 
 
 def read_adversary(adversary: Any, length: int | None) -> Any:
@@ -245,67 +192,6 @@ def read_adversary(adversary: Any, length: int | None) -> Any:
     return target, known
 
 
-def _witness(model: Model, worst: Worst, length: int | None, adversary: Any) -> CorrelatedWitness:
-    """Write the worst case out as a whole series."""
-    top = 1 - worst.direction
-    left, right = (
-        kernel.trace(_weights(model), side.family, side.distance, worst.z, top)
-        for side in (worst.left, worst.right)
-    )
-    output = np.concatenate([left[::-1], np.array([worst.z], np.uint8), right])
-    target = len(left)
-    known = {
-        target + sign * side.distance: side.family - kernel.KNOWN_0
-        for sign, side in ((-1, worst.left), (1, worst.right))
-        if side.family != kernel.OPEN
-    }
-    shift, total = _placement(worst, target, len(output), length, adversary)
-    known = {position + shift: value for position, value in known.items()}
-    padded = _padded(output, shift, total, known)
-    for position in _others_known(adversary, target + shift, total):
-        # Further known points change nothing; zero is a value they can have.
-        known.setdefault(position, 0)
-    compared = (worst.direction, 1 - worst.direction)
-    return CorrelatedWitness(total, target + shift, tuple(sorted(known.items())), padded, compared)
-
-
-def _padded(
-    output: NDArray[np.uint8], shift: int, total: int, known: dict[int, int]
-) -> NDArray[np.uint8]:
-    """The outputs with a possible continuation beyond the known points at either end.
-
-    Beyond them ``x = 0`` and ``y`` changes at every step, which no noise chain rules out.
-    """
-    end = shift + len(output)
-    first, last = known.get(shift, 0) ^ int(output[0]), known.get(end - 1, 0) ^ int(output[-1])
-    padded = np.empty(total, np.uint8)
-    padded[:shift] = (first + np.arange(shift, 0, -1)) % 2
-    padded[shift:end] = output
-    padded[end:] = (last + np.arange(1, total - end + 1)) % 2
-    padded.setflags(write=False)
-    return padded
-
-
-def _placement(
-    worst: Worst, target: int, least: int, length: int | None, adversary: Any
-) -> tuple[int, int]:
-    """How far the written-out window moves into the series, and the series' length."""
-    if not isinstance(adversary, str):
-        shift = int(adversary.target) - target
-        furthest = max((int(j) + 1 for j in adversary.known), default=0)
-        return shift, max(length or 0, shift + least, furthest)
-    if length is None:
-        return 0, least
-    # A side that ends the series must end it in the witness too.
-    return (0 if worst.left.family == kernel.OPEN else length - least), length
-
-
-def _others_known(adversary: Any, target: int, total: int) -> Any:
-    if adversary == "informed":
-        return (j for j in range(total) if j != target)
-    return () if isinstance(adversary, str) else sorted(int(j) for j in adversary.known)
-
-
 def _lower(model: Model, worst: Worst, witness: CorrelatedWitness) -> float:
     """Loss of the witness, rounded down."""
     ratio = 1 / model.weights[1 - worst.direction, worst.z] * kernel.DOWN
@@ -313,7 +199,8 @@ def _lower(model: Model, worst: Worst, witness: CorrelatedWitness) -> float:
     right = witness.output[witness.target + 1 :][: worst.right.distance]
     for side, outputs in ((worst.left, left), (worst.right, right)):
         low, high = _follow(model, side, worst.z, outputs)
-        ratio *= low if worst.direction == 0 else kernel.DOWN / high
+        factor = low if worst.direction == 0 else (kernel.DOWN / high if high else math.inf)
+        ratio *= factor
     return max(_log_down(ratio * kernel.DOWN), 0.0)
 
 

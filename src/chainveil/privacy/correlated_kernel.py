@@ -128,7 +128,7 @@ def _step_priors(data: Any, priors: Any, out: Any) -> None:
 def _side(boxes: Any, priors: Any, family: int, direction: int, z: int) -> float:
     """Upper end of one side's factor; direction 0 is "0 over 1", direction 1 "1 over 0"."""
     low, high = boxes[family, z, 0], boxes[family, z, 1]
-    if family == OPEN or family == ANY:
+    if family in (OPEN, ANY):
         return float((high if direction == 0 else 1 / low) * UP)
     prior = priors[family - KNOWN_0]
     return float((high / prior[0] if direction == 0 else prior[1] / low) * UP)
@@ -228,7 +228,7 @@ def scan(
             _tails(boxes, before, priors, known, tails)
             lower, upper, gap = _spread(weight, best, tails, every)
             stalled = np.all(tails >= last_tails) and np.all(best <= last_best)
-            met = gap <= tolerance * lower or stalled or lower > budget or upper <= budget
+            met = bool(gap <= tolerance * lower or stalled or lower > budget or upper <= budget)
             last_best[:], last_tails[:] = best, tails
     return distance, met, best, where, family, tails
 
@@ -259,7 +259,7 @@ def trace(weights: Any, family: int, distance: int, z: int, top: int) -> Any:
         box, out = out, box
     outputs = np.empty(distance, np.uint8)
     for k in range(distance, 0, -1):
-        choice = np.int64(chosen[k, z, top])
+        choice: Any = np.int64(chosen[k, z, top])
         z, top = choice >> 1, choice & 1
         outputs[distance - k] = z
     return outputs
@@ -293,22 +293,25 @@ def follow(q: float, r: float, weights: Any, family: int, z: int, outputs: Any) 
 
 
 @numba.njit(cache=True, error_model="numpy")
-def forward_log(start: Any, transition: Any, fixed: Any, output: Any) -> float:
-    """``ln Pr`` that x agrees with ``fixed`` and z with ``output``; -1 stands for anything.
+def forward(start: Any, transition: Any, fixed: Any, output: Any) -> Any:
+    """Probability that x agrees with ``fixed`` and z with ``output``; -1 stands for anything.
 
-    ``start`` (4,) and ``transition`` (4, 4) are those of the pair ``2 x + y``.
+    ``start`` (4,) and ``transition`` (4, 4) are those of the pair ``2 x + y``. Returned as a
+    number and a power of two, so that scaling costs no digits.
     """
-    total, state = 0.0, start.copy()
+    power, state, moved = 0, start.copy(), np.empty(4)
     for t in range(len(fixed)):
-        if t > 0:
-            state = state @ transition
         for pair in range(4):
             x, y = pair >> 1, pair & 1
+            moved[pair] = state[pair]
+            if t > 0:
+                moved[pair] = 0.0
+                for origin in range(4):
+                    moved[pair] += state[origin] * transition[origin, pair]
             if (fixed[t] >= 0 and fixed[t] != x) or (output[t] >= 0 and output[t] != x ^ y):
-                state[pair] = 0.0
-        mass = state.sum()
-        if mass == 0:
-            return float(-np.inf)
-        total += np.log(mass)
-        state /= mass
-    return float(total)
+                moved[pair] = 0.0
+        state[:] = moved
+        if state.sum() < 2.0**-100:
+            state *= 2.0**100
+            power -= 100
+    return state.sum(), power

@@ -113,7 +113,7 @@ def _walk(
     limit = STEP_LIMIT if steps is None else min(steps, STEP_LIMIT)
     table = _NO_TABLE if steps is None else np.empty((limit + 1, 3, 2, 2))
     distance, met, best, where, family, tails = kernel.scan(
-        *model.parameters, limit, known, every, STOP_TOLERANCE, budget, table
+        *model.parameters, limit, known, every, STOP_TOLERANCE, float(budget), table
     )
     if not met and (steps is None or distance < steps):
         raise NotSupported(
@@ -135,18 +135,15 @@ def unbounded(model: Model, known: bool, budget: float = np.nan) -> Worst:
     return Worst(ratio, direction, z, side, side)
 
 
-def bounded(model: Model, length: int, known: bool, budget: float = np.nan) -> Worst:
+def bounded(model: Model, length: int, known: bool) -> Worst:
     """Maximum over every position in a series of ``length`` points.
 
     The left side has at most as many points as the right one: by reversibility nothing is
     lost. Rows beyond the walk stand for all longer sides at once.
     """
     walk = _walk(model, length - 1, known, every=True)
-    rows = min(length - 1, walk.distance + 1)
-    factors = np.array([walk.open(points) for points in range(rows + 1)])
-    if known and rows > 0:
-        by_distance = np.array([walk.known(distance) for distance in range(1, rows + 1)])
-        factors[1:] = np.maximum(factors[1:], np.maximum.accumulate(by_distance, axis=0))
+    factors = _factors_by_points(walk, length - 1, known)
+    rows = len(factors) - 1
     left = np.arange(min((length - 1) // 2, rows) + 1)
     right = np.minimum(length - 1 - left, rows)
     ratios = model.weights * factors[left] * factors[right]
@@ -158,6 +155,22 @@ def bounded(model: Model, length: int, known: bool, budget: float = np.nan) -> W
         _bounded_side(walk, position, known, direction, z),
         _bounded_side(walk, length - 1 - position, known, direction, z),
     )
+
+
+def _factors_by_points(walk: _Walk, points: int, known: bool) -> FloatArray:
+    """The worst factor of a side with 0, 1, 2, … points, shape (rows, direction, z).
+
+    Where the walk stopped early, the last row bounds every longer side.
+    """
+    walked = min(points, walk.distance)
+    factors = np.ones((min(points, walk.distance + 1) + 1, 2, 2))
+    factors[walked + 1 :] = walk.tails
+    factors[1 : walked + 1] = walk.table[1 : walked + 1, kernel.OPEN]
+    if known:
+        by_distance = walk.table[1 : walked + 1, kernel.KNOWN_0 :].max(axis=1)
+        factors[1 : walked + 1] = np.maximum(factors[1 : walked + 1], by_distance)
+        np.maximum.accumulate(factors, axis=0, out=factors)
+    return factors
 
 
 def _bounded_side(walk: _Walk, points: int, known: bool, direction: int, z: int) -> Side:
