@@ -89,6 +89,20 @@ def test_the_informed_need_no_memory(epsilon: float) -> None:
     assert noise.flip_rate == pytest.approx(1 / (1 + math.exp(epsilon)), rel=1e-8)
 
 
+@pytest.mark.parametrize("theta", [0.02, 0.1, 0.35, 0.45])
+@pytest.mark.parametrize("epsilon", [0.1, 1, 3, 8, 14])
+def test_memory_brings_the_noise_down_to_theorem_1(theta: float, epsilon: float) -> None:
+    """Seen for symmetric chains, not proved; the documentation page says so too."""
+    rate = least_correlated_noise(MarkovChain.symmetric(theta), epsilon).flip_rate
+    assert rate == pytest.approx(theorem_1_noise(theta, epsilon), rel=5e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "rate"), [(1, 0.457), (4, 0.247)])
+def test_the_documented_asymmetric_figures(epsilon: float, rate: float) -> None:
+    noise = least_correlated_noise(MarkovChain.binary(0.02, 0.4), epsilon)
+    assert noise.flip_rate == pytest.approx(rate, abs=5e-4)
+
+
 def test_asymmetric_chains_gain_from_memory() -> None:
     chain = MarkovChain.binary(q=0.0893, r=0.1092)
     noise = least_correlated_noise(chain, 3)
