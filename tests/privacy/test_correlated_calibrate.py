@@ -82,6 +82,14 @@ def test_memory_does_not_matter_to_the_ignorant(
     assert least == pytest.approx(rate, abs=1e-8)
 
 
+def test_a_short_series_tempts_the_ignorant_to_flip_all_or_nothing() -> None:
+    chain, epsilon = MarkovChain.symmetric(0.2), 4
+    noise = least_correlated_noise(chain, epsilon, 5, "ignorant")
+    assert noise.rho0 + noise.rho1 < 1e-3
+    assert noise.flip_rate == pytest.approx(1 / (1 + math.exp(epsilon)), rel=1e-3)
+    assert correlated_loss(chain, noise, 5).epsilon > 5 * epsilon
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 2, 5])
 def test_the_informed_need_no_memory(epsilon: float) -> None:
     noise = least_correlated_noise(MarkovChain.binary(0.1, 0.3), epsilon, None, "informed")
@@ -123,6 +131,11 @@ def test_extreme_budgets(epsilon: float) -> None:
     chain = MarkovChain.binary(0.1, 0.4)
     noise = least_correlated_noise(chain, epsilon)
     assert correlated_loss(chain, noise).epsilon <= epsilon
+
+
+def test_a_budget_too_small_to_certify_is_refused_not_drowned_in_noise() -> None:
+    with pytest.raises(NotSupported, match="epsilon"):
+        least_correlated_noise(MarkovChain.symmetric(0.002), 1e-13)
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, "1", None])

@@ -34,7 +34,7 @@ from chainveil.privacy.correlated_witness import CorrelatedWitness, build_witnes
 
 # The promise: epsilon and lower agree to this, relative, or absolute where epsilon is tiny.
 RELATIVE_GAP = 1e-9
-ABSOLUTE_GAP = 1e-12
+ABSOLUTE_GAP = 1e-11
 
 # A witness is a whole series; longer ones are asked for with length=None.
 LONGEST = 1_000_000
@@ -55,7 +55,7 @@ class CorrelatedLoss:
         Certified upper bound; never below the true loss.
     lower : float
         Loss of the witness, never above the true loss. It differs from ``epsilon`` by at
-        most one part in 1e9, or 1e-12 where that is more.
+        most one part in 1e9, or 1e-11 where that is more (losses below 0.01).
     witness : CorrelatedWitness
     adversary : "any", "ignorant", "informed" or an object with ``target`` and ``known``
     length : int or None

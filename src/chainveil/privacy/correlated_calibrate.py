@@ -25,6 +25,14 @@ NEXT_TO_HALF = 34.0
 COARSE_STEP = 1 / 16
 LAST_STEP = 1e-9
 
+# Against the ignorant adversary of a short series the least noise has s -> 0: flip the whole
+# series or nothing. The search stops short of that.
+LEAST_S = 1e-4
+
+# How much noise, on the same scale, may be added for the certificate's sake. Needing more
+# would mean giving away accuracy in silence.
+MOST_EXTRA = 1e-3
+
 # A search evaluates the loss some hundred times, so it asks for a chain that forgets faster
 # than a single loss does: then it takes seconds at most.
 LEAST_FORGETTING = 1e-4
@@ -61,7 +69,8 @@ def least_correlated_noise(
     ------
     NotSupported
         Where the chain forgets less than 1e-4 a step (``q + r`` or ``2 - q - r``) and the
-        series may have more than 10,000 points, besides what ``correlated_loss`` refuses.
+        series may have more than 10,000 points, or where nothing near the budget can be
+        certified, besides what ``correlated_loss`` refuses.
     """
     budget = _read_budget(epsilon)
     q, r = correlated.read_chain(chain)
@@ -71,7 +80,7 @@ def least_correlated_noise(
 
     def feasible(s: float, scale: float) -> bool:
         rho0, rho1 = _rate(scale) * s, (1 - _rate(scale)) * s
-        if not (correlated.LEAST_PARAMETER <= rho0 <= 1 and rho1 <= 1):
+        if s < LEAST_S or not (correlated.LEAST_PARAMETER <= rho0 <= 1 and rho1 <= 1):
             return False
         return _meets(Model(q, r, rho0, rho1), length, parsed, budget)
 
@@ -85,7 +94,14 @@ def least_correlated_noise(
             return False
 
     found = [_certified_on_grid(*place, certified) for place in (best, independent)]
-    return min(found, key=lambda noise: noise.flip_rate)
+    usable = [noise for noise in found if noise is not None]
+    if not usable:
+        raise NotSupported(
+            f"no noise for epsilon={budget!r} could be certified to lie near the budget; the "
+            f"chain (q={q!r}, r={r!r}) forgets too slowly for a budget this small. Use "
+            "independent noise, a larger budget or a shorter length."
+        )
+    return min(usable, key=lambda noise: noise.flip_rate)
 
 
 def _read_budget(epsilon: Any) -> float:
@@ -155,19 +171,18 @@ def _descend(feasible: Feasible, s: float, start: float) -> float:
 
 def _certified_on_grid(
     s: float, scale: float, certified: Callable[[CorrelatedNoise], bool]
-) -> CorrelatedNoise:
-    """Round to multiples of 2^-53 and add as little noise as the certificate asks for."""
-    for noise in _candidates(s, scale):
-        if certified(noise):
-            return noise
-    # Fair and independent flips reveal nothing at all; every budget allows them.
-    return CorrelatedNoise(0.5, 0.5)
+) -> CorrelatedNoise | None:
+    """The first candidate that passes, or None."""
+    return next((noise for noise in _candidates(s, scale) if certified(noise)), None)
 
 
 def _candidates(s: float, scale: float) -> Iterator[CorrelatedNoise]:
-    """The noise found, then with ever more flips; independent noise stays independent."""
+    """The noise found, on the grid of 2^-53, then with a little more flips each time.
+
+    Independent noise stays independent: the grid holds 1 - rho0 exactly.
+    """
     extra = 1e-13
-    while scale + extra < NEXT_TO_HALF:
+    while extra < MOST_EXTRA:
         rate = _rate(scale + extra)
         rho0 = math.ceil(rate * s * GRID) / GRID
         rho1 = 1 - rho0 if s == 1 else max(round((1 - rate) * s * GRID), 1) / GRID

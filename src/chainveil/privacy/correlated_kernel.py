@@ -21,15 +21,16 @@ Four families of boxes are carried along (axis 0 of every box array):
 
 Rounding
 --------
-Inputs are doubles and are taken at face value. ``1 - q`` carries a relative error of at
-most u = 2^-53, an entry of W at most 3u, and a Möbius image (products, sums of
-non-negative numbers, one reciprocal, one division) less than 16u to first order. Every
-computed end is then moved outwards by the factor ``1 ± 2^-48``, that is by 32u, so the box
-computed contains the true one whenever the box one point further out did: by induction
+Inputs are doubles and are taken at face value. Write u = 2^-53 and count to first order.
+``1 - q`` carries a relative error of at most u, an entry of W at most 3u; in a Möbius image
+the reciprocal and a product bring a term to 5u, the sum of non-negative terms to 6u, and
+the quotient of two such sums to 13u. Every computed end is then moved outwards by the
+factor ``1 ± 2^-49``, that is by 16u, of which its own rounding takes at most one. So the
+box computed contains the true one whenever the box one point further out did: by induction
 every box is an enclosure. Nothing under- or overflows because the entries of P and N are
 zero or at least 1e-30 (checked by the caller), which keeps ratios between 1e-60 and 1e60.
 The slack this adds does not pile up without end: in logarithms a Möbius map with positive
-coefficients is a contraction, so it stays near 2^-48 / (1 - rate).
+coefficients is a contraction, so it stays near 2^-49 / (1 - rate).
 """
 
 from __future__ import annotations
@@ -41,18 +42,26 @@ import numpy as np
 
 OPEN, KNOWN_0, KNOWN_1, ANY = 0, 1, 2, 3
 
-UP = 1 + 2.0**-48
-DOWN = 1 - 2.0**-48
+UP = 1 + 2.0**-49
+DOWN = 1 - 2.0**-49
 
 # How many steps pass between two looks at whether the bounds have met.
 CHECK_EVERY = 8
 
 
 @numba.njit(cache=True, error_model="numpy")
+def _transition(leave0: float, leave1: float) -> Any:
+    """A two-state transition matrix from its off-diagonal numbers."""
+    matrix = np.empty((2, 2))
+    matrix[0, 0], matrix[0, 1] = 1 - leave0, leave0
+    matrix[1, 0], matrix[1, 1] = leave1, 1 - leave1
+    return matrix
+
+
+@numba.njit(cache=True, error_model="numpy")
 def step_matrices(q: float, r: float, rho0: float, rho1: float) -> Any:
     """The matrices W, shape (2, 2, 2, 2): output here, output next, value here, value next."""
-    data = np.array([[1 - q, q], [r, 1 - r]])
-    noise = np.array([[1 - rho0, rho0], [rho1, 1 - rho1]])
+    data, noise = _transition(q, r), _transition(rho0, rho1)
     weights = np.empty((2, 2, 2, 2))
     for z in range(2):
         for after in range(2):
@@ -92,8 +101,8 @@ def first_boxes(weights: Any) -> Any:
     """The four families at distance 1, shape (family, z, low or high)."""
     boxes = np.empty((4, 2, 2))
     _step(weights, np.ones((2, 2)), boxes[OPEN])
-    boxes[ANY, :, 0], boxes[ANY, :, 1] = np.inf, 0.0
     for z in range(2):
+        boxes[ANY, z, 0], boxes[ANY, z, 1] = np.inf, 0.0
         for value in range(2):
             low, high = np.inf, 0.0
             for after in range(2):
@@ -108,9 +117,10 @@ def first_boxes(weights: Any) -> Any:
 @numba.njit(cache=True, error_model="numpy")
 def _first_priors(q: float, r: float) -> Any:
     """Enclosure of ``P(0, v) / P(1, v)``, shape (v, low or high)."""
-    priors = np.array([[(1 - q) / r, (1 - q) / r], [q / (1 - r), q / (1 - r)]])
-    priors[:, 0] *= DOWN
-    priors[:, 1] *= UP
+    priors = np.empty((2, 2))
+    for value in range(2):
+        ratio = (1 - q) / r if value == 0 else q / (1 - r)
+        priors[value, 0], priors[value, 1] = ratio * DOWN, ratio * UP
     return priors
 
 
@@ -199,13 +209,12 @@ def scan(
     bound on every factor further out. Where they never met, ``tails`` still bounds.
     """
     weights = step_matrices(q, r, rho0, rho1)
-    data = np.array([[1 - q, q], [r, 1 - r]])
-    weight = np.array([rho1 / rho0, rho0 / rho1])
+    data, weight = _transition(q, r), np.empty(2)
+    weight[0], weight[1] = rho1 / rho0, rho0 / rho1
     boxes, priors = first_boxes(weights), _first_priors(q, r)
-    next_boxes, before = np.empty_like(boxes), np.empty_like(priors)
-    best, tails = np.ones((2, 2)), np.full((2, 2), np.inf)
+    next_boxes, before = np.empty((4, 2, 2)), np.empty((2, 2))
+    best, tails, last = np.ones((2, 2)), np.full((2, 2), np.inf), np.full((2, 2, 2), np.inf)
     where, family = np.zeros((2, 2), np.int64), np.zeros((2, 2), np.int64)
-    last_best, last_tails = best.copy(), tails.copy()
     met, distance = False, 0
     while distance < steps and not met:
         distance += 1
@@ -213,7 +222,7 @@ def scan(
             for kind in range(4):
                 _step(weights, boxes[kind], next_boxes[kind])
             boxes, next_boxes = next_boxes, boxes
-            before[:] = priors
+            before, priors = priors, before
             _step_priors(data, before, priors)
         for kind in range(3):
             for direction in range(2):
@@ -227,10 +236,22 @@ def scan(
         if distance % CHECK_EVERY == 0:
             _tails(boxes, before, priors, known, tails)
             lower, upper, gap = _spread(weight, best, tails, every)
-            stalled = np.all(tails >= last_tails) and np.all(best <= last_best)
-            met = bool(gap <= tolerance * lower or stalled or lower > budget or upper <= budget)
-            last_best[:], last_tails[:] = best, tails
+            met = gap <= tolerance * lower or lower > budget or upper <= budget
+            met = _stalled(best, tails, last) or met
     return distance, met, best, where, family, tails
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _stalled(best: Any, tails: Any, last: Any) -> bool:
+    """Whether rounding has brought both bounds to a halt since the last look."""
+    moved = False
+    for direction in range(2):
+        for z in range(2):
+            moved = moved or tails[direction, z] < last[0, direction, z]
+            moved = moved or best[direction, z] > last[1, direction, z]
+            last[0, direction, z] = tails[direction, z]
+            last[1, direction, z] = best[direction, z]
+    return not moved
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -268,7 +289,7 @@ def trace(weights: Any, family: int, distance: int, z: int, top: int) -> Any:
 @numba.njit(cache=True, error_model="numpy")
 def follow(q: float, r: float, weights: Any, family: int, z: int, outputs: Any) -> Any:
     """Enclosure ``(low, high)`` of the side factor "0 over 1" for given outputs beyond ``z``."""
-    data = np.array([[1 - q, q], [r, 1 - r]])
+    data = _transition(q, r)
     count = len(outputs)
     low, high = 1.0, 1.0
     priors, next_priors = _first_priors(q, r), np.empty((2, 2))
@@ -310,8 +331,9 @@ def forward(start: Any, transition: Any, fixed: Any, output: Any) -> Any:
                     moved[pair] += state[origin] * transition[origin, pair]
             if (fixed[t] >= 0 and fixed[t] != x) or (output[t] >= 0 and output[t] != x ^ y):
                 moved[pair] = 0.0
-        state[:] = moved
-        if state.sum() < 2.0**-100:
-            state *= 2.0**100
+        state, moved = moved, state
+        if state[0] + state[1] + state[2] + state[3] < 2.0**-100:
+            for pair in range(4):
+                state[pair] *= 2.0**100
             power -= 100
-    return state.sum(), power
+    return state[0] + state[1] + state[2] + state[3], power
