@@ -1,6 +1,6 @@
 """Exact privacy loss of correlated noise: ``z = x XOR y`` with a noise chain ``y``.
 
-Section 3.5 of the paper asks whether correlated noise helps; against every adversary it
+Section 3.3 of the paper asks whether correlated noise helps; against every adversary it
 does. The loss is the supremum, over the adversaries asked for, of
 
     ln Pr[z | x_i = a, x_K] - ln Pr[z | x_i = 1-a, x_K]
