@@ -1,0 +1,139 @@
+"""Attacks that attain the loss of correlated noise: writing them out, and replaying them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.chain import MarkovChain
+from chainveil.errors import InvalidInput
+from chainveil.noise_chain import CorrelatedNoise
+from chainveil.privacy import correlated_kernel as kernel
+from chainveil.privacy.correlated_search import Model, Worst
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelatedWitness:
+    """An attack that attains ``lower``: replay it with ``correlated_replay``.
+
+    Attributes
+    ----------
+    length : int
+        Number of points of the series attacked.
+    target : int
+        Position of the secret, counted from 0.
+    known : tuple of (position, value)
+        What the adversary knows beforehand.
+    output : uint8 array of shape (length,)
+        The released series.
+    compared : tuple of two values
+        The likelihood of ``output`` given the first, over that given the second.
+    """
+
+    length: int
+    target: int
+    known: tuple[tuple[int, int], ...]
+    output: NDArray[np.uint8]
+    compared: tuple[int, int]
+
+
+def correlated_replay(
+    chain: MarkovChain, noise: CorrelatedNoise, witness: CorrelatedWitness
+) -> float:
+    """Log likelihood ratio of a witness by a plain forward recursion over pairs (x, y).
+
+    Independent of how the witness was found: no ratio maps, no reversal, no splitting at
+    the target. Accurate to about ``length`` times 1e-15.
+    """
+    ratios = [_likelihood(chain, noise, witness, value) for value in witness.compared]
+    (first, first_power), (second, second_power) = ratios
+    if first == second == 0:
+        raise InvalidInput("witness", witness, "an output that one of the two values can cause")
+    if second == 0:
+        return math.inf
+    if first == 0:
+        return -math.inf
+    return math.log(first / second) + (first_power - second_power) * math.log(2)
+
+
+def _likelihood(
+    chain: MarkovChain, noise: CorrelatedNoise, witness: CorrelatedWitness, value: int
+) -> tuple[float, int]:
+    """``Pr[output | x_target = value, x_known]`` as a number and a power of two."""
+    fixed = np.full(witness.length, -1, dtype=np.int8)
+    fixed[witness.target] = value
+    for position, known in witness.known:
+        fixed[position] = known
+    transition = np.kron(chain.transition, noise.chain.transition)
+    start = np.kron(chain.stationary, noise.chain.stationary)
+    seen, power = kernel.forward(start, transition, fixed, witness.output.astype(np.int8))
+    unseen = np.full(witness.length, -1, dtype=np.int8)
+    prior, prior_power = kernel.forward(start, transition, fixed, unseen)
+    return float(seen / prior), int(power - prior_power)
+
+
+def build_witness(
+    model: Model, worst: Worst, length: int | None, adversary: Any
+) -> CorrelatedWitness:
+    """Write the worst case out as a whole series."""
+    top, weights = 1 - worst.direction, kernel.step_matrices(*model.parameters)
+    left, right = (
+        kernel.trace(weights, side.family, side.distance, worst.z, top)
+        for side in (worst.left, worst.right)
+    )
+    output = np.concatenate([left[::-1], np.array([worst.z], np.uint8), right])
+    target = len(left)
+    known = {
+        target + sign * side.distance: side.family - kernel.KNOWN_0
+        for sign, side in ((-1, worst.left), (1, worst.right))
+        if side.family != kernel.OPEN
+    }
+    shift, total = _placement(worst, target, len(output), length, adversary)
+    known = {position + shift: value for position, value in known.items()}
+    padded = _padded(output, shift, total, known)
+    for position in _others_known(adversary, target + shift, total):
+        # Further known points change nothing; zero is a value they can have.
+        known.setdefault(position, 0)
+    compared = (worst.direction, 1 - worst.direction)
+    return CorrelatedWitness(total, target + shift, tuple(sorted(known.items())), padded, compared)
+
+
+def _padded(
+    output: NDArray[np.uint8], shift: int, total: int, known: dict[int, int]
+) -> NDArray[np.uint8]:
+    """The outputs with a possible continuation beyond the known points at either end.
+
+    Beyond them ``x = 0`` and ``y`` changes at every step, which no noise chain rules out.
+    """
+    end = shift + len(output)
+    first, last = known.get(shift, 0) ^ int(output[0]), known.get(end - 1, 0) ^ int(output[-1])
+    padded = np.empty(total, np.uint8)
+    padded[:shift] = (first + np.arange(shift, 0, -1)) % 2
+    padded[shift:end] = output
+    padded[end:] = (last + np.arange(1, total - end + 1)) % 2
+    padded.setflags(write=False)
+    return padded
+
+
+def _placement(
+    worst: Worst, target: int, least: int, length: int | None, adversary: Any
+) -> tuple[int, int]:
+    """How far the written-out window moves into the series, and the series' length."""
+    if not isinstance(adversary, str):
+        shift = int(adversary.target) - target
+        furthest = max((int(j) + 1 for j in adversary.known), default=0)
+        return shift, max(length or 0, shift + least, furthest)
+    if length is None:
+        return 0, least
+    # A side that ends the series must end it in the witness too.
+    return (0 if worst.left.family == kernel.OPEN else length - least), length
+
+
+def _others_known(adversary: Any, target: int, total: int) -> Any:
+    if adversary == "informed":
+        return (j for j in range(total) if j != target)
+    return () if isinstance(adversary, str) else sorted(int(j) for j in adversary.known)
