@@ -12,8 +12,8 @@ import numpy as np
 
 from chainveil.chain import MarkovChain
 from chainveil.noise_chain import CorrelatedNoise
-from chainveil.privacy.correlated import correlated_loss
-from chainveil.privacy.correlated_calibrate import least_correlated_noise
+from chainveil.privacy.correlated.calibrate import least_correlated_noise
+from chainveil.privacy.correlated.loss import correlated_loss
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt

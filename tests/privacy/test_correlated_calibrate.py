@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.noise_chain import CorrelatedNoise
-from chainveil.privacy.correlated import correlated_loss
-from chainveil.privacy.correlated_calibrate import least_correlated_noise
+from chainveil.privacy.correlated.calibrate import least_correlated_noise
+from chainveil.privacy.correlated.loss import correlated_loss
 
 FIGURES = [(0.2, 4, 0.16415), (0.2, 2, 0.35906), (0.35, 4, 0.05495)]
 
@@ -49,7 +50,7 @@ def test_never_above_the_budget_and_on_the_grid(seed: int) -> None:
     q, r = (float(p) for p in rng.uniform(0.02, 0.98, 2))
     epsilon = float(rng.choice([0.05, 0.3, 1, 2.5, 4, 7]))
     length = [None, 1, 2, 6, 50][seed % 5]
-    adversary = ["any", "ignorant", "informed"][seed % 3]
+    adversary: Any = ["any", "ignorant", "informed"][seed % 3]
     chain = MarkovChain.binary(q, r)
     noise = least_correlated_noise(chain, epsilon, length, adversary)
     loss = correlated_loss(chain, noise, length, adversary)

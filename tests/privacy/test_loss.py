@@ -14,7 +14,7 @@ from chainveil.privacy.witness import Witness
 
 
 def _witness(loss: cv.PrivacyLoss) -> Witness:
-    assert loss.witness is not None
+    assert isinstance(loss.witness, Witness)
     return loss.witness
 
 

@@ -9,7 +9,7 @@ does. The loss is the supremum, over the adversaries asked for, of
 and any noise with rho0, rho1 in (0, 1] is covered, lazy or not.
 
 ``epsilon`` is certified: it is computed with outward rounding throughout (see
-``correlated_kernel``), and a final logarithm in ball arithmetic. ``lower`` is the loss of a
+``kernel``), and a final logarithm in ball arithmetic. ``lower`` is the loss of a
 concrete attack, computed with inward rounding. Where the two do not meet, nothing is
 returned.
 """
@@ -17,20 +17,20 @@ returned.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.noise_chain import CorrelatedNoise
-from chainveil.privacy import correlated_kernel as kernel
-from chainveil.privacy import correlated_search as search
-from chainveil.privacy.correlated_search import Model, Side, Worst
-from chainveil.privacy.correlated_witness import CorrelatedWitness, build_witness
+from chainveil.privacy.adversary import Adversary, read_adversary, read_length
+from chainveil.privacy.adversary import Model as Who
+from chainveil.privacy.correlated import kernel, search
+from chainveil.privacy.correlated.search import Model, Side, Worst
+from chainveil.privacy.correlated.witness import CorrelatedWitness, build_witness
+from chainveil.privacy.loss import PrivacyLoss
 
 # The promise: epsilon and lower agree to this, relative, or absolute where epsilon is tiny.
 RELATIVE_GAP = 1e-9
@@ -42,39 +42,13 @@ LONGEST = 1_000_000
 # Below this the rounding argument of the kernels would have to speak of underflow.
 LEAST_PARAMETER = 1e-30
 
-ADVERSARIES = ("any", "ignorant", "informed")
-
-
-@dataclass(frozen=True, eq=False)
-class CorrelatedLoss:
-    """Privacy loss of correlated noise.
-
-    Attributes
-    ----------
-    epsilon : float
-        Certified upper bound; never below the true loss.
-    lower : float
-        Loss of the witness, never above the true loss. It differs from ``epsilon`` by at
-        most one part in 1e9, or 1e-11 where that is more (losses below 0.01).
-    witness : CorrelatedWitness
-    adversary : "any", "ignorant", "informed" or an object with ``target`` and ``known``
-    length : int or None
-        Length of the series; None is the supremum over all lengths.
-    """
-
-    epsilon: float
-    lower: float
-    witness: CorrelatedWitness
-    adversary: Any
-    length: int | None
-
 
 def correlated_loss(
     chain: MarkovChain,
     noise: CorrelatedNoise,
     length: int | None = None,
-    adversary: Any = "any",
-) -> CorrelatedLoss:
+    adversary: Adversary | Who = "any",
+) -> PrivacyLoss:
     """Privacy loss of ``z = x XOR y`` against the adversaries asked for.
 
     Parameters
@@ -85,15 +59,14 @@ def correlated_loss(
         Applied as one unbroken chain to the whole series.
     length : int, optional
         Length of the series, at most 1,000,000. None: the supremum over all lengths.
-    adversary : {"any", "ignorant", "informed"} or object
-        Whom to withstand: everyone; who knows no point; who knows all other points; or one
-        adversary, an object with ``target`` (a position, from 0) and ``known`` (a set of
-        positions). For the last, the values known are the worst ones.
+    adversary : "any", "ignorant", "informed" or Adversary
+        As in ``privacy_loss``.
 
     Returns
     -------
-    CorrelatedLoss
-        ``epsilon`` is infinite where an output can rule a value out.
+    PrivacyLoss
+        ``epsilon`` and ``lower`` differ by at most one part in 1e9, or 1e-11 where that is
+        more (losses below 0.01). ``epsilon`` is infinite where an output can rule a value out.
 
     Raises
     ------
@@ -102,8 +75,9 @@ def correlated_loss(
         bounds do not meet within 3,000,000 points of the target.
     """
     model = read_model(chain, noise)
-    length = read_length(length)
-    worst = find_worst(model, length, read_adversary(adversary, length))
+    length = read_points(length)
+    adversary = read_adversary(adversary, length)
+    worst = find_worst(model, length, adversary)
     witness = build_witness(model, worst, length, adversary)
     lower = _lower(model, worst, witness)
     epsilon = max(_log_up(worst.ratio), 0.0)
@@ -111,22 +85,24 @@ def correlated_loss(
         # Fair and independent coin flips: the output says nothing about the series.
         epsilon = lower = 0.0
     _check_gap(model, epsilon, lower)
-    return CorrelatedLoss(epsilon, lower, witness, adversary, length)
+    return PrivacyLoss(epsilon, lower, witness, adversary, length)
 
 
-def find_worst(model: Model, length: int | None, adversary: Any, budget: float = np.nan) -> Worst:
+def find_worst(
+    model: Model, length: int | None, adversary: Adversary | Who, budget: float = np.nan
+) -> Worst:
     """Upper bound on the ratio, and where it is nearly attained; no certificate yet.
 
     With ``budget``, an answer above or below it may be given before it is accurate.
     """
+    if isinstance(adversary, Adversary):
+        return search.single(model, adversary.target, adversary.known, length)
     if adversary == "informed":
         return search.informed(model, length)
-    if adversary in ("any", "ignorant"):
-        known = adversary == "any"
-        if length is None:
-            return search.unbounded(model, known, budget)
-        return search.bounded(model, length, known)
-    return search.single(model, adversary[0], adversary[1], length)
+    known = adversary == "any"
+    if length is None:
+        return search.unbounded(model, known, budget)
+    return search.bounded(model, length, known)
 
 
 def read_model(chain: MarkovChain, noise: CorrelatedNoise) -> Model:
@@ -161,42 +137,22 @@ def read_chain(chain: MarkovChain) -> tuple[float, float]:
     return q, r
 
 
-def read_length(length: Any) -> int | None:
+def read_points(length: Any) -> int | None:
     """None, or a whole number from 1 to the longest witness that is built."""
-    if length is None:
-        return None
-    points = checks.whole("length", length, 1, "None or a whole number of at least 1")
-    if points > LONGEST:
+    points = read_length(length)
+    if points is not None and points > LONGEST:
         raise NotSupported(
             f"length {points} is above {LONGEST}; use length=None, which covers every length"
         )
     return points
 
 
-def read_adversary(adversary: Any, length: int | None) -> Any:
-    """One of the three names, or ``(target, known)`` of a single adversary."""
-    allowed = f"one of {ADVERSARIES} or an object with .target and .known"
-    if isinstance(adversary, str):
-        if adversary not in ADVERSARIES:
-            raise InvalidInput("adversary", adversary, allowed)
-        return adversary
-    if not (hasattr(adversary, "target") and hasattr(adversary, "known")):
-        raise InvalidInput("adversary", adversary, allowed)
-    target = checks.whole("adversary.target", adversary.target, 0)
-    known = frozenset(checks.whole("adversary.known", j, 0) for j in adversary.known)
-    end = LONGEST if length is None else length
-    if target in known or any(j >= end for j in known | {target}):
-        raise InvalidInput(
-            "adversary", adversary, f"positions below {end}, the target not among the known ones"
-        )
-    return target, known
-
-
 def _lower(model: Model, worst: Worst, witness: CorrelatedWitness) -> float:
     """Loss of the witness, rounded down."""
     ratio = 1 / model.weights[1 - worst.direction, worst.z] * kernel.DOWN
-    left = witness.output[: witness.target][::-1][: worst.left.distance]
-    right = witness.output[witness.target + 1 :][: worst.right.distance]
+    output = witness.output_array()
+    left = output[: witness.target][::-1][: worst.left.distance]
+    right = output[witness.target + 1 :][: worst.right.distance]
     for side, outputs in ((worst.left, left), (worst.right, right)):
         low, high = _follow(model, side, worst.z, outputs)
         factor = low if worst.direction == 0 else (kernel.DOWN / high if high else math.inf)

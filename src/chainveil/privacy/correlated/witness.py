@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,52 +14,71 @@ from numpy.typing import NDArray
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
 from chainveil.noise_chain import CorrelatedNoise
-from chainveil.privacy import correlated_kernel as kernel
-from chainveil.privacy.correlated_search import Model, Worst
+from chainveil.privacy.correlated import kernel
+from chainveil.privacy.correlated.search import Model, Worst
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class CorrelatedWitness:
-    """An attack that attains ``lower``: replay it with ``correlated_replay``.
+    """An attack on correlated noise: what it knows, what it sees, what it tells apart.
 
     Attributes
     ----------
     length : int
         Number of points of the series attacked.
     target : int
-        Position of the secret, counted from 0.
-    known : tuple of (position, value)
-        What the adversary knows beforehand.
-    output : uint8 array of shape (length,)
-        The released series.
-    compared : tuple of two values
-        The likelihood of ``output`` given the first, over that given the second.
+        Index of the secret, counted from 0.
+    known : mapping of int to int
+        Index and value of the points the adversary knows.
+    value, other : int
+        The two values of the target: the output speaks for ``value`` against ``other``.
+    packed : bytes
+        The output, eight points a byte (``numpy.packbits``); see :meth:`output_array`.
     """
 
     length: int
     target: int
-    known: tuple[tuple[int, int], ...]
-    output: NDArray[np.uint8]
-    compared: tuple[int, int]
+    known: Mapping[int, int]
+    value: int
+    other: int
+    packed: bytes
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", MappingProxyType(dict(sorted(self.known.items()))))
 
-def correlated_replay(
-    chain: MarkovChain, noise: CorrelatedNoise, witness: CorrelatedWitness
-) -> float:
-    """Log likelihood ratio of a witness by a plain forward recursion over pairs (x, y).
+    def __reduce__(self) -> tuple[type[CorrelatedWitness], tuple[object, ...]]:
+        values = self.length, self.target, dict(self.known), self.value, self.other, self.packed
+        return CorrelatedWitness, values
 
-    Independent of how the witness was found: no ratio maps, no reversal, no splitting at
-    the target. Accurate to about ``length`` times 1e-15.
-    """
-    ratios = [_likelihood(chain, noise, witness, value) for value in witness.compared]
-    (first, first_power), (second, second_power) = ratios
-    if first == second == 0:
-        raise InvalidInput("witness", witness, "an output that one of the two values can cause")
-    if second == 0:
-        return math.inf
-    if first == 0:
-        return -math.inf
-    return math.log(first / second) + (first_power - second_power) * math.log(2)
+    def output_array(self) -> NDArray[np.uint8]:
+        """The whole output, shape (length,)."""
+        return np.unpackbits(np.frombuffer(self.packed, np.uint8), count=self.length)
+
+    def replay(self, chain: MarkovChain, noise: CorrelatedNoise) -> float:
+        """Log likelihood ratio by a plain forward recursion over pairs (x, y).
+
+        Independent of how the witness was found: no ratio maps, no reversal, no splitting
+        at the target. Accurate to about ``length`` times 1e-15.
+        """
+        first, first_power = _likelihood(chain, noise, self, self.value)
+        second, second_power = _likelihood(chain, noise, self, self.other)
+        if first == second == 0:
+            raise InvalidInput("noise", noise, "noise under which the output is possible")
+        if second == 0:
+            return math.inf
+        if first == 0:
+            return -math.inf
+        return math.log(first / second) + (first_power - second_power) * math.log(2)
+
+    def __str__(self) -> str:
+        known = "no other point"
+        if self.known:
+            near = sorted(self.known.items(), key=lambda item: abs(item[0] - self.target))[:2]
+            known = " and ".join(f"point {j} = {v}" for j, v in sorted(near))
+        return (
+            f"an adversary after point {self.target} of {self.length}, knowing {known}, "
+            f"weighs {self.value} against {self.other}"
+        )
 
 
 def _likelihood(
@@ -66,11 +87,11 @@ def _likelihood(
     """``Pr[output | x_target = value, x_known]`` as a number and a power of two."""
     fixed = np.full(witness.length, -1, dtype=np.int8)
     fixed[witness.target] = value
-    for position, known in witness.known:
+    for position, known in witness.known.items():
         fixed[position] = known
     transition = np.kron(chain.transition, noise.chain.transition)
     start = np.kron(chain.stationary, noise.chain.stationary)
-    seen, power = kernel.forward(start, transition, fixed, witness.output.astype(np.int8))
+    seen, power = kernel.forward(start, transition, fixed, witness.output_array().astype(np.int8))
     unseen = np.full(witness.length, -1, dtype=np.int8)
     prior, prior_power = kernel.forward(start, transition, fixed, unseen)
     return float(seen / prior), int(power - prior_power)
@@ -98,8 +119,9 @@ def build_witness(
     for position in _others_known(adversary, target + shift, total):
         # Further known points change nothing; zero is a value they can have.
         known.setdefault(position, 0)
-    compared = (worst.direction, 1 - worst.direction)
-    return CorrelatedWitness(total, target + shift, tuple(sorted(known.items())), padded, compared)
+    compared = worst.direction, 1 - worst.direction
+    packed = np.packbits(padded).tobytes()
+    return CorrelatedWitness(total, target + shift, known, *compared, packed)
 
 
 def _padded(
@@ -115,7 +137,6 @@ def _padded(
     padded[:shift] = (first + np.arange(shift, 0, -1)) % 2
     padded[shift:end] = output
     padded[end:] = (last + np.arange(1, total - end + 1)) % 2
-    padded.setflags(write=False)
     return padded
 
 

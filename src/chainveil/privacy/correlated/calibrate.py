@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.channel import GRID
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import NotSupported
 from chainveil.noise_chain import CorrelatedNoise
-from chainveil.privacy import correlated
-from chainveil.privacy.correlated_search import Model
+from chainveil.privacy.adversary import read_adversary
+from chainveil.privacy.closed_form import budget as read_budget
+from chainveil.privacy.correlated import loss as correlated
+from chainveil.privacy.correlated.search import Model
 
 # Flip rates are searched on the scale t = ln(rate / (1/2 - rate)), where small rates and rates
 # close to 1/2 are equally well resolved. The certificate does not depend on the accuracy.
@@ -72,10 +73,10 @@ def least_correlated_noise(
         series may have more than 10,000 points, or where nothing near the budget can be
         certified, besides what ``correlated_loss`` refuses.
     """
-    budget = _read_budget(epsilon)
+    budget = read_budget(epsilon)
     q, r = correlated.read_chain(chain)
-    length = correlated.read_length(length)
-    parsed = correlated.read_adversary(adversary, length)
+    length = correlated.read_points(length)
+    parsed = read_adversary(adversary, length)
     _check_forgetting(q, r, length)
 
     def feasible(s: float, scale: float) -> bool:
@@ -102,14 +103,6 @@ def least_correlated_noise(
             "independent noise, a larger budget or a shorter length."
         )
     return min(usable, key=lambda noise: noise.flip_rate)
-
-
-def _read_budget(epsilon: Any) -> float:
-    allowed = "a finite number above 0"
-    budget = checks.real("epsilon", epsilon, allowed)
-    if budget <= 0:
-        raise InvalidInput("epsilon", epsilon, allowed)
-    return budget
 
 
 def _check_forgetting(q: float, r: float, length: int | None) -> None:

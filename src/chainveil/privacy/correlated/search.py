@@ -18,7 +18,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
-from chainveil.privacy import correlated_kernel as kernel
+from chainveil.privacy.correlated import kernel
 
 # Steps before the walk away from the target gives up: about a second of work.
 STEP_LIMIT = 3_000_000
