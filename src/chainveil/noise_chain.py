@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from chainveil import checks
 from chainveil.chain import MarkovChain
+from chainveil.channel import GRID
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,15 @@ class CorrelatedNoise:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho0", checks.probability("rho0", self.rho0, zero=False))
         object.__setattr__(self, "rho1", checks.probability("rho1", self.rho1, zero=False))
+
+    def on_grid(self) -> CorrelatedNoise:
+        """The nearest noise whose probabilities are multiples of 2^-53, but never zero.
+
+        This is what sanitizing realises, exactly. Neither direction is the private one for
+        every chain, so a loss that is promised must be computed from the result.
+        """
+        rho0, rho1 = (max(1.0, float(round(rho * GRID))) / GRID for rho in (self.rho0, self.rho1))
+        return CorrelatedNoise(rho0, rho1)
 
     @property
     def flip_rate(self) -> float:
