@@ -68,7 +68,7 @@ def _resealed(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "seal": {"algorithm": "sha256", "digest": seal(document)}}
 
 
-ALTERNATIVES = {
+ALTERNATIVES: dict[str, list[Any]] = {
     "promise.epsilon": [0.5, 0.99],
     "promise.length": [1, 5],
     "promise.adversary.model": ["ignorant", "informed", "one"],
@@ -142,6 +142,26 @@ def test_every_adversary_is_certified(adversary: Any) -> None:
     certificate = _plan(9, adversary).certificate()
     assert cv.verify(certificate).holds
     assert certificate.plan().loss == _plan(9, adversary).loss
+
+
+def test_correlated_noise_is_certified() -> None:
+    plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), 2.0, mechanism="correlated")
+    certificate = plan.certificate()
+    assert cv.verify(certificate).holds, str(cv.verify(certificate))
+    for path in (
+        "noise.matrix",
+        "noise.units",
+        "loss.epsilon",
+        "loss.lower",
+        "loss.witness.output",
+    ):
+        for other in _changed(certificate[path]):
+            document = _plain(certificate)
+            _put(document, path, other)
+            assert _rejected(_resealed(document), None), (path, other)
+    document = _plain(certificate)
+    document["noise"]["mechanism"] = "independent"
+    assert _rejected(_resealed(document), None)
 
 
 def test_a_chain_with_a_start_law_is_certified() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         NotSupported,
         UnreachableBudget,
     )
+    from chainveil.noise_chain import CorrelatedNoise
     from chainveil.plan import NoisePlan, calibrate
     from chainveil.privacy.adversary import Adversary
     from chainveil.privacy.baselines import success_bound
@@ -31,6 +32,7 @@ _HOMES = {
     "Certificate": "chainveil.certificate",
     "ChainveilError": "chainveil.errors",
     "Channel": "chainveil.channel",
+    "CorrelatedNoise": "chainveil.noise_chain",
     "InvalidInput": "chainveil.errors",
     "MarkovChain": "chainveil.chain",
     "MissingExtra": "chainveil.errors",
@@ -52,6 +54,7 @@ __all__ = [
     "Certificate",
     "ChainveilError",
     "Channel",
+    "CorrelatedNoise",
     "InvalidInput",
     "MarkovChain",
     "MissingExtra",

@@ -11,7 +11,7 @@ from chainveil.channel import GRID
 
 @dataclass(frozen=True)
 class CorrelatedNoise:
-    """The noise of Section 3.5: ``z = x XOR y`` with ``y`` a stationary two-state chain.
+    """The noise of Section 3.3: ``z = x XOR y`` with ``y`` a stationary two-state chain.
 
     Only the holder of a whole two-state series can apply it, since each flip depends on
     the one before.

@@ -14,6 +14,7 @@ from chainveil.certificate.make import (
     Released,
     adversary_section,
     exact_chain,
+    noise_matrix,
     software,
     units,
     witness_section,
@@ -22,9 +23,10 @@ from chainveil.certificate.schema import BY_PATH, leaves
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import ChainveilError, InvalidInput
+from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, read_adversary
-from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+from chainveil.privacy.loss import Attack, PrivacyLoss, privacy_loss
 from chainveil.privacy.witness import Witness
 
 Status = Literal["holds", "fails", "open"]
@@ -102,14 +104,14 @@ def verify(certificate: Certificate | str | Path, release: Any = None) -> Verifi
 
 def plan_of(certificate: Certificate) -> NoisePlan:
     """The plan in a certificate, with the loss computed from chain and noise."""
-    chain, channel = _chain(certificate), Channel(certificate["noise.matrix"])
-    loss = privacy_loss(chain, channel, certificate["promise.length"], _adversary(certificate))
+    chain, noise = _chain(certificate), _noise(certificate)
+    loss = privacy_loss(chain, noise, certificate["promise.length"], _adversary(certificate))
     epsilon = float(certificate["promise.epsilon"])
     if loss.epsilon > epsilon:
         raise InvalidInput(
             "certificate", f"a loss of {loss.epsilon!r}", f"at most epsilon, {epsilon!r}"
         )
-    return NoisePlan(chain, channel, loss, epsilon, certificate["noise.objective"], None)
+    return NoisePlan(chain, noise, loss, epsilon, certificate["noise.objective"], None)
 
 
 def _seal(certificate: Certificate) -> Iterator[Check]:
@@ -162,20 +164,22 @@ def _discretization(certificate: Certificate) -> Check:
 def _maths(certificate: Certificate) -> Iterator[Check]:
     """Chain, noise, loss and witness, computed with the library."""
     try:
-        chain, channel = _chain(certificate), Channel(certificate["noise.matrix"])
+        chain, noise = _chain(certificate), _noise(certificate)
         adversary = _adversary(certificate)
-        loss = privacy_loss(chain, channel, certificate["promise.length"], adversary)
-        expected_flips = channel.expected_flips(chain)
+        loss = privacy_loss(chain, noise, certificate["promise.length"], adversary)
+        objective = certificate["noise.objective"]
+        plan = NoisePlan(chain, noise, loss, loss.epsilon, objective, None)
+        expected_flips = plan.expected_flips
     except ChainveilError as error:
         yield Check("loss", "fails", f"cannot be computed: {error}")
         return
     yield _chain_entries(certificate, chain)
-    yield _realised(certificate, channel)
+    yield _realised(certificate, noise)
     yield _near("noise.expected_flips", certificate, expected_flips, ROUNDING)
     same = certificate["promise.adversary"] == adversary_section(adversary)
     yield _check("promise.adversary", same, "as described" if same else "is not as described")
     yield from _loss(certificate, loss)
-    yield from _witness(certificate, loss, chain, channel)
+    yield from _witness(certificate, loss, chain, noise)
 
 
 def _chain_entries(certificate: Certificate, chain: MarkovChain) -> Check:
@@ -185,10 +189,10 @@ def _chain_entries(certificate: Certificate, chain: MarkovChain) -> Check:
     return _check("chain", same, text)
 
 
-def _realised(certificate: Certificate, channel: Channel) -> Check:
-    whole = units(channel)
-    sound = channel == channel.on_grid() and certificate["noise.units"] == whole
-    sound = sound and all(sum(row) == 1 << 53 for row in whole)
+def _realised(certificate: Certificate, noise: Channel | CorrelatedNoise) -> Check:
+    matrix = noise_matrix(noise.on_grid())
+    sound = certificate["noise.matrix"] == matrix and certificate["noise.units"] == units(matrix)
+    sound = sound and all(sum(row) == 1 << 53 for row in units(matrix))
     text = "multiples of 2^-53, realised exactly" if sound else "matrix and units disagree"
     return _check("noise", sound, text)
 
@@ -204,7 +208,10 @@ def _loss(certificate: Certificate, loss: PrivacyLoss) -> Iterator[Check]:
 
 
 def _witness(
-    certificate: Certificate, loss: PrivacyLoss, chain: MarkovChain, channel: Channel
+    certificate: Certificate,
+    loss: PrivacyLoss,
+    chain: MarkovChain,
+    noise: Channel | CorrelatedNoise,
 ) -> Iterator[Check]:
     claimed = certificate["loss.witness"]
     if claimed is None or loss.witness is None:
@@ -212,7 +219,7 @@ def _witness(
         yield _check("loss.witness", same, "no point has two values" if same else "missing")
         return
     try:
-        attained = _replayed(claimed, chain, channel)
+        attained = _replayed(claimed, chain, noise)
     except ChainveilError as error:
         yield Check("loss.witness", "fails", f"cannot be replayed: {error}")
         return
@@ -228,21 +235,37 @@ def _witness(
     yield _check("loss.witness", same and reaches, text)
 
 
-def _replayed(claimed: dict[str, Any], chain: MarkovChain, channel: Channel) -> float:
+def _replayed(
+    claimed: dict[str, Any], chain: MarkovChain, noise: Channel | CorrelatedNoise
+) -> float:
+    """The loss of the attack that is claimed, by another road than the search."""
     known: dict[int, int] = dict(claimed["known"])
     inside = all(index < claimed["length"] for index in (claimed["target"], *known))
     values = (claimed["value"], claimed["other"], *known.values())
-    symbols = claimed["symbols"]
-    sound = inside and max(values) < chain.states and claimed["target"] not in known
-    if not sound or len(symbols) != 3 or max(symbols) >= channel.outputs:
-        raise InvalidInput("witness", claimed, "points, values and symbols that exist")
-    here, even, odd = symbols
-    witness = Witness(
-        claimed["length"], claimed["target"], known, values[0], values[1], (here, even, odd)
-    )
+    if not inside or max(values) >= chain.states or claimed["target"] in known:
+        raise InvalidInput("witness", claimed, "points and values that exist")
+    witness = _witness_of(claimed, known, noise)
     if str(witness) != claimed["words"]:
         raise InvalidInput("witness words", claimed["words"], str(witness))
-    return witness.replay(chain, channel)
+    return witness.replay(chain, noise)
+
+
+def _witness_of(
+    claimed: dict[str, Any], known: dict[int, int], noise: Channel | CorrelatedNoise
+) -> Attack:
+    length, target, value, other = (claimed[k] for k in ("length", "target", "value", "other"))
+    if isinstance(noise, CorrelatedNoise):
+        from chainveil.privacy.correlated.witness import CorrelatedWitness
+
+        packed = bytes.fromhex(claimed["output"])
+        if len(packed) != -(-length // 8):
+            raise InvalidInput("witness output", claimed["output"], f"{length} points")
+        return CorrelatedWitness(length, target, known, value, other, packed)
+    symbols = claimed["symbols"]
+    if len(symbols) != 3 or max(symbols) >= noise.outputs:
+        raise InvalidInput("witness symbols", symbols, "three reports that exist")
+    here, even, odd = symbols
+    return Witness(length, target, known, value, other, (here, even, odd))
 
 
 def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]:
@@ -283,6 +306,15 @@ def _released(certificate: Certificate, release: Any) -> tuple[Released | None, 
         return released_facts(certificate, release), []
     except ChainveilError as error:
         return None, [Check("release", "fails", str(error))]
+
+
+def _noise(certificate: Certificate) -> Channel | CorrelatedNoise:
+    matrix = certificate["noise.matrix"]
+    if certificate["noise.mechanism"] == "independent":
+        return Channel(matrix)
+    # A channel of the same numbers checks that they are probabilities.
+    (_, rho0), (rho1, _) = Channel(matrix).matrix.tolist()
+    return CorrelatedNoise(rho0, rho1)
 
 
 def _chain(certificate: Certificate) -> MarkovChain:

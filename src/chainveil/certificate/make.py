@@ -8,13 +8,17 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any, Literal
 
+import numpy as np
+
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
 from chainveil.chain import MarkovChain
 from chainveil.channel import GRID, Channel
 from chainveil.errors import InvalidInput
+from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, describe
+from chainveil.privacy.loss import Attack
 from chainveil.privacy.witness import Witness
 
 Origin = Literal["given", "reference", "private"]
@@ -119,19 +123,26 @@ def exact_chain(chain: MarkovChain) -> MarkovChain:
 
 def noise_section(plan: NoisePlan) -> dict[str, Any]:
     """The noise as it is realised: on the grid of 2^-53."""
-    channel = plan.channel.on_grid()
+    matrix = noise_matrix(plan.noise.on_grid())
     return {
         "mechanism": plan.mechanism,
-        "matrix": channel.matrix.tolist(),
-        "units": units(channel),
-        "expected_flips": channel.expected_flips(plan.chain),
+        "matrix": matrix,
+        "units": units(matrix),
+        "expected_flips": plan.expected_flips,
         "objective": plan.objective,
     }
 
 
-def units(channel: Channel) -> list[list[int]]:
-    """The probabilities of a channel on the grid, as whole numbers of 2^-53."""
-    return [[int(entry * GRID) for entry in row] for row in channel.matrix.tolist()]
+def noise_matrix(noise: Channel | CorrelatedNoise) -> list[list[float]]:
+    """The noise in numbers: a channel's matrix, or the transitions of the chain of flips."""
+    if isinstance(noise, Channel):
+        return [[float(entry) for entry in row] for row in noise.matrix]
+    return [[1 - noise.rho0, noise.rho0], [noise.rho1, 1 - noise.rho1]]
+
+
+def units(matrix: list[list[float]]) -> list[list[int]]:
+    """Probabilities on the grid, as whole numbers of 2^-53."""
+    return [[int(entry * GRID) for entry in row] for row in matrix]
 
 
 def loss_section(plan: NoisePlan) -> dict[str, Any]:
@@ -143,7 +154,7 @@ def loss_section(plan: NoisePlan) -> dict[str, Any]:
     }
 
 
-def witness_section(witness: Witness) -> dict[str, Any]:
+def witness_section(witness: Attack) -> dict[str, Any]:
     """An attack in JSON."""
     return {
         "length": witness.length,
@@ -151,9 +162,14 @@ def witness_section(witness: Witness) -> dict[str, Any]:
         "known": [[index, value] for index, value in witness.known.items()],
         "value": witness.value,
         "other": witness.other,
-        "symbols": list(witness.symbols),
+        "symbols": list(witness.symbols) if isinstance(witness, Witness) else [],
+        "output": "" if isinstance(witness, Witness) else _packed(witness),
         "words": str(witness),
     }
+
+
+def _packed(witness: Attack) -> str:
+    return np.packbits(witness.output_array()).tobytes().hex()
 
 
 def adversary_section(adversary: Model | Adversary) -> dict[str, Any]:

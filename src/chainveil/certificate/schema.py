@@ -56,7 +56,8 @@ FIELDS = (
     Field("chain.origin", "origin", "open", "`given`, `reference` or `private`"),
     Field("chain.meaning", "text", "recomputed", "the origin in words"),
     Field("noise.mechanism", "mechanism", "recomputed", "how the noise is drawn"),
-    Field("noise.matrix", "matrix", "recomputed", "probability of each report, a row a state"),
+    Field("noise.matrix", "matrix", "recomputed", "independent: probability of each report, a "
+          "row a state; correlated: of going on and of stopping to flip"),
     Field("noise.units", "units", "recomputed", "the same in whole numbers of 2^-53, as realised"),
     Field("noise.expected_flips", "share", "recomputed", "share of points changed on average"),
     Field("noise.objective", "objective", "open", "what was minimised: `flips` or `estimate`"),
@@ -68,8 +69,10 @@ FIELDS = (
     Field("loss.witness.known", "pairs", "recomputed", "[point, value] pairs known beforehand"),
     Field("loss.witness.value", "index", "recomputed", "the value the output speaks for"),
     Field("loss.witness.other", "index", "recomputed", "the value it speaks against"),
-    Field("loss.witness.symbols", "indices", "recomputed", "the output at the target, at even "
-          "and at odd distance from it"),
+    Field("loss.witness.symbols", "indices", "recomputed", "independent: the output at the "
+          "target, at even and at odd distance from it; else empty"),
+    Field("loss.witness.output", "hexadecimal", "recomputed", "correlated: the output, eight "
+          "points a byte; else empty"),
     Field("loss.witness.words", "text", "recomputed", "the attack in words"),
     Field("discretization.kind", "discretization", "recomputed", "`threshold`, `edges` or "
           "`states`"),
@@ -199,6 +202,10 @@ def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
+def _is_hexadecimal(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("([0-9a-f]{2})*", value) is not None
+
+
 def _one_of(*names: str) -> tuple[Callable[[Any], bool], str]:
     allowed = " or ".join(f'"{name}"' for name in names)
     return (lambda value: isinstance(value, str) and value in names), allowed
@@ -225,11 +232,12 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "units": (lambda v: _is_matrix(v, _is_count), "a list of rows of whole numbers"),
     "edges": (lambda v: _is_list(v, _is_number), "a list of numbers"),
     "labels": (lambda v: _is_list(v, _is_label, 2), "a list of texts, numbers or booleans"),
+    "hexadecimal": (_is_hexadecimal, "pairs of hexadecimal digits"),
     "digest": (_is_digest, "64 hexadecimal digits"),
     "adversary": _one_of("any", "ignorant", "informed", "one"),
     "origin": _one_of(*statements.ORIGIN),
     "edges origin": _one_of(*statements.EDGES_ORIGIN),
-    "mechanism": _one_of("independent"),
+    "mechanism": _one_of("independent", "correlated"),
     "objective": _one_of("flips", "estimate"),
     "discretization": _one_of("threshold", "edges", "states"),
     "source": _one_of(*statements.RANDOMNESS),

@@ -150,7 +150,11 @@ def _check_bits(bits: Any, count: int | None, bitorder: str) -> int:
     if bitorder not in ("big", "little"):
         raise InvalidInput("bitorder", bitorder, '"big" or "little"')
     if not isinstance(bits, np.ndarray) or bits.dtype != np.uint8 or bits.ndim not in (1, 2):
-        found = f"dtype {bits.dtype.name}" if isinstance(bits, np.ndarray) else type(bits).__name__
+        found = (
+            f"dtype {bits.dtype.name}"
+            if isinstance(bits, np.ndarray)
+            else f"an object of type {type(bits).__name__}"
+        )
         raise InvalidInput("bits", found, "a 1-D or 2-D uint8 array", "Use numpy.packbits.")
     if np.ma.isMaskedArray(bits):
         raise InvalidInput("bits", "a masked array", "an array without gaps")

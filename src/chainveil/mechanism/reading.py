@@ -136,7 +136,10 @@ def _array(name: str, value: Any) -> NDArray[Any]:
         raise InvalidInput(name, value, ALLOWED) from None
     if array.dtype.kind not in "biuf" and array.size:
         raise InvalidInput(
-            name, array.dtype.name, "a boolean, integer or whole float dtype", "Encode the states."
+            name,
+            f"dtype {array.dtype.name}",
+            "a boolean, integer or whole float dtype",
+            "Encode the states.",
         )
     return array
 

@@ -195,7 +195,7 @@ def check_room(name: str, dtype: np.dtype[Any], outputs: int) -> None:
     if outputs > limit:
         raise InvalidInput(
             name,
-            dtype.name,
+            f"dtype {dtype.name}",
             f"a dtype that holds the reports 0 … {outputs - 1}",
             "Convert the series first, for instance with x.astype(np.int16).",
         )
@@ -205,7 +205,7 @@ def check_goal(name: str, part: NDArray[Any], goal: Any) -> None:
     """Error unless ``goal`` is an array like ``part``: the same one, or one apart from it."""
     allowed = f"a writeable array of shape {part.shape} and dtype {part.dtype.name}, like {name}"
     if not isinstance(goal, np.ndarray):
-        raise InvalidInput("out", type(goal).__name__, allowed)
+        raise InvalidInput("out", f"an object of type {type(goal).__name__}", allowed)
     if goal.shape != part.shape or goal.dtype != part.dtype:
         raise InvalidInput("out", f"shape {goal.shape} and dtype {goal.dtype.name}", allowed)
     if not goal.flags.writeable:

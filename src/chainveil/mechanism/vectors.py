@@ -1,4 +1,8 @@
-"""Vector instructions that a compiled loop does not find by itself, as functions of it."""
+"""Vector instructions that a compiled loop does not find by itself, as functions of it.
+
+The compiled loops are cached by the time ``kernels.py`` was last changed: touch it after a
+change here.
+"""
 
 from __future__ import annotations
 

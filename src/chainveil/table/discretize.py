@@ -93,8 +93,8 @@ class Discretizer:
 
     def _by_edges(self, values: NDArray[np.float64]) -> Codes:
         if len(self.edges) == 1:
-            above: Codes = np.asarray(values >= self.edges[0]).view(np.uint8)
-            return above
+            above: NDArray[np.bool_] = values >= self.edges[0]
+            return above.astype(np.uint8)
         return np.searchsorted(np.array(self.edges), values, side="right").astype(np.uint8)
 
     def _by_states(
