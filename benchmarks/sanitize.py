@@ -41,7 +41,7 @@ class Entry:
 
 def keystream(points: int) -> Callable[[], object]:
     """As many bytes of AES-256-CTR as there are points, in the cache-sized pieces we use."""
-    zeros, buffer = np.zeros(CHUNK, np.uint8), np.empty(CHUNK, np.uint8)
+    zeros, buffer = memoryview(bytes(CHUNK)), memoryview(bytearray(CHUNK))
 
     def run() -> None:
         encryptor = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(bytes(16))).encryptor()
@@ -54,12 +54,12 @@ def keystream(points: int) -> Callable[[], object]:
 
 def keystream_into(out: NDArray[np.uint8]) -> Callable[[], object]:
     """The same bytes into memory as large as the result, which is what a release must write."""
-    zeros = np.zeros(CHUNK, np.uint8)
+    zeros, goal = memoryview(bytes(CHUNK)), out.data
 
     def run() -> None:
         encryptor = Cipher(algorithms.AES(os.urandom(32)), modes.CTR(bytes(16))).encryptor()
         for begin in range(0, len(out), CHUNK):
-            part = out[begin : begin + CHUNK]
+            part = goal[begin : begin + CHUNK]
             encryptor.update_into(zeros[: len(part)], part)
 
     return run

@@ -223,7 +223,7 @@ def test_what_is_not_a_series_of_states_is_refused(x: Any, message: str) -> None
 
 
 def test_more_states_are_checked_too() -> None:
-    with pytest.raises(cv.InvalidInput, match="found 5; .*0 … 4"):
+    with pytest.raises(cv.InvalidInput, match=r"found 5; .*0 … 4"):
         sanitize(np.array([0, 5], np.uint8), FIVE)
 
 
@@ -260,9 +260,9 @@ def test_out_must_be_like_x() -> None:
 
 def test_reports_must_fit_the_dtype() -> None:
     wide = cv.Channel([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]])
-    with pytest.raises(cv.InvalidInput, match="bool; .*0 … 2"):
+    with pytest.raises(cv.InvalidInput, match=r"bool; .*0 … 2"):
         sanitize(np.array([True, False]), wide)
-    with pytest.raises(cv.InvalidInput, match="int8; .*0 … 199"):
+    with pytest.raises(cv.InvalidInput, match=r"int8; .*0 … 199"):
         sanitize(np.zeros(3, np.int8), cv.Channel.randomized_response(200, 0.5))
 
 

@@ -123,8 +123,7 @@ class Flips:
     notices = True
 
     def __init__(self, channel: Channel, draws: Draws) -> None:
-        numbers = tables.grid_numbers(channel)
-        self.table = tables.flip_table((numbers[0][1], numbers[1][0]))
+        self.table = tables.channel_flip_table(channel)
         self._draws = draws
         self._high = (np.uint8(self.table.high[0]), np.uint8(self.table.high[1]))
         self._settling = settling(self.table)

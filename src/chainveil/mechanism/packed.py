@@ -87,8 +87,7 @@ class PackedFlips:
             raise InvalidInput(
                 "rng", f"a start at point {source.first_point}", "a start at a multiple of 8 points"
             )
-        numbers = tables.grid_numbers(channel)
-        table = tables.flip_table((numbers[0][1], numbers[1][0]))
+        table = tables.channel_flip_table(channel)
         self._settling = settling(table)
         self._masks = np.array([[(h >> bit & 1) * 255 for bit in range(8)] for h in table.high])
         self._masks = self._masks.astype(np.uint8)
@@ -150,12 +149,8 @@ def _check_bits(bits: Any, count: int | None, bitorder: str) -> int:
     if bitorder not in ("big", "little"):
         raise InvalidInput("bitorder", bitorder, '"big" or "little"')
     if not isinstance(bits, np.ndarray) or bits.dtype != np.uint8 or bits.ndim not in (1, 2):
-        found = (
-            f"dtype {bits.dtype.name}"
-            if isinstance(bits, np.ndarray)
-            else f"an object of type {type(bits).__name__}"
-        )
-        raise InvalidInput("bits", found, "a 1-D or 2-D uint8 array", "Use numpy.packbits.")
+        found = getattr(bits, "dtype", f"an object of type {type(bits).__name__}")
+        raise InvalidInput("bits", str(found), "a 1-D or 2-D uint8 array", "Use numpy.packbits.")
     if np.ma.isMaskedArray(bits):
         raise InvalidInput("bits", "a masked array", "an array without gaps")
     if bits.size == 0:
