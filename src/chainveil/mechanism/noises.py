@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,8 @@ from chainveil.mechanism.randomness import BLOCK, SPARE, Bytes, Keystream, Plane
 
 IntArray = NDArray[np.int64]
 
+# Symbols made at once: with as many states and reports they fit a core's own cache.
+CACHED = 1 << 18
 # Bytes kept at hand for single points.
 WINDOW = 1024
 
@@ -79,6 +82,18 @@ class Draws:
             return self.keystream.run(plane, series, first, piece.size * width)
         return self.many(plane, series, first, np.diff(piece.offsets) * width)
 
+    def cached_symbols(self, plane: Plane, piece: Piece) -> Iterator[tuple[slice, Bytes]]:
+        """``symbols`` of one byte, a part at a time with its place, each still in the cache."""
+        if piece.count > 1:
+            yield slice(0, piece.size), self.symbols(plane, piece)
+            return
+        self.reserve_ties(piece.size)
+        series, first = piece.series + self._series, piece.begin + self._point
+        for begin in range(0, piece.size, CACHED):
+            count = min(CACHED, piece.size - begin)
+            part = slice(begin, begin + count)
+            yield part, self.keystream.run(plane, series, first + begin, count)
+
     def reserve_ties(self, points: int) -> None:
         """Make room for the places of ties among so many points, in ``ties``."""
         if len(self.ties) < points + 64:
@@ -130,12 +145,15 @@ class Flips:
 
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
         """Flip each state of a piece with its probability."""
-        padded = self._draws.symbols(Plane.BYTES, piece)
-        kernels = self._draws.kernels
-        found = kernels.flip(states, padded, *self._high, out, self._draws.ties)
-        if found < 0:
-            return False
-        ties = self._draws.ties[:found]
+        draws, kernels = self._draws, self._draws.kernels
+        found = 0
+        for part, padded in draws.cached_symbols(Plane.BYTES, piece):
+            room = draws.ties[found:]
+            more = kernels.flip(states[part], padded, *self._high, out[part], part.start, room)
+            if more < 0:
+                return False
+            found += more
+        ties = draws.ties[:found]
         words = self._draws.refined(Plane.BYTES_REFINED, piece, ties)
         kernels.settle_flips(ties, words, *self._settling, out)
         return True

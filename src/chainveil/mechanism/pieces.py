@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Points of a piece: symbols, states and reports together stay within a core's own cache.
-PIECE = 1 << 18
+# Points of a piece: few enough to need little memory, many enough that a piece's fixed cost
+# does not show.
+PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
