@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import statistics
 import time
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -118,14 +118,15 @@ def table(times: dict[str, list[float]]) -> None:
 
 
 def peak(points: int) -> None:
-    """Memory that a call needs beyond input and output, as the system sees it."""
+    """Memory that a call allocates beyond input and output."""
     x = np.zeros(points, np.uint8)
     out = np.ones_like(x)
     sanitize(x[: 1 << 20], CHANNEL, out=out[: 1 << 20])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    tracemalloc.start()
     sanitize(x, CHANNEL, out=out)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(f"peak memory beyond input and output: {(after - before) / 1024:.1f} MiB")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    print(f"peak memory beyond input and output: {most / 2**20:.1f} MiB")
 
 
 def linear(largest: int, repeats: int) -> None:

@@ -127,14 +127,14 @@ def walk(states: Any, codes: Any, offsets: Any, starts: Any, fresh: Any, out: An
     """
     for j in range(len(starts)):
         noise = starts[j]
-        begin = offsets[j]
-        if fresh and begin < offsets[j + 1]:
-            out[begin] = states[begin] ^ noise
-            begin += 1
-        for i in range(begin, offsets[j + 1]):
-            code = codes[i]
-            noise = (code & np.uint8(1)) ^ (noise & (code >> np.uint8(1)))
-            out[i] = states[i] ^ noise
+        part = slice(offsets[j], offsets[j + 1])
+        held, turns, reports = states[part], codes[part], out[part]
+        if fresh and len(turns):
+            turns[0] = noise
+        for i in range(len(turns)):
+            code = turns[i]
+            noise = np.uint8((code & np.uint8(1)) ^ (noise & (code >> np.uint8(1))))
+            reports[i] = held[i] ^ noise
         starts[j] = noise
 
 

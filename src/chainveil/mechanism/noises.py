@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 
 from chainveil.channel import Channel
 from chainveil.mechanism import tables
-from chainveil.mechanism.pieces import Piece
+from chainveil.mechanism.pieces import LONG, PIECE, Piece
 from chainveil.mechanism.randomness import BLOCK, SPARE, Bytes, Keystream, Plane, Source, fill_up
 
 IntArray = NDArray[np.int64]
 
-# Symbols made at once: with as many states and reports they fit a core's own cache.
-CACHED = 1 << 18
 # Bytes kept at hand for single points.
 WINDOW = 1024
 
@@ -89,8 +87,8 @@ class Draws:
             return
         self.reserve_ties(piece.size)
         series, first = piece.series + self._series, piece.begin + self._point
-        for begin in range(0, piece.size, CACHED):
-            count = min(CACHED, piece.size - begin)
+        for begin in range(0, piece.size, PIECE):
+            count = min(PIECE, piece.size - begin)
             part = slice(begin, begin + count)
             yield part, self.keystream.run(plane, series, first + begin, count)
 
@@ -136,6 +134,7 @@ class Flips:
     states = outputs = 2
     dtype = np.dtype(np.uint8)
     notices = True
+    stretch = LONG
 
     def __init__(self, channel: Channel, draws: Draws) -> None:
         self.table = tables.channel_flip_table(channel)
@@ -171,6 +170,7 @@ class Reports:
     """Independent noise on any number of states and outputs."""
 
     notices = False
+    stretch = PIECE
 
     def __init__(self, channel: Channel, draws: Draws) -> None:
         self.table = tables.report_table(channel)

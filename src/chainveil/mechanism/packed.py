@@ -18,7 +18,7 @@ from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import tables
 from chainveil.mechanism.noises import Draws, settling
-from chainveil.mechanism.pieces import PIECE, Piece, Table, even_pieces
+from chainveil.mechanism.pieces import LONG, PIECE, Piece, Table, even_pieces
 from chainveil.mechanism.randomness import Bytes, Plane, Source, as_source
 from chainveil.mechanism.release import Release, Report, check_goal, source_word
 
@@ -135,8 +135,8 @@ def _fill(table: Table, goal: Table, noise: PackedFlips, in_place: bool) -> None
 def _pieces(table: Table) -> Iterator[Piece]:
     """Pieces as large as those of unpacked points; short rows take a whole group each."""
     held = np.asarray(table.held)
-    size = min(PIECE // 8, PIECE // (2 * GROUP) * held.shape[-1])
-    return even_pieces(table.series, held.shape[-1], max(size, 1))
+    size = max(1, min(PIECE // 8, PIECE // (2 * GROUP) * held.shape[-1]))
+    return even_pieces(table.series, held.shape[-1], size, LONG // 8)
 
 
 def _kept(bits: int, bitorder: str) -> np.uint8:
