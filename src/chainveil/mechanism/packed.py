@@ -136,7 +136,7 @@ def _pieces(table: Table) -> Iterator[Piece]:
     """Pieces as large as those of unpacked points; short rows take a whole group each."""
     held = np.asarray(table.held)
     size = max(1, min(PIECE // 8, PIECE // (2 * GROUP) * held.shape[-1]))
-    return even_pieces(table.series, held.shape[-1], size, LONG // 8)
+    return even_pieces(table.series, held.shape[-1], size, LONG // 16)
 
 
 def _kept(bits: int, bitorder: str) -> np.uint8:
