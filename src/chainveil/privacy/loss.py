@@ -1,0 +1,162 @@
+"""``privacy_loss``: the one question, whatever the chain, the noise and the adversary."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
+from chainveil.errors import ChainveilError, InvalidInput, NotSupported
+from chainveil.privacy.adversary import (
+    Adversary,
+    Model,
+    describe,
+    read_adversary,
+    read_length,
+)
+from chainveil.privacy.witness import Witness
+
+# Bits of the balls: the first try, and where giving up beats going on.
+FIRST_PRECISION, LAST_PRECISION = 192, 12_288
+# The width a result may have from rounding alone, relative to itself.
+ROUNDING = 1e-12
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """The Bayesian differential privacy loss, from above and from below.
+
+    Attributes
+    ----------
+    epsilon : float
+        Upper bound on the loss, in nats: never below the true supremum, and within 1e-9
+        of it relatively. May be infinite.
+    lower : float
+        The loss that ``witness`` attains, rounded down.
+    witness : Witness or None
+        The attack behind ``lower``; None where no point has two possible values.
+    adversary : str or Adversary
+        Whom the bound holds against.
+    length : int or None
+        Number of points; None: the supremum over all lengths.
+    """
+
+    epsilon: float
+    lower: float
+    witness: Witness | None
+    adversary: Model | Adversary
+    length: int | None
+
+    def __str__(self) -> str:
+        points = "any length" if self.length is None else f"length {self.length}"
+        return f"epsilon <= {self.epsilon:.10g} at {points}, against {describe(self.adversary)}"
+
+
+def privacy_loss(
+    chain: MarkovChain,
+    channel: Channel,
+    length: int | None = None,
+    adversary: Model | Adversary = "any",
+) -> PrivacyLoss:
+    """Exact privacy loss of publishing a chain's points through a channel, point by point.
+
+    The supremum, over the adversaries asked for, of the BDPL of the paper's Definition 3:
+    the largest log ratio Pr[z | x_i, x_K] / Pr[z | x_i', x_K] over outputs z, known values
+    x_K and pairs of values of the target that can both occur with x_K.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        Two states; lazy or not, stationary at the start or not.
+    channel : Channel
+        Two states, any number of outputs.
+    length : int, optional
+        Number of points; by default the supremum over all lengths. The cost does not
+        grow with it.
+    adversary : "any", "ignorant", "informed" or Adversary
+        "any" is Bayesian differential privacy. "ignorant" knows no other point (Theorem 1
+        of the paper) and is weaker; "informed" knows all others, which is ordinary
+        differential privacy.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> chain = cv.MarkovChain.symmetric(0.1)
+    >>> loss = cv.privacy_loss(chain, cv.Channel.binary(0.02, 0.02), length=5)
+    >>> round(loss.epsilon, 2)
+    9.41
+    >>> print(loss.witness)
+    an adversary after point 2 of 5, knowing point 0 = 1 and point 4 = 1, sees 0 everywhere and weighs 0 against 1
+    """  # noqa: E501 - the witness is one line
+    from chainveil.privacy.binary import worst_case
+    from chainveil.privacy.revealed import revealing_witness
+    from chainveil.privacy.rounding import down, up
+    from chainveil.privacy.setting import read_setting
+
+    points = read_length(length)
+    who = read_adversary(adversary, points)
+    check_two_states(chain, channel)
+
+    def attempt() -> PrivacyLoss | None:
+        setting = read_setting(chain, channel)
+        if setting.proofs and setting.has_secret(points, who):
+            witness = revealing_witness(chain, channel, setting, points, who)
+            return PrivacyLoss(math.inf, math.inf, witness, who, points)
+        case = worst_case(setting, points, who)
+        if case.upper.is_finite() and not _narrow(case.upper):
+            return None
+        lower = max(down(case.lower), 0.0)
+        return PrivacyLoss(up(case.upper), lower, case.witness, who, points)
+
+    return with_enough_bits(attempt)
+
+
+def check_two_states(chain: Any, channel: Any) -> None:
+    """Error unless chain and channel are what they should be and both have two states."""
+    if not isinstance(chain, MarkovChain):
+        raise InvalidInput("chain", chain, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
+    if not isinstance(channel, Channel):
+        raise InvalidInput("channel", channel, "a Channel", "Channel.binary(…) makes one.")
+    if chain.states != channel.states:
+        raise InvalidInput(
+            "channel", f"{channel.states} states", f"{chain.states} states, as the chain has"
+        )
+    if chain.states != 2:
+        raise NotSupported(
+            f"chain: found {chain.states} states; the exact loss is offered for two states so far."
+        )
+
+
+def with_enough_bits(attempt: Callable[[], Result | None]) -> Result:
+    """Repeat ``attempt`` with wider and wider balls until it can decide."""
+    from flint import ctx
+
+    from chainveil.privacy.search import PrecisionExhausted
+
+    before = ctx.prec
+    bits = FIRST_PRECISION
+    try:
+        while bits <= LAST_PRECISION:
+            ctx.prec = bits
+            try:
+                result = attempt()
+            except PrecisionExhausted:
+                result = None
+            if result is not None:
+                return result
+            bits *= 2
+    finally:
+        ctx.prec = before
+    raise ChainveilError(
+        f"the loss could not be enclosed with {LAST_PRECISION} bits; "
+        "the chain or the noise is too close to a degenerate one"
+    )
+
+
+def _narrow(number: Any) -> bool:
+    return float(number.rad()) <= ROUNDING * abs(float(number.mid())) or number.is_zero()

@@ -1,0 +1,37 @@
+"""What a chain or a channel of two states says, as exact rational numbers.
+
+Floats are rationals. Reading them as such, and the diagonal as what is missing to one,
+makes "the loss of this chain and this noise" a number without a rounding question.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
+
+Pair = tuple[Fraction, Fraction]
+
+
+def transition_entries(chain: MarkovChain) -> tuple[Pair, Pair]:
+    """The transition matrix of a two-state chain: the diagonal is one minus the rest."""
+    q, r = Fraction(float(chain.transition[0, 1])), Fraction(float(chain.transition[1, 0]))
+    return (1 - q, q), (r, 1 - r)
+
+
+def start_law(chain: MarkovChain) -> Pair:
+    """Law of the first point of a two-state chain."""
+    if chain.initial is None:
+        (_, q), (r, _) = transition_entries(chain)
+        return r / (q + r), q / (q + r)
+    zero, one = (Fraction(float(weight)) for weight in chain.initial)
+    return zero / (zero + one), one / (zero + one)
+
+
+def channel_entries(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
+    """The rows of a two-state channel; with two outputs the diagonal is one minus the rest."""
+    zero, one = ([Fraction(float(entry)) for entry in row] for row in channel.matrix)
+    if channel.outputs == 2:
+        zero[0], one[1] = 1 - zero[1], 1 - one[0]
+    return zero, one

@@ -1,0 +1,82 @@
+"""The definition of Bayesian differential privacy loss, enumerated.
+
+Every series x, every output z, every target i, every known set K, every known value:
+nothing is derived, nothing is skipped. Slow, small and obviously right.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+Case = tuple[int, frozenset[int]]
+
+
+def joint_law(
+    start: FloatArray, transition: FloatArray, channel: FloatArray, n: int
+) -> tuple[FloatArray, FloatArray]:
+    """``Pr[x]`` with shape (k,)*n, and ``Pr[x, z]`` with shape (k,)*n + (m**n,)."""
+    k, m = channel.shape
+    law = np.zeros((k,) * n)
+    joint = np.zeros((k,) * n + (m**n,))
+    for x in itertools.product(range(k), repeat=n):
+        probability = start[x[0]]
+        for a, b in itertools.pairwise(x):
+            probability = probability * transition[a, b]
+        output = np.ones(1)
+        for state in x:
+            output = np.multiply.outer(output, channel[state]).ravel()
+        law[x] = probability
+        joint[x] = probability * output
+    return law, joint
+
+
+def loss_of_every_adversary(
+    start: FloatArray, transition: FloatArray, channel: FloatArray, n: int
+) -> dict[Case, float]:
+    """log BDPL of every adversary (i, K): the supremum over values and outputs.
+
+    Values of the target that cannot occur together with the known ones are not compared;
+    a set with nothing to compare has loss 0, an output that rules a value out has loss inf.
+    """
+    law, joint = joint_law(start, transition, channel, n)
+    return {
+        (i, frozenset(known)): _loss(law, joint, n, i, known)
+        for i in range(n)
+        for size in range(n)
+        for known in itertools.combinations([j for j in range(n) if j != i], size)
+    }
+
+
+def _loss(law: FloatArray, joint: FloatArray, n: int, i: int, known: tuple[int, ...]) -> float:
+    free = tuple(j for j in range(n) if j != i and j not in known)
+    prior = np.moveaxis(law.sum(axis=free, keepdims=True), i, 0)
+    output = np.moveaxis(joint.sum(axis=free, keepdims=True), i, 0)
+    worst = 0.0
+    for a, b in itertools.permutations(range(law.shape[0]), 2):
+        both = (prior[a] > 0) & (prior[b] > 0)
+        if not both.any():
+            continue
+        over = output[a][both] / prior[a][both][:, None]
+        under = output[b][both] / prior[b][both][:, None]
+        if np.any((over > 0) & (under == 0)):
+            return math.inf
+        possible = under > 0
+        if possible.any():
+            ratio = float((over[possible] / under[possible]).max())
+            worst = max(worst, math.log(ratio)) if ratio > 0 else worst
+    return worst
+
+
+def worst_loss(losses: dict[Case, float], n: int, adversary: str) -> float:
+    """The loss against ``"any"``, ``"ignorant"`` or ``"informed"`` adversary."""
+    wanted = {
+        "any": lambda known: True,
+        "ignorant": lambda known: not known,
+        "informed": lambda known: len(known) == n - 1,
+    }[adversary]
+    return max(loss for (_, known), loss in losses.items() if wanted(known))
