@@ -72,11 +72,11 @@ def estimated_epsilon(probability: float) -> float:
 
 def clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
     """Two-sided interval that covers with at least ``confidence``, for independent trials."""
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
-    tail = (1 - confidence) / 2
-    low = beta.ppf(tail, successes, trials - successes + 1) if successes > 0 else 0.0
-    high = beta.ppf(1 - tail, successes + 1, trials - successes) if successes < trials else 1.0
+    tail, failures = (1 - confidence) / 2, trials - successes
+    low = betaincinv(successes, failures + 1, tail) if successes > 0 else 0.0
+    high = betaincinv(successes + 1, failures, 1 - tail) if failures > 0 else 1.0
     return float(low), float(high)
 
 
