@@ -11,15 +11,25 @@ from chainveil.errors import (
     NotSupported,
     UnreachableBudget,
 )
+from chainveil.plan import NoisePlan, calibrate
+from chainveil.privacy.adversary import Adversary
+from chainveil.privacy.baselines import success_bound
+from chainveil.privacy.loss import PrivacyLoss, privacy_loss
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Adversary",
     "ChainveilError",
     "Channel",
     "InvalidInput",
     "MarkovChain",
     "MissingExtra",
+    "NoisePlan",
     "NotSupported",
+    "PrivacyLoss",
     "UnreachableBudget",
+    "calibrate",
+    "privacy_loss",
+    "success_bound",
 ]

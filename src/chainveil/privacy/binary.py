@@ -8,7 +8,7 @@ find the worst, and turns the answer into bounds and a witness.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 from flint import arb
 
@@ -103,6 +103,8 @@ def _sides(direction: Direction, adversary: Model) -> tuple[list[Track], list[Tr
     known = known_tracks(direction) if adversary == "any" or certain is not None else []
     may_know = known if adversary == "any" else []
     right = open_tracks(direction) + may_know
+    if certain is None and direction.start_odds is None:
+        return right, right
     if certain is None:
         return left_open_tracks(direction) + may_know, right
     # Everybody knows the first point; the other value can only be known further in.
@@ -132,9 +134,11 @@ def _fixed_length(direction: Direction, adversary: Model, room: int, emission: a
     for track in [*left, *right]:
         if id(track) not in peaks and track.last_index(room) >= 0:
             peaks[id(track)] = find_peak(track, track.last_index(room))
+    # From a stationary start both sides are alike: a pair and its mirror image count once.
+    choices = combinations_with_replacement(left, 2) if left is right else product(left, right)
     pairs = [
         (a, b, peaks[id(a)], peaks[id(b)])
-        for a, b in product(left, right)
+        for a, b in choices
         if id(a) in peaks and id(b) in peaks and _shared_steps(a, b, room) >= 0
     ]
     pairs.sort(key=lambda pair: -float(pair[2].upper + pair[3].upper))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
@@ -17,7 +17,9 @@ from chainveil.privacy.adversary import (
     read_adversary,
     read_length,
 )
-from chainveil.privacy.witness import Witness
+
+if TYPE_CHECKING:
+    from chainveil.privacy.witness import Witness
 
 # Bits of the balls: the first try, and where giving up beats going on.
 FIRST_PRECISION, LAST_PRECISION = 192, 12_288

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import cached_property, reduce
 
 from flint import arb
 
@@ -62,6 +62,26 @@ class Direction:
     def alternates(self) -> bool:
         """Whether neighbours tend to differ (q + r > 1)."""
         return self.q + self.r > 1
+
+    @cached_property
+    def transition(self) -> tuple[arb, arb, arb, arb]:
+        """P in the labels of this direction: (1-q, q, r, 1-r)."""
+        return ball(1 - self.q), ball(self.q), ball(self.r), ball(1 - self.r)
+
+    @cached_property
+    def maps(self) -> tuple[Moebius, Moebius, Moebius]:
+        """What a step away from the target does to the odds; see :meth:`maps_from`."""
+        return self.maps_from(Moebius(*self.transition))
+
+    def maps_from(self, one_step: Moebius) -> tuple[Moebius, Moebius, Moebius]:
+        """Prior odds after one step; then posterior and prior odds after one stride.
+
+        A stride is one step, or two where the worst output alternates.
+        """
+        step = one_step.after_factor(self.high)
+        if not self.alternates:
+            return one_step, step, one_step
+        return one_step, one_step.after_factor(self.low).after(step), one_step.after(one_step)
 
     @property
     def compared(self) -> tuple[int, int]:
@@ -160,89 +180,70 @@ def ball(number: Fraction) -> arb:
     return arb(number.numerator) / arb(number.denominator)
 
 
-def _transition(direction: Direction) -> tuple[arb, arb, arb, arb]:
-    """P of the direction: (1-q, q, r, 1-r)."""
-    return (
-        ball(1 - direction.q),
-        ball(direction.q),
-        ball(direction.r),
-        ball(1 - direction.r),
-    )
-
-
 def known_tracks(direction: Direction) -> list[Track]:
     """Tracks with a known point at the far end; the same to the left and to the right.
 
     To the left as well, because a two-state chain pinned at both ends is reversible.
     A distance at which the known value rules a state of the target out has no entry.
     """
-    stay, leave, back, keep = _transition(direction)
-    prior = Moebius(stay, leave, back, keep)
     # Transition probabilities into the known value, from state 0 and from state 1.
     into = ((1 - direction.q, direction.r), (direction.q, 1 - direction.r))
-    tracks: list[Track] = []
-    for value, (from0, from1) in enumerate(into):
-        pair = ball(from0), ball(from1)
-        possible = from0 > 0 and from1 > 0
-        tracks += _tracks(direction, prior, pair, possible, value)
-    return tracks
+    return [track for value in (0, 1) for track in _known(direction, value, *into[value])]
 
 
-def _tracks(
-    direction: Direction, prior: Moebius, pair: tuple[arb, arb], possible: bool, value: int
-) -> list[Track]:
-    if not direction.alternates:
-        step = prior.after_factor(direction.high)
+def _known(direction: Direction, value: int, from0: Fraction, from1: Fraction) -> list[Track]:
+    one_step, step, prior_step = direction.maps
+    pair = ball(from0), ball(from1)
+    if from0 > 0 and from1 > 0:
         start = pair[0] / pair[1]
-        return [Track(value, 1, 1, Orbit(step, start), Orbit(prior, start))]
-    step, prior_step = _two_steps(direction, prior)
-    if possible:
-        start = pair[0] / pair[1]
-        odd = Track(value, 1, 2, Orbit(step, start), Orbit(prior_step, start))
+        stride = 2 if direction.alternates else 1
+        odd = Track(value, 1, stride, Orbit(step, start), Orbit(prior_step, start))
     else:
         odds, odds_prior = step.of_pair(*pair), prior_step.of_pair(*pair)
         odd = Track(value, 3, 2, Orbit(step, odds), Orbit(prior_step, odds_prior))
-    odds = prior.of_pair(direction.low * pair[0], pair[1])
-    even = Track(value, 2, 2, Orbit(step, odds), Orbit(prior_step, prior.of_pair(*pair)))
+    if not direction.alternates:
+        return [odd]
+    odds = one_step.of_pair(direction.low * pair[0], pair[1])
+    even = Track(value, 2, 2, Orbit(step, odds), Orbit(prior_step, one_step.of_pair(*pair)))
     return [odd, even]
 
 
 def open_tracks(direction: Direction) -> list[Track]:
     """Tracks with nothing known on the side; to the left this holds for a stationary start."""
-    prior = Moebius(*_transition(direction))
-    return _open(direction, prior, arb(1), level=True)
+    return _open(direction, direction.maps, arb(1), level=True)
 
 
 def left_open_tracks(direction: Direction) -> list[Track]:
     """Tracks with nothing known on the left, for whatever start the direction has."""
     if direction.start_odds is None:
         return open_tracks(direction)
-    stay, leave, back, keep = _transition(direction)
-    prior = Moebius(stay, back, leave, keep)
-    return _open(direction, prior, direction.start_odds, level=False)
+    # Odds run forwards in time here, so the transition matrix is transposed.
+    stay, leave, back, keep = direction.transition
+    maps = direction.maps_from(Moebius(stay, back, leave, keep))
+    return _open(direction, maps, direction.start_odds, level=False)
 
 
-def _open(direction: Direction, prior: Moebius, start: arb, level: bool) -> list[Track]:
+def _open(
+    direction: Direction, maps: tuple[Moebius, Moebius, Moebius], start: arb, level: bool
+) -> list[Track]:
+    one_step, step, prior_step = maps
+    even = Track(
+        None,
+        0,
+        2 if direction.alternates else 1,
+        Orbit(step, start),
+        Orbit(prior_step, start),
+        only_rises=level,
+    )
     if not direction.alternates:
-        step = prior.after_factor(direction.high)
-        return [Track(None, 0, 1, Orbit(step, start), Orbit(prior, start), only_rises=level)]
-    step, prior_step = _two_steps(direction, prior)
-    odds, odds_prior = prior(direction.low * start), prior(start)
-    return [
-        Track(None, 0, 2, Orbit(step, start), Orbit(prior_step, start), only_rises=level),
-        Track(
-            None,
-            1,
-            2,
-            Orbit(step, odds),
-            Orbit(prior_step, odds_prior),
-            turns_once=level,
-            only_rises=level,
-        ),
-    ]
-
-
-def _two_steps(direction: Direction, prior: Moebius) -> tuple[Moebius, Moebius]:
-    """Two steps at once for a chain that alternates: posterior map, prior map."""
-    step = prior.after_factor(direction.low).after(prior.after_factor(direction.high))
-    return step, prior.after(prior)
+        return [even]
+    odd = Track(
+        None,
+        1,
+        2,
+        Orbit(step, one_step(direction.low * start)),
+        Orbit(prior_step, one_step(start)),
+        turns_once=level,
+        only_rises=level,
+    )
+    return [even, odd]

@@ -1,0 +1,188 @@
+"""From a budget to a plan: how much noise, what it guarantees, and how to apply it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chainveil import checks
+from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.privacy.adversary import Adversary, Model, describe, read_adversary, read_length
+from chainveil.privacy.closed_form import HalfPlanes, budget
+from chainveil.privacy.loss import PrivacyLoss
+
+Objective = Literal["flips", "estimate"]
+Mechanism = Literal["independent"]
+
+
+@dataclass(frozen=True)
+class NoisePlan:
+    """Noise that meets a budget, with the loss it was certified to have.
+
+    Attributes
+    ----------
+    chain : MarkovChain
+        The chain the data are taken to follow.
+    channel : Channel
+        The noise; its probabilities are multiples of 2^-53 and realised exactly.
+    loss : PrivacyLoss
+        Certified loss of this noise; ``loss.epsilon`` is never above ``epsilon``.
+    epsilon : float
+        The budget that was asked for.
+    objective : str
+        What was minimised: "flips" or "estimate".
+    region : HalfPlanes or None
+        The feasible noise levels; None for chains with q + r > 1, where the borders curve.
+    """
+
+    chain: MarkovChain
+    channel: Channel
+    loss: PrivacyLoss
+    epsilon: float
+    objective: Objective
+    region: HalfPlanes | None
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """How the noise is drawn: "independent", every point on its own."""
+        return "independent"
+
+    @property
+    def expected_flips(self) -> float:
+        """Share of points that the noise changes on average (stationary law)."""
+        return self.channel.expected_flips(self.chain)
+
+    def __str__(self) -> str:
+        rho0, rho1 = (float(rho) for rho in self.channel.flip_probabilities)
+        return (
+            f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}: {self.expected_flips:.2%} of the "
+            f"points change; loss {self.loss.epsilon:.10g} of {self.epsilon:g}, "
+            f"against {describe(self.loss.adversary)}"
+        )
+
+
+@overload
+def calibrate(
+    chain: MarkovChain,
+    epsilon: float,
+    length: int | None = ...,
+    adversary: Model | Adversary = ...,
+    *,
+    objective: Objective = ...,
+    max_noise: float = ...,
+) -> NoisePlan: ...
+
+
+@overload
+def calibrate(
+    chain: MarkovChain,
+    epsilon: Iterable[float] | NDArray[Any],
+    length: int | None = ...,
+    adversary: Model | Adversary = ...,
+    *,
+    objective: Objective = ...,
+    max_noise: float = ...,
+) -> list[NoisePlan]: ...
+
+
+def calibrate(
+    chain: MarkovChain,
+    epsilon: float | Iterable[float] | NDArray[Any],
+    length: int | None = None,
+    adversary: Model | Adversary = "any",
+    *,
+    objective: Objective = "flips",
+    max_noise: float = 0.5,
+) -> NoisePlan | list[NoisePlan]:
+    """The least noise that keeps the privacy loss within a budget.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        Two states.
+    epsilon : float, or sequence of floats
+        The budget, in nats. A sequence gives a list of plans, one a budget.
+    length : int, optional
+        Number of points of the series; by default the plan holds for every length.
+    adversary : "any", "ignorant", "informed" or Adversary
+        As in :func:`privacy_loss`. Only "any" gives Bayesian differential privacy.
+    objective : "flips" or "estimate"
+        "flips" minimises the share of changed points (the paper's expected noise,
+        Corollary 1); "estimate" minimises rho0 + rho1, which makes unbiased estimates
+        of frequencies as precise as they can be.
+    max_noise : float
+        Upper limit of both noise levels, 1/2 as in the paper. Up to 1 is allowed; then
+        a state may be reported as the other one more often than not.
+
+    Returns
+    -------
+    NoisePlan
+        Its certified loss is at most ``epsilon``, and within 1e-9 of it (relatively) as
+        far as noise levels on a grid of 2^-53 can come that close.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> plan = cv.calibrate(cv.MarkovChain.binary(q=0.0893, r=0.1092), epsilon=3)
+    >>> round(plan.expected_flips, 3)
+    0.398
+    >>> plan.loss.epsilon <= 3
+    True
+    """
+    budgets, single = _budgets(epsilon)
+    if not isinstance(chain, MarkovChain):
+        raise InvalidInput("chain", chain, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
+    if chain.states != 2:
+        raise NotSupported(
+            f"chain: found {chain.states} states; calibration is offered for two states so far."
+        )
+    points = read_length(length)
+    who = read_adversary(adversary, points)
+    weights = _weights(chain, objective)
+    limit = checks.probability("max_noise", max_noise, zero=False)
+    plans = [_plan(chain, number, points, who, objective, weights, limit) for number in budgets]
+    return plans[0] if single else plans
+
+
+def _plan(
+    chain: MarkovChain,
+    epsilon: float,
+    length: int | None,
+    adversary: Model | Adversary,
+    objective: Objective,
+    weights: tuple[float, float],
+    max_noise: float,
+) -> NoisePlan:
+    from chainveil.privacy.calibrate import least_noise
+
+    found = least_noise(chain, epsilon, length, adversary, weights, max_noise)
+    return NoisePlan(chain, found.channel, found.loss, epsilon, objective, found.region)
+
+
+def _weights(chain: MarkovChain, objective: Objective) -> tuple[float, float]:
+    if objective == "flips":
+        return float(chain.stationary[0]), float(chain.stationary[1])
+    if objective == "estimate":
+        return 1.0, 1.0
+    names = " or ".join(f'"{name}"' for name in get_args(Objective))
+    raise InvalidInput("objective", objective, names)
+
+
+def _budgets(epsilon: Any) -> tuple[list[float], bool]:
+    if isinstance(epsilon, str | bytes) or not isinstance(epsilon, Iterable):
+        number: Any = epsilon
+        return [budget(number)], True
+    array: NDArray[Any] = np.asarray(_as_list(epsilon))
+    if array.ndim == 0:
+        return [budget(array.item())], True
+    return [budget(number) for number in array.ravel().tolist()], False
+
+
+def _as_list(epsilon: Iterable[Any]) -> ArrayLike:
+    return epsilon if isinstance(epsilon, np.ndarray) else list(epsilon)

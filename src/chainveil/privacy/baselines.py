@@ -1,0 +1,199 @@
+"""What other methods need: the flip probability of symmetric randomized response.
+
+Each function returns the least ``rho`` with which the method certifies epsilon-BDP (DP:
+ordinary differential privacy only) on a two-state chain, rounded up. A budget that a
+method cannot reach is an error, not a number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from chainveil import checks
+from chainveil.chain import MarkovChain
+from chainveil.errors import NotSupported, UnreachableBudget
+from chainveil.privacy.closed_form import budget
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A method's answer to a budget: ``rho``, or None and the ``reason`` why there is none."""
+
+    method: str
+    rho: float | None
+    reason: str = ""
+
+
+def dp_noise(epsilon: float) -> float:
+    """Ordinary differential privacy, ``1 / (e^epsilon + 1)``: no protection from dependence."""
+    return _upwards(_logistic(budget(epsilon)))
+
+
+def group_noise(epsilon: float, length: int) -> float:
+    """Group privacy: each of ``length`` points gets ``epsilon / length``."""
+    length = checks.whole("length", length, 1)
+    return _upwards(_logistic(budget(epsilon) / length))
+
+
+def zhao3_noise(chain: MarkovChain, epsilon: float) -> float:
+    """Theorem 3 of Zhao et al. 2017: epsilon - 6 ln of the largest transition ratio.
+
+    For a symmetric chain ``(1-theta)^6 / (theta^6 e^epsilon + (1-theta)^6)``. The paper
+    prints this with a factor 2 in the numerator, which is a slip.
+    """
+    q, r = _two_states(chain)
+    price = 6 * _log_ratio(q, r, 1)
+    return _from_dp("Zhao et al. Theorem 3", budget(epsilon), price)
+
+
+def zhao6_noise(chain: MarkovChain, epsilon: float, length: int | None = None) -> float:
+    """Theorem 6 of Zhao et al. 2017: the best of ``(epsilon - 6 ln ratio_t) / (2t - 1)``.
+
+    Over t from 1 to ``length / 2`` (without a length: over all t), as adapted in the
+    paper's Section 4.2.
+    """
+    q, r = _two_states(chain)
+    epsilon = budget(epsilon)
+    last = None if length is None else checks.whole("length", length, 1) // 2
+    if last is not None and last < 1:
+        raise UnreachableBudget("Zhao et al. Theorem 6 needs at least 2 points")
+
+    def share(t: int) -> float:
+        return (epsilon - 6 * _log_ratio(q, r, t)) / (2 * t - 1)
+
+    best = _best_step(share, last, stride=2 if q + r > 1 else 1)
+    if best <= 0:
+        least = 6 * _log_ratio(q, r, last) if last is not None else 0.0
+        raise UnreachableBudget(
+            f"Zhao et al. Theorem 6 cannot reach epsilon = {epsilon:g} at length {length}; "
+            f"it needs epsilon above {least:.4g}"
+        )
+    return _upwards(_logistic(best))
+
+
+def lange_noise(chain: MarkovChain, epsilon: float) -> float:
+    """Lange et al. 2025: epsilon_DP = epsilon - 4 ln(largest / smallest transition)."""
+    q, r = _two_states(chain)
+    entries = (q, 1 - q, r, 1 - r)
+    if min(entries) == 0:
+        raise UnreachableBudget("Lange et al. needs every transition to be possible")
+    price = 4 * math.log(max(entries) / min(entries))
+    return _from_dp("Lange et al.", budget(epsilon), price)
+
+
+def compare(chain: MarkovChain, epsilon: float, length: int | None = None) -> list[Baseline]:
+    """Every baseline's answer to one budget, in the order DP, Lange, Zhao 6, Zhao 3, group."""
+    methods: dict[str, Callable[[], float]] = {
+        "DP (ignores dependence)": lambda: dp_noise(epsilon),
+        "Lange et al.": lambda: lange_noise(chain, epsilon),
+        "Zhao et al. Theorem 6": lambda: zhao6_noise(chain, epsilon, length),
+        "Zhao et al. Theorem 3": lambda: zhao3_noise(chain, epsilon),
+    }
+    results = [_answer(method, noise) for method, noise in methods.items()]
+    if length is None:
+        reason = "group privacy needs a length: it divides the budget by it"
+        return [*results, Baseline("group privacy", None, reason)]
+    return [*results, Baseline("group privacy", group_noise(epsilon, length))]
+
+
+def success_bound(chain: MarkovChain, epsilon: float) -> float:
+    """Largest probability with which any attacker recovers a point under epsilon-BDP.
+
+    ``M e^epsilon / (1 + M e^epsilon)`` with ``M = max(q/r, r/q)``: the prior odds of the
+    likelier state times e^epsilon. The paper's Section 4.3 prints another form, which
+    for small epsilon lies below guessing the likelier state.
+    """
+    return _upwards(_logistic(-budget(epsilon) - math.log(_prior_odds(chain))))
+
+
+def success_bound_as_printed(chain: MarkovChain, epsilon: float) -> float:
+    """The paper's Section 4.3: ``e^epsilon / (M + e^epsilon)``. Not a bound; for comparison."""
+    return _logistic(-budget(epsilon) + math.log(_prior_odds(chain)))
+
+
+def _prior_odds(chain: MarkovChain) -> float:
+    q, r = _two_states(chain)
+    return max(q / r, r / q)
+
+
+def _answer(method: str, noise: Callable[[], float]) -> Baseline:
+    try:
+        return Baseline(method, noise())
+    except UnreachableBudget as error:
+        return Baseline(method, None, str(error))
+
+
+def _from_dp(method: str, epsilon: float, price: float) -> float:
+    if epsilon <= price:
+        raise UnreachableBudget(
+            f"{method} cannot reach epsilon = {epsilon:g} on this chain; "
+            f"it needs epsilon above {price:.4g}"
+        )
+    return _upwards(_logistic(epsilon - price))
+
+
+def _logistic(epsilon: float) -> float:
+    """``1 / (1 + e^epsilon)`` without overflow."""
+    if epsilon > 0:
+        return math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    return 1 / (1 + math.exp(epsilon))
+
+
+def _upwards(number: float) -> float:
+    """A few roundings to nearest above: eight units in the last place cover them."""
+    return min(1.0, number * (1 + 8 * 2.0**-52))
+
+
+def _two_states(chain: MarkovChain) -> tuple[float, float]:
+    if chain.states != 2:
+        raise NotSupported(f"chain: found {chain.states} states; baselines cover two states.")
+    return float(chain.transition[0, 1]), float(chain.transition[1, 0])
+
+
+def _log_ratio(q: float, r: float, t: int) -> float:
+    """Log of the largest ratio P^t(i, k) / P^t(j, k)."""
+    if q == r == 1:
+        return math.inf
+    if q + r == 1:
+        return 0.0
+    second = 1 - q - r
+    power = math.exp(t * math.log1p(-(q + r))) if second > 0 else second**t
+    gap = -math.expm1(t * math.log1p(-(q + r))) if second > 0 else 1 - power
+    pi0, pi1 = r / (q + r), q / (q + r)
+    # Column 1: (pi1 + pi0 l) against pi1 (1 - l); column 0: pi0 + pi1 l against pi0 (1 - l).
+    pairs = ((pi1 + pi0 * power, pi1 * gap), (pi0 + pi1 * power, pi0 * gap))
+    if any(min(pair) <= 0 for pair in pairs):
+        return math.inf
+    return max(abs(math.log(a / b)) for a, b in pairs)
+
+
+def _best_step(share: Callable[[int], float], last: int | None, stride: int) -> float:
+    """Maximum of ``share`` over t = 1 … last.
+
+    The log ratio is convex in t (for q + r > 1, over the t of one parity), so ``share``
+    is a concave function over a linear one: it rises and then falls.
+    """
+    best = -math.inf
+    for first in range(1, 1 + stride):
+        if last is not None and first > last:
+            continue
+        end = None if last is None else (last - first) // stride
+        best = max(best, share(first + stride * _turn(share, first, stride, end)))
+    return best
+
+
+def _turn(share: Callable[[int], float], first: int, stride: int, end: int | None) -> int:
+    def rises(k: int) -> bool:
+        return share(first + stride * (k + 1)) > share(first + stride * k)
+
+    high = 1
+    while (end is None or high < end) and rises(high) and high < 1 << 62:
+        high *= 2
+    high = high if end is None else min(high, end)
+    low = -1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if rises(middle) else (low, middle)
+    return high
