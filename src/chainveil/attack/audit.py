@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -102,8 +103,16 @@ def audit_sanitizer(
         the sanitizer really does; the claim only chooses whom to play.
     length : int, optional
         Points of the series; by default the length that promises the best bound.
+    adversary : "any", "ignorant" or "informed"
+        Whom to choose the worst case among; see :func:`chainveil.privacy_loss`.
     trials : int
         Series drawn with each of the two values. Half of them choose what to count.
+    confidence : float
+        Probability with which the bound holds.
+    nominal : float, optional
+        The epsilon that was promised, to be held against the bound.
+    rng : numpy Generator or int, optional
+        Draws the series. The noise is the sanitizer's own.
     """
     trials = checks.whole("trials", trials, 100)
     confidence = checks.probability("confidence", confidence, zero=False, one=False)
@@ -185,17 +194,26 @@ def _witness(chain: MarkovChain, channel: Channel, length: int, adversary: Model
 def _promise(
     chain: MarkovChain, channel: Channel, witness: Witness, trials: int, confidence: float
 ) -> float:
-    """The bound to expect from counting the worst output alone, if the channel is as claimed."""
-    output = witness.output_array()
-    chances = []
-    for value in (witness.value, witness.other):
-        fixed = dict(witness.known) | {witness.target: value}
-        prior = _log_prior(chain, fixed, witness.length)
-        chances.append(
-            math.exp(inference.log_likelihood(chain, channel, output, fixed) - prior)
-        )
+    """The bound to expect from counting the worst output, if the channel is as claimed."""
+    chances = [_chance(chain, channel, witness, value) for value in (witness.value, witness.other)]
     hits = [int(trials * chance) for chance in chances]
     return _log_bound(hits[0], trials, hits[1], trials, confidence)
+
+
+def _chance(chain: MarkovChain, channel: Channel, witness: Witness, value: int) -> float:
+    """``Pr`` of the worst output where it matters: strictly between the known points."""
+    begin = max((t for t in witness.known if t < witness.target), default=0)
+    end = min((t for t in witness.known if t > witness.target), default=witness.length - 1)
+    fixed = {t - begin: state for t, state in witness.known.items()}
+    output = witness.output_array()[begin : end + 1]
+    surplus = 0.0
+    for t, state in fixed.items():
+        # What is published at a known point tells nothing: take the likeliest, and take it out.
+        output[t] = np.argmax(channel.matrix[state])
+        surplus += math.log(channel.matrix[state, output[t]])
+    fixed[witness.target - begin] = value
+    prior = _log_prior(chain, fixed, len(output))
+    return math.exp(inference.log_likelihood(chain, channel, output, fixed) - prior - surplus)
 
 
 def _log_prior(chain: MarkovChain, fixed: Mapping[int, int], length: int) -> float:
@@ -281,10 +299,7 @@ def mixing_gap(chain: MarkovChain) -> int:
 
 def _windows(offsets: NDArray[np.int64], length: int, stride: int) -> NDArray[np.int64]:
     """First points of windows that lie inside a series, ``stride`` apart."""
-    parts = [
-        np.arange(begin, end - length + 1, stride)
-        for begin, end in zip(offsets[:-1], offsets[1:], strict=True)
-    ]
+    parts = [np.arange(begin, end - length + 1, stride) for begin, end in pairwise(offsets)]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 

@@ -36,9 +36,7 @@ class Attack(ABC):
         return score(x, self.reconstruct(z, known), known, target, confidence)
 
 
-def put_known(
-    guess: NDArray[Any], known: Any, series: Sequences, states: int
-) -> NDArray[Any]:
+def put_known(guess: NDArray[Any], known: Any, series: Sequences, states: int) -> NDArray[Any]:
     """``guess``, laid end to end, with the known points put in."""
     if known is None:
         return guess

@@ -77,8 +77,8 @@ def expected_success(
 
 def _can_enumerate(states: int, outputs: int, sides: tuple[int, int]) -> bool:
     if states == 2:
-        return outputs ** max(sides) <= MOST_MESSAGES
-    return outputs ** sum(sides) * states <= MOST_PRODUCTS and max(sides) < 64
+        return bool(outputs ** max(sides) <= MOST_MESSAGES)
+    return bool(outputs ** sum(sides) * states <= MOST_PRODUCTS)
 
 
 def _exact(chain: MarkovChain, channel: Channel, sides: tuple[int, int]) -> float:

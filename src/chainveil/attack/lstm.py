@@ -146,9 +146,7 @@ class LSTM(Attack):
         """Cross-validate on several releases of one series, all models trained together."""
         truth, arrays = self._read(x, releases)
         settings = self.settings
-        folds = contiguous_folds(
-            len(truth), settings.folds, settings.window, settings.held_out
-        )
+        folds = contiguous_folds(len(truth), settings.folds, settings.window, settings.held_out)
         _, found = _train(self, truth, arrays, folds)
         return [CrossValidation(guess, score(truth, guess)) for guess in found]
 
@@ -160,7 +158,7 @@ class LSTM(Attack):
         )
         job = ensemble.Job(0, np.empty(0, np.int64), np.empty(0, np.int64), settings.seed)
         odds = ensemble.predict(self.weights, data, [job], [np.arange(len(z))])[0]
-        return (odds > 0).astype(np.uint8)
+        return np.asarray(odds > 0, dtype=np.uint8)
 
     def _read(self, x: Any, releases: Sequence[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         truth = as_sequences("x", x, 2)
@@ -191,7 +189,10 @@ def _train(
     pairs = [(release, fold) for release in range(len(releases)) for fold in range(len(folds))]
     jobs = [
         ensemble.Job(
-            release, folds[fold].train, folds[fold].validation, settings.seed + 1000 * release + fold
+            release,
+            folds[fold].train,
+            folds[fold].validation,
+            settings.seed + 1000 * release + fold,
         )
         for release, fold in pairs
     ]

@@ -96,9 +96,7 @@ def initial_weights(sizes: Sizes, seed: int) -> Weights:
 
 def stack_weights(models: list[Weights], device: str) -> Weights:
     """Weights of many models, the model as the first axis."""
-    return {
-        name: torch.stack([model[name] for model in models]).to(device) for name in models[0]
-    }
+    return {name: torch.stack([model[name] for model in models]).to(device) for name in models[0]}
 
 
 def logits(weights: Weights, windows: Any) -> Any:
@@ -223,7 +221,7 @@ def _validation_loss(weights: Weights, data: Data, jobs: list[Job]) -> NDArray[n
             points, present = _pad(rows, max(map(len, rows)))
             means = _losses(weights, data, jobs, points, present).cpu().numpy()
             total += means * present.sum(axis=1)
-    return total / np.array([max(1, len(job.validation)) for job in jobs])
+    return np.asarray(total / np.array([max(1, len(job.validation)) for job in jobs]))
 
 
 class _Adam:
