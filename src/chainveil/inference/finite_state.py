@@ -29,11 +29,21 @@ _compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
 
 @_compiled
 def _move(vector: Any, matrix: Any, moved: Any) -> None:
-    """``moved = vector @ matrix``, row by row so that the inner loop runs along memory."""
+    """``moved = vector @ matrix``, along the rows of the matrix.
+
+    Four rows at a time: every pass over ``moved`` waits for the one before it.
+    """
     k = len(vector)
+    paired = k - k % 4
     for b in range(k):
         moved[b] = 0.0
-    for a in range(k):
+    for a in range(0, paired, 4):
+        w0, w1, w2, w3 = vector[a], vector[a + 1], vector[a + 2], vector[a + 3]
+        for b in range(k):
+            first = w0 * matrix[a, b] + w1 * matrix[a + 1, b]
+            second = w2 * matrix[a + 2, b] + w3 * matrix[a + 3, b]
+            moved[b] += first + second
+    for a in range(paired, k):
         weight = vector[a]
         for b in range(k):
             moved[b] += weight * matrix[a, b]
@@ -132,19 +142,21 @@ def viterbi(
     their maximum at zero, so that they do not lose digits as the series goes on.
     """
     n, k = len(symbols), len(log_start)
-    score, best = log_start.copy(), np.empty(k)
-    for t in range(n):
+    if n == 0:
+        return DONE
+    score, best = log_start + log_emission[symbols[0]], np.empty(k)
+    if np.max(score) == -np.inf:
+        return 0
+    for t in range(1, n):
         symbol = symbols[t]
         top = -np.inf
         for b in range(k):
-            value, origin = score[b], 0
-            if t > 0:
-                value = score[0] + log_back[b, 0]
-                for a in range(1, k):
-                    candidate = score[a] + log_back[b, a]
-                    if candidate > value:
-                        value = candidate
-                        origin = a
+            value, origin = score[0] + log_back[b, 0], 0
+            for a in range(1, k):
+                candidate = score[a] + log_back[b, a]
+                if candidate > value:
+                    value = candidate
+                    origin = a
             pointers[t, b] = origin
             value += log_emission[symbol, b]
             best[b] = value
@@ -155,7 +167,8 @@ def viterbi(
         for b in range(k):
             score[b] = best[b] - top
     state = np.argmax(score)
-    for t in range(n - 1, -1, -1):
+    for t in range(n - 1, 0, -1):
         path[t] = state
         state = pointers[t, state]
+    path[0] = state
     return DONE

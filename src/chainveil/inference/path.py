@@ -38,14 +38,19 @@ def viterbi(chain: MarkovChain, channel: Channel, z: Any, known: Any = None) -> 
     return seen.restore(flat)
 
 
-def bend(q: float, r: float) -> FloatArray:
-    """``sign, shift, low, high`` of the two-state step; see ``inference.two_state_path``."""
-    l00, l01 = np.log1p(-q), np.log(q)
-    l10, l11 = np.log(r), np.log1p(-r)
+def bends(q: float, r: float) -> tuple[FloatArray, FloatArray]:
+    """``sign, shift, low, high`` of a step forth and of one back; see ``two_state_path``."""
+    moves = np.array([[np.log1p(-q), np.log(q)], [np.log(r), np.log1p(-r)]])
+    # Both from one comparison, so that rounding cannot set the two directions apart.
+    sign = 1.0 if moves[0, 1] + moves[1, 0] <= moves[0, 0] + moves[1, 1] else -1.0
+    return _bend(moves, sign), _bend(moves.T, sign)
+
+
+def _bend(moves: FloatArray, sign: float) -> FloatArray:
+    """The bend of ``max(l_11 + d, l_01) - max(l_10 + d, l_00)``; ``moves`` holds the l's."""
+    (l00, l01), (l10, l11) = moves
     ends = (l01 - l00, l11 - l10)
-    sign = 1.0 if ends[0] <= ends[1] else -1.0
-    shift = l11 - l00 if sign > 0 else l01 - l10
-    return np.array([sign, shift, min(ends), max(ends)])
+    return np.array([sign, l11 - l00 if sign > 0 else l01 - l10, min(ends), max(ends)])
 
 
 def _two_state(ratios: Odds, seen: Observations) -> NDArray[np.uint8]:
@@ -55,11 +60,12 @@ def _two_state(ratios: Odds, seen: Observations) -> NDArray[np.uint8]:
     log_ratio[ratios.ratio == CERTAIN] = np.inf
     start = float(logarithms(np.array([ratios.start]))[0])
     path = np.empty(len(seen.symbols), dtype=np.uint8)
-    numbers = (log_ratio, start, bend(ratios.q, ratios.r))
+    forth, back = bends(ratios.q, ratios.r)
     if abreast(seen):
-        kernels.viterbi_rows(seen.restore(seen.symbols), *numbers, seen.restore(path))
+        rows, target = seen.restore(seen.symbols), seen.restore(path)
+        kernels.viterbi_rows(rows, log_ratio, start, forth, target)
     else:
-        kernels.viterbi_many(seen.symbols, seen.offsets, *numbers, path)
+        kernels.viterbi_many(seen.symbols, seen.offsets, log_ratio, start, forth, back, path)
     return path
 
 

@@ -28,8 +28,7 @@ from chainveil.inference.tables import (
     tables,
 )
 
-# Rows longer than this leave the cache when many are taken abreast; fewer leave lanes empty.
-LONGEST_ABREAST = 1024
+# Fewer rows would leave most lanes empty.
 FEWEST_ABREAST = 16
 
 Direction = Literal["filter", "smooth"]
@@ -138,6 +137,8 @@ def abreast(seen: Observations) -> bool:
     """Whether the series are alike, many and short enough to be taken side by side."""
     if seen.grid is None:
         return False
+    from chainveil.inference.two_state import LONGEST_ABREAST
+
     rows, points = seen.grid
     return rows >= FEWEST_ABREAST and 0 < points <= LONGEST_ABREAST
 

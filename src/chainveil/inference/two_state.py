@@ -25,9 +25,13 @@ import numpy as np
 # Rows taken side by side: four vector registers of eight doubles, so that one division can
 # start while others are under way.
 LANES = 32
+# Rows longer than this would leave the cache when taken abreast.
+LONGEST_ABREAST = 1024
 
 # Multiply-add in one rounding; nothing else is relaxed, so infinities keep their meaning.
 _compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
+# Pasted into its caller, where the compiler sees that no two arrays overlap.
+_pasted = numba.njit(inline="always", error_model="numpy", fastmath={"contract"})
 
 
 @_compiled
@@ -126,10 +130,15 @@ def smooth_rows(symbols: Any, ratio: Any, start_odds: float, q: float, r: float,
         _complete_lanes(ratios, q, r, odds, forward)
         for lane in range(used):
             for t in range(n):
-                out[first + lane, t] = forward[t, lane]
+                value = forward[t, lane]
+                if value < 0.0:
+                    # Never so; the possible exit keeps the compiler from gathering strided
+                    # numbers into vectors, which is slower than reading them one by one.
+                    break
+                out[first + lane, t] = value
 
 
-@_compiled
+@_pasted
 def _forward_lanes(
     ratios: Any, start_odds: float, q: float, r: float, odds: Any, forward: Any
 ) -> None:
@@ -143,7 +152,7 @@ def _forward_lanes(
             forward[t, lane] = odds[lane]
 
 
-@_compiled
+@_pasted
 def _complete_lanes(ratios: Any, q: float, r: float, odds: Any, forward: Any) -> None:
     """Turn forward odds into posteriors. One division serves the posterior and the next odds."""
     for lane in range(LANES):

@@ -11,7 +11,11 @@ and a multiply-add; ``d`` stays bounded, and a certain state is simply an infini
 Which predecessor each state has is two comparisons, kept as two bits in the byte of the
 result that the way back overwrites: no memory beyond the path itself.
 
-Equal paths are resolved towards state 0.
+From the other end the same holds for the best continuation, with the transition matrix
+transposed; a long series is done from both ends at once, so that two chains of steps that wait
+for one another overlap in the processor.
+
+Equal paths are resolved towards state 0, up to rounding.
 """
 
 from __future__ import annotations
@@ -21,9 +25,11 @@ from typing import Any
 import numba
 import numpy as np
 
-from chainveil.inference.two_state import LANES
+from chainveil.inference.two_state import LANES, LONGEST_ABREAST
 
 _compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
+# Pasted into its caller, where the compiler sees that no two arrays overlap.
+_pasted = numba.njit(inline="always", error_model="numpy", fastmath={"contract"})
 
 
 @_compiled
@@ -52,14 +58,70 @@ def viterbi_one(symbols: Any, log_ratio: Any, start: float, bend: Any, path: Any
 
 
 @_compiled
-def viterbi_many(
-    symbols: Any, offsets: Any, log_ratio: Any, start: float, bend: Any, path: Any
+def viterbi_long(
+    symbols: Any, log_ratio: Any, start: float, bend: Any, back_bend: Any, path: Any
 ) -> None:
-    """``viterbi_one`` for series of any lengths laid end to end."""
+    """``viterbi_one`` from both ends; ``back_bend`` is the bend of the transposed chain.
+
+    The bits for the step from ``t - 1`` to ``t`` stand at ``t``: predecessors up to the
+    middle, successors beyond it.
+    """
+    sign, shift, low, high = bend[0], bend[1], bend[2], bend[3]
+    back_low, back_high = back_bend[2], back_bend[3]
+    gain, back_gain = sign * log_ratio + shift, sign * log_ratio + back_bend[1]
+    n = len(symbols)
+    half = n // 2
+    bent, ahead = sign * (start + log_ratio[symbols[0]]) + shift, 0.0
+    for left in range(1, n - half):
+        path[left] = 2 * (sign * bent > sign * low) + (sign * bent > sign * high)
+        bent = sign * min(max(bent, low), high) + gain[symbols[left]]
+        right = n - left
+        back = sign * ahead + back_gain[symbols[right]]
+        path[right] = 2 * (sign * back > sign * back_low) + (sign * back > sign * back_high)
+        ahead = min(max(back, back_low), back_high)
+    if n % 2 == 0:
+        path[half] = 2 * (sign * bent > sign * low) + (sign * bent > sign * high)
+        bent = sign * min(max(bent, low), high) + gain[symbols[half]]
+    _follow(path, half, int(sign * (bent - shift) + ahead > 0.0))
+
+
+@_compiled
+def _follow(path: Any, half: int, middle: int) -> None:
+    """Replace bits by states, from the middle outwards."""
+    state = np.uint8(middle)
+    for t in range(half, 0, -1):
+        before = (path[t] >> state) & np.uint8(1)
+        path[t] = state
+        state = before
+    path[0] = state
+    state = np.uint8(middle)
+    for t in range(half + 1, len(path)):
+        state = (path[t] >> state) & np.uint8(1)
+        path[t] = state
+
+
+@_compiled
+def viterbi_many(
+    symbols: Any,
+    offsets: Any,
+    log_ratio: Any,
+    start: float,
+    bend: Any,
+    back_bend: Any,
+    path: Any,
+) -> None:
+    """Viterbi for series of any lengths laid end to end.
+
+    A series short enough to be taken abreast is done as ``viterbi_rows`` does it, so that
+    rounding resolves equal paths alike, alone and in a batch.
+    """
     for series in range(len(offsets) - 1):
         begin, end = offsets[series], offsets[series + 1]
-        if end > begin:
-            viterbi_one(symbols[begin:end], log_ratio, start, bend, path[begin:end])
+        part, target = symbols[begin:end], path[begin:end]
+        if end - begin > LONGEST_ABREAST:
+            viterbi_long(part, log_ratio, start, bend, back_bend, target)
+        elif end > begin:
+            viterbi_one(part, log_ratio, start, bend, target)
 
 
 @_compiled
@@ -86,7 +148,7 @@ def viterbi_rows(symbols: Any, log_ratio: Any, start: float, bend: Any, path: An
                 path[first + lane, t] = codes[t, lane]
 
 
-@_compiled
+@_pasted
 def _forward_lanes(gains: Any, bend: Any, difference: Any, bent: Any, codes: Any) -> None:
     """In the order of ``viterbi_one``, to the last rounding; leaves what the last step clamped."""
     sign, shift, low, high = bend[0], bend[1], bend[2], bend[3]
@@ -100,7 +162,7 @@ def _forward_lanes(gains: Any, bend: Any, difference: Any, bent: Any, codes: Any
             bent[lane] = sign * difference[lane] + gains[t, lane]
 
 
-@_compiled
+@_pasted
 def _back_lanes(codes: Any, difference: Any) -> None:
     """Replace the bits of each step by the state that the best path has there."""
     last = np.empty(LANES, dtype=np.uint8)
