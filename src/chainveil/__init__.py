@@ -11,6 +11,7 @@ from chainveil.errors import (
     NotSupported,
     UnreachableBudget,
 )
+from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan, calibrate
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.baselines import success_bound
@@ -22,6 +23,7 @@ __all__ = [
     "Adversary",
     "ChainveilError",
     "Channel",
+    "CorrelatedNoise",
     "InvalidInput",
     "MarkovChain",
     "MissingExtra",

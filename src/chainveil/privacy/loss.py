@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from numpy.typing import NDArray
 
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import ChainveilError, InvalidInput, NotSupported
+from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.adversary import (
     Adversary,
     Model,
@@ -18,15 +21,47 @@ from chainveil.privacy.adversary import (
     read_length,
 )
 
-if TYPE_CHECKING:
-    from chainveil.privacy.witness import Witness
-
 # Bits of the balls: the first try, and where giving up beats going on.
 FIRST_PRECISION, LAST_PRECISION = 192, 12_288
 # The width a result may have from rounding alone, relative to itself.
 ROUNDING = 1e-12
 
 Result = TypeVar("Result")
+
+
+class Attack(Protocol):
+    """What every witness has: an attack written out, so that anyone can replay it.
+
+    Attributes
+    ----------
+    length : int
+        Number of points of the series.
+    target : int
+        Index of the point the adversary is after, counted from 0.
+    known : mapping of int to int
+        Index and value of the points it knows; points that change nothing may be missing.
+    value, other : int
+        The two values of the target: the output speaks for ``value`` against ``other``.
+    """
+
+    @property
+    def length(self) -> int: ...
+    @property
+    def target(self) -> int: ...
+    @property
+    def known(self) -> Mapping[int, int]: ...
+    @property
+    def value(self) -> int: ...
+    @property
+    def other(self) -> int: ...
+
+    def output_array(self) -> NDArray[Any]:
+        """The whole output, shape (length,)."""
+        ...
+
+    def replay(self, chain: MarkovChain, noise: Any, /) -> float:
+        """Log likelihood ratio of the output, computed by another road than the search."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -40,8 +75,9 @@ class PrivacyLoss:
         of it relatively. May be infinite.
     lower : float
         The loss that ``witness`` attains, rounded down.
-    witness : Witness or None
-        The attack behind ``lower``; None where no point has two possible values.
+    witness : Attack or None
+        The attack behind ``lower``; None where no point has two possible values, and in
+        some cases without any noise, where the output is the series itself.
     adversary : str or Adversary
         Whom the bound holds against.
     length : int or None
@@ -50,7 +86,7 @@ class PrivacyLoss:
 
     epsilon: float
     lower: float
-    witness: Witness | None
+    witness: Attack | None
     adversary: Model | Adversary
     length: int | None
 
@@ -61,11 +97,11 @@ class PrivacyLoss:
 
 def privacy_loss(
     chain: MarkovChain,
-    channel: Channel,
+    channel: Channel | CorrelatedNoise,
     length: int | None = None,
     adversary: Model | Adversary = "any",
 ) -> PrivacyLoss:
-    """Exact privacy loss of publishing a chain's points through a channel, point by point.
+    """Exact privacy loss of publishing a chain's points with noise.
 
     The supremum, over the adversaries asked for, of the BDPL of the paper's Definition 3:
     the largest log ratio Pr[z | x_i, x_K] / Pr[z | x_i', x_K] over outputs z, known values
@@ -75,8 +111,9 @@ def privacy_loss(
     ----------
     chain : MarkovChain
         Two states; lazy or not, stationary at the start or not.
-    channel : Channel
-        Two states, any number of outputs.
+    channel : Channel or CorrelatedNoise
+        A channel applied point by point, with two states and any number of outputs; or
+        noise with a memory, for stationary chains (see docs/correlated-noise.md).
     length : int, optional
         Number of points; by default the supremum over all lengths. The cost does not
         grow with it.
@@ -100,6 +137,10 @@ def privacy_loss(
     from chainveil.privacy.rounding import down, up
     from chainveil.privacy.setting import read_setting
 
+    if isinstance(channel, CorrelatedNoise):
+        from chainveil.privacy.correlated.loss import correlated_loss
+
+        return correlated_loss(chain, channel, length, adversary)
     points = read_length(length)
     who = read_adversary(adversary, points)
     check_two_states(chain, channel)
