@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainveil as cv
-from chainveil.privacy.search import find_peak, maximize_pair
+from chainveil.privacy.search import Pair, find_peak
 from chainveil.privacy.setting import read_setting
 from chainveil.privacy.tracks import Track, known_tracks, left_open_tracks, open_tracks
 
@@ -79,7 +79,8 @@ def test_pairs_agree_with_trying_every_split(
     values = [float(left.log_value(k) + right.log_value(total - k)) for k in range(total + 1)]
     from flint import arb
 
-    peak = maximize_pair(left, right, total, 0, total, arb(0))
+    rises = [find_peak(track, total).rises_to for track in (left, right)]
+    peak = Pair(left, right, total, *rises).maximum(0, total, arb(0))
     assert float(peak.lower) == pytest.approx(max(values), rel=1e-10, abs=1e-300)
     assert float(peak.upper) >= max(values) * (1 - 1e-14)
     assert float(peak.upper) == pytest.approx(max(values), rel=1e-10, abs=1e-300)

@@ -81,10 +81,14 @@ def find_discretizer(
 
 
 def survey(
-    table: Readable, layout: Layout, discretizer: Discretizer, progress: Progress | None = None
+    table: Readable,
+    layout: Layout,
+    discretizer: Discretizer,
+    progress: Progress | None = None,
+    memory: bool = False,
 ) -> Tracker:
-    """One pass over a table that counts transitions."""
-    tracker = Tracker(layout.series, layout.clock(), discretizer.count)
+    """One pass over a table that counts transitions; with ``memory`` also pairs of them."""
+    tracker = Tracker(layout.series, layout.clock(), discretizer.count, memory)
     for batch in table.batches(layout.names):
         codes = discretizer.codes(one_column(batch, layout.column), layout.column, tracker.rows)
         follow(tracker, layout, batch, codes)

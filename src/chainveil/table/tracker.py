@@ -19,6 +19,7 @@ from chainveil.table.clock import Clock
 from chainveil.table.place import at_row, row_text
 
 IntArray = NDArray[np.int64]
+MOST_FOR_TRIPLES = 16
 
 
 @dataclass(frozen=True)
@@ -36,17 +37,24 @@ class Tracker:
     Memory grows with the number of series, not with the number of rows.
     """
 
-    def __init__(self, series: str | None, clock: Clock | None, states: int | None = None) -> None:
+    def __init__(
+        self,
+        series: str | None,
+        clock: Clock | None,
+        states: int | None = None,
+        memory: bool = False,
+    ) -> None:
         self._name = series
         self._clock = clock
         self._numbers: dict[Any, int] = {} if series is not None else {None: 0}
         self._lengths = np.zeros(1, np.int64)
         self._last_time: NDArray[Any] | None = None
         self._last_state = np.zeros(1, np.uint8)
-        self._states = states
         self.rows = 0
         self.splits = 0
         self.counts = None if states is None else np.zeros((states, states), np.int64)
+        few = memory and states is not None and states <= MOST_FOR_TRIPLES
+        self.triples = np.zeros((states, states, states), np.int64) if few else None  # type: ignore[arg-type]
 
     @property
     def series(self) -> int:
@@ -177,6 +185,8 @@ class Tracker:
         self.counts += _pairs(codes[:-1], codes[1:], k)
         barred = np.concatenate([starts[1:], inner_breaks])
         self.counts -= _pairs(codes[barred - 1], codes[barred], k)
+        if self.triples is not None:
+            self.triples += _triples(codes, barred, k)
         ends = codes[_ends(starts, len(codes))]
         previous = np.where(before >= 0, ends[before], self._last_state[owner])
         linked = ((before >= 0) | known) & ~edge_breaks
@@ -208,6 +218,15 @@ def _pairs(first: NDArray[np.uint8], second: NDArray[np.uint8], k: int) -> IntAr
         return np.array([[len(first) - ones - twos + both, twos - both], [ones - both, both]])
     joined = first.astype(np.int64) * k + second
     return np.bincount(joined, minlength=k * k).reshape(k, k)
+
+
+def _triples(codes: NDArray[np.uint8], barred: IntArray, k: int) -> IntArray:
+    """Counts of three neighbouring points; those across two blocks are left out."""
+    wide = codes.astype(np.int64)
+    joined = (wide[:-2] * k + wide[1:-1]) * k + wide[2:]
+    crossing = np.concatenate([barred - 2, barred - 1])
+    joined = np.delete(joined, crossing[(crossing >= 0) & (crossing < len(joined))])
+    return np.bincount(joined, minlength=k**3).reshape(k, k, k)
 
 
 def _comparable(series: pa.Array) -> NDArray[Any]:
