@@ -27,7 +27,7 @@ fish with zsh_source and fish_source.
 @click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="chainveil")
 def cli() -> None:
-    """Publish time series under Bayesian differential privacy.
+    r"""Publish time series under Bayesian differential privacy.
 
     Finds the least noise that meets a budget, applies it, and hands over the release with
     a certificate that anyone can check again.

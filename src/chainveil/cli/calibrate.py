@@ -22,9 +22,9 @@ from chainveil.cli.output import show, upper
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @options.as_json
 def calibrate(
-    epsilon: float, output: str | None, force: bool, mechanism: str, **given: Any
+    epsilon: float, output: str | None, force: bool, mechanism: Any, **given: Any
 ) -> None:
-    """Find the least noise that meets a budget.
+    r"""Find the least noise that meets a budget.
 
     The plan is written as a certificate without a release; chainveil verify checks it.
 

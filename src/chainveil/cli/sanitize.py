@@ -34,14 +34,14 @@ from chainveil.cli.output import progress, show, upper, warn
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @options.as_json
 def sanitize(table: str, output: str, **given: Any) -> None:
-    """Publish a column of TABLE (a file, or - for standard input) with a certificate.
+    r"""Publish a column of TABLE (a file, or - for standard input) with a certificate.
 
     Without --chain, --q and --r, --plan or --reference the chain is fitted on the table
     itself. That leaks, and the certificate says so. All other columns pass through.
 
     \b
     Example:
-      chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 \\
+      chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 \
         --q 0.0893 --r 0.1092 -o release.parquet
     """
     from chainveil.mechanism.randomness import seeded
@@ -91,11 +91,14 @@ def _request(given: dict[str, Any]) -> Any:
 
 def _plan(path: str) -> tuple[Any, str]:
     """A plan that holds, or an error: noise is never taken on trust."""
-    from chainveil.certificate import Certificate, verify
+    from chainveil.certificate import Certificate
     from chainveil.errors import InvalidInput
 
-    certificate = Certificate.read(path)
-    failures = verify(certificate).failures
+    try:
+        certificate = Certificate.read(path)
+    except FileNotFoundError:
+        raise InvalidInput("plan", path, "a file that exists") from None
+    failures = certificate.verify().failures
     if failures:
         raise InvalidInput("plan", f"{path}: {failures[0].text}", "a plan that can be verified")
     return certificate.plan(), certificate["chain.origin"]

@@ -113,10 +113,15 @@ class Draft:
         return self._name.open("xb", buffering=1 << 20)
 
     def _link(self, name: Path) -> None:
+        folder = os.open(name.parent, os.O_RDONLY)
         try:
-            os.link(f"/proc/self/fd/{self.file.fileno()}", name, follow_symlinks=True)
+            # Only with a folder given does the call follow the link in /proc to the file.
+            here = f"/proc/self/fd/{self.file.fileno()}"
+            os.link(here, name.name, dst_dir_fd=folder, follow_symlinks=True)
         except FileExistsError:
             raise _exists(self.goal) from None
+        finally:
+            os.close(folder)
 
     def _rename(self, name: Path) -> None:
         if not self._force and self.goal.exists():

@@ -95,8 +95,8 @@ class Discretizer:
         if len(self.edges) == 1:
             above: NDArray[np.bool_] = values >= self.edges[0]
             return above.astype(np.uint8)
-        state: NDArray[np.int64] = np.searchsorted(np.array(self.edges), values, side="right")
-        return state.astype(np.uint8)
+        below = np.searchsorted(np.array(self.edges), values, side="right")
+        return np.asarray(below, dtype=np.uint8)
 
     def _by_states(
         self, column: pa.Array, states: Sequence[Label], name: str, first_row: int

@@ -53,8 +53,8 @@ class Tracker:
         self.rows = 0
         self.splits = 0
         self.counts = None if states is None else np.zeros((states, states), np.int64)
-        few = memory and states is not None and states <= MOST_FOR_TRIPLES
-        self.triples = np.zeros((states, states, states), np.int64) if few else None  # type: ignore[arg-type]
+        few = memory and 0 < (states or 0) <= MOST_FOR_TRIPLES
+        self.triples = np.zeros((states or 0,) * 3, np.int64) if few else None
 
     @property
     def series(self) -> int:
