@@ -24,10 +24,18 @@ fish with zsh_source and fish_source.
 """
 
 
-@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+class InOrder(click.Group):
+    """Commands in the order of the work, not of the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names as they were added."""
+        return list(self.commands)
+
+
+@click.group(cls=InOrder, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="chainveil")
 def cli() -> None:
-    r"""Publish time series under Bayesian differential privacy.
+    """Publish time series under Bayesian differential privacy.
 
     Finds the least noise that meets a budget, applies it, and hands over the release with
     a certificate that anyone can check again.

@@ -17,7 +17,7 @@ from chainveil.cli.output import show, upper
 @options.format_options
 @options.as_json
 def attack(release: str, original: str, certificate: str | None, **given: Any) -> None:
-    r"""Attack a RELEASE and compare with the original.
+    """Attack a RELEASE and compare with the original.
 
     The attackers know the chain and the noise from the certificate. What they achieve is
     no measure of privacy: a better attacker may come. The bound holds against all of them.

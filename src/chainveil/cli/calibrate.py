@@ -24,7 +24,7 @@ from chainveil.cli.output import show, upper
 def calibrate(
     epsilon: float, output: str | None, force: bool, mechanism: Any, **given: Any
 ) -> None:
-    r"""Find the least noise that meets a budget.
+    """Find the least noise that meets a budget.
 
     The plan is written as a certificate without a release; chainveil verify checks it.
 

@@ -16,7 +16,7 @@ CHECKSUMS = "SHA256SUMS.txt"
 
 @click.group()
 def data() -> None:
-    r"""Fetch public data to try things on.
+    """Fetch public data to try things on.
 
     \b
     Example:

@@ -20,7 +20,7 @@ Q, R = 0.0893, 0.1092
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="The budget.")
 @options.as_json
 def demo(folder: str, epsilon: float, as_json: bool) -> int:
-    r"""Do the whole job on built-in data: fit, calibrate, sanitize, verify, attack, draw.
+    """Do the whole job on built-in data: fit, calibrate, sanitize, verify, attack, draw.
 
     The data are 20 series of simulated heart beats from a known chain. Every step is the
     command that is printed above it.

@@ -21,7 +21,7 @@ from chainveil.cli.output import progress, show, warn
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @options.as_json
 def fit(table: str, public: bool, output: str | None, force: bool, **given: Any) -> None:
-    r"""Fit a Markov chain to a column of TABLE (a file, or - for standard input).
+    """Fit a Markov chain to a column of TABLE (a file, or - for standard input).
 
     Prints the chain, 95% intervals, and how much better a chain with a longer memory
     would fit.

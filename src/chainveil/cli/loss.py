@@ -22,7 +22,7 @@ from chainveil.cli.output import show, upper
 def loss(
     rho0: float | None, rho1: float | None, rho: float | None, correlated: bool, **given: Any
 ) -> None:
-    r"""Compute the exact privacy loss of given noise on a given chain.
+    """Compute the exact privacy loss of given noise on a given chain.
 
     \b
     Example:

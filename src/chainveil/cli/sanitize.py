@@ -34,14 +34,14 @@ from chainveil.cli.output import progress, show, upper, warn
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @options.as_json
 def sanitize(table: str, output: str, **given: Any) -> None:
-    r"""Publish a column of TABLE (a file, or - for standard input) with a certificate.
+    """Publish a column of TABLE (a file, or - for standard input) with a certificate.
 
     Without --chain, --q and --r, --plan or --reference the chain is fitted on the table
     itself. That leaks, and the certificate says so. All other columns pass through.
 
     \b
     Example:
-      chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 \
+      chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 \\
         --q 0.0893 --r 0.1092 -o release.parquet
     """
     from chainveil.mechanism.randomness import seeded

@@ -16,7 +16,7 @@ from chainveil.cli.output import FAILED, progress, show
 @options.format_options
 @options.as_json
 def verify(certificate: str, release: str | None, **given: Any) -> int:
-    r"""Check CERTIFICATE again, and the RELEASE that it speaks of.
+    """Check CERTIFICATE again, and the RELEASE that it speaks of.
 
     Chain, noise, loss and worst attack are computed from the certificate alone; digests,
     rows and labels from the release. Ends with 0 only if everything that can be checked

@@ -109,7 +109,7 @@ class Discretizer:
         if len(found) and int(found.min()) < 0:
             row = int(np.argmin(found))
             self._unknown(column[row].as_py(), states, name, first_row + row)
-        return found.astype(np.uint8)
+        return np.asarray(found, dtype=np.uint8)
 
     def _lookup(self, column: pa.Array, states: Sequence[Label], name: str) -> NDArray[np.int32]:
         """Index of each value among the states, -1 where it is none."""
