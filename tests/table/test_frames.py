@@ -25,7 +25,7 @@ def _sanitized(frame: Any, **more: Any) -> cv.TableRelease:
 
 
 def _pandas() -> pd.DataFrame:
-    frame = awkward().to_pandas()
+    frame: pd.DataFrame = awkward().to_pandas()
     frame.index = pd.Index(np.arange(ROWS) * 7 % 1009, name="odd index")
     return frame
 

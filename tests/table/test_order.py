@@ -69,7 +69,7 @@ def test_mixed_series_in_batches_are_counted_as_by_hand(
 
 
 def _sanitize(**columns: Any) -> cv.TableRelease:
-    layout = {name: name for name in ("series", "time") if name in columns}
+    layout: dict[str, Any] = {name: name for name in ("series", "time") if name in columns}
     more = {name: columns.pop(name) for name in ("step", "max_gap", "length") if name in columns}
     table = pa.table({"x": [0, 1] * (len(columns["time"]) // 2), **columns})
     return cv.sanitize_table(table, "x", 1.0, chain=CHAIN, **layout, **more)

@@ -25,14 +25,21 @@ class Digested:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._hash = hashlib.sha256()
+        self._abandoned = False
         self.bytes = 0
         self.closed = False
 
+    def abandon(self) -> None:
+        """Take nothing more: writers that are cleared away later would like to end the file."""
+        self._abandoned = True
+
     def write(self, data: Any) -> int:
         """Write and digest."""
+        size = memoryview(data).nbytes
+        if self._abandoned:
+            return size
         self._file.write(data)
         self._hash.update(data)
-        size = memoryview(data).nbytes
         self.bytes += size
         return size
 
@@ -47,7 +54,8 @@ class Digested:
 
     def flush(self) -> None:
         """Hand everything to the file."""
-        self._file.flush()
+        if not self._abandoned:
+            self._file.flush()
 
     def close(self) -> None:
         """Flush; the file itself is closed by who opened it."""

@@ -86,7 +86,11 @@ def sanitize_file(
     with drafts(goal.paths, goal.force) as files:
         to_stdout = goal.release == "-"
         sink = Digested(sys.stdout.buffer if to_stdout else files[-1].file)
-        seen = _pour(table, goal.format, request.layout, prepared, noise, sink, progress)
+        try:
+            seen = _pour(table, goal.format, request.layout, prepared, noise, sink, progress)
+        except BaseException:
+            sink.abandon()
+            raise
         check_length(prepared.plan, seen)
         file = ReleasedFile(str(goal.format), sink.bytes, sink.sha256)
         certificate = _certificate(request.layout, prepared, noise, seen, file)
