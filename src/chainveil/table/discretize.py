@@ -93,8 +93,9 @@ class Discretizer:
 
     def _by_edges(self, values: NDArray[np.float64]) -> Codes:
         if len(self.edges) == 1:
-            above: NDArray[np.bool_] = values >= self.edges[0]
-            return above.astype(np.uint8)
+            codes = np.empty(len(values), np.uint8)
+            np.greater_equal(values, self.edges[0], out=codes.view(np.bool_))
+            return codes
         below = np.searchsorted(np.array(self.edges), values, side="right")
         return np.asarray(below, dtype=np.uint8)
 

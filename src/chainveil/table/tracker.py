@@ -133,7 +133,8 @@ class Tracker:
             self._last_time = np.zeros(len(self._lengths), ticks.dtype)
         # Times in a text file may be whole numbers first and fractions later.
         self._last_time = self._last_time.astype(np.result_type(self._last_time, ticks), copy=False)
-        steps = np.diff(ticks, prepend=ticks[:1])
+        steps = np.empty_like(ticks)
+        np.subtract(ticks[1:], ticks[:-1], out=steps[1:])
         previous = np.where(before >= 0, ticks[_ends(starts, len(ticks))[before]],
                             self._last_time[owner])  # fmt: skip
         linked = (before >= 0) | known
