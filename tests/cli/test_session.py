@@ -76,7 +76,8 @@ def test_changes_are_found(folder: Path) -> None:
 def test_standard_input_to_standard_output(folder: Path) -> None:
     table = (folder / "heart.csv").read_bytes()
     done = program("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--theta", "0.1",
-                   "-o", "-", "--certificate", "piped.json", folder=folder, stdin=table)  # fmt: skip
+                   "-o", "-", "--certificate", "piped.json", folder=folder,
+                   stdin=table)  # fmt: skip
     lines = done.stdout.decode().splitlines()
     assert lines[0] == "person,minute,bpm"
     assert len(lines) == 30_001

@@ -20,7 +20,8 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     """Attack a RELEASE and compare with the original.
 
     The attackers know the chain and the noise from the certificate. What they achieve is
-    no measure of privacy: a better attacker may come. The bound holds against all of them.
+    no measure of privacy: a better attacker may come. The bound holds for whoever knows no
+    point beforehand, however clever.
 
     \b
     Example:
@@ -46,7 +47,9 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     }  # fmt: skip
     lines = [(name, str(score)) for name, score in scores.items()]
     lines.append(("no release", f"right in {chain.stationary.max():.4f} by guessing the same"))
-    lines.append(("bound", f"no attacker is right about a point in more than {upper(bound)}"))
+    lines.append(
+        ("bound", f"nobody who knows no point beforehand is right in more than {upper(bound)}")
+    )
     show(facts, lines, given["as_json"])
 
 

@@ -72,7 +72,9 @@ def _lines(plan: Any, others: list[Any]) -> list[tuple[str, str]]:
     if plan.loss.witness is not None:
         lines.append(("worst attack", str(plan.loss.witness)))
     for other in others:
-        found = other.reason if other.rho is None else f"{other.rho:.4%} changed points"
+        found = other.reason.removeprefix(other.method).strip()
+        if other.rho is not None:
+            found = f"{other.rho:.4%} changed points"
         lines.append((other.method, found))
     return lines
 
