@@ -69,8 +69,10 @@ def _wait_until_writing(running: subprocess.Popen[bytes]) -> None:
         assert running.poll() is None, "finished before it could be stopped"
         for file in files.iterdir():
             try:
-                deleted = os.readlink(file).endswith("(deleted)") or ".part" in os.readlink(file)
-                if deleted and file.stat().st_size > 1 << 20:
+                name = str(file.readlink())
+                if (
+                    name.endswith("(deleted)") or ".part" in name
+                ) and file.stat().st_size > 1 << 20:
                     return
             except OSError:
                 continue

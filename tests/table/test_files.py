@@ -179,6 +179,16 @@ def test_nothing_is_overwritten_without_a_word(tmp_path: Path) -> None:
     assert not (tmp_path / "b.tsv").exists()
 
 
+def test_the_table_itself_is_never_overwritten(tmp_path: Path) -> None:
+    source = _write(flat(), tmp_path / "a.csv")
+    before = source.read_bytes()
+    (tmp_path / "b.csv").symlink_to(source)
+    for name in ("a.csv", "b.csv"):
+        with pytest.raises(cv.InvalidInput, match="the table itself"):
+            _release(source, tmp_path / name, force=True)
+    assert source.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("source", "goal", "message"),
     [

@@ -78,7 +78,7 @@ class Tracker:
         if columns.codes is not None and self.counts is not None:
             self._count(columns.codes, starts, owner, known, before, inner_breaks, edge_breaks)
         sizes = np.diff(starts, append=rows)
-        self._lengths += np.bincount(owner, sizes, len(self._lengths)).astype(np.int64)
+        np.add.at(self._lengths, owner, sizes)
         self.rows += rows
 
     def _blocks(self, series: pa.Array | None, rows: int) -> tuple[IntArray, IntArray]:
