@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, cast
 
@@ -24,7 +25,7 @@ CHANNELS = [
     cv.Channel.randomized_response(3, 0.3),
     cv.Channel.randomized_response(8, 0.7),
     cv.Channel([[1, 0, 0], [0, 1, 0], [0, 0, 1]]),
-    cv.Channel([[0, 1, 0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]]),
+    cv.Channel([[0.0, 1.0, 0.0], [0.1, 0.2, 0.7], [1 / 3, 1 / 3, 1 / 3]]),
     cv.Channel([[0.5, 0.25, 0.25], [0.1, 0.9, 0.0]]),
     cv.Channel([[1.0], [1.0]]),
     cv.Channel.randomized_response(20, 0.37),
@@ -80,7 +81,7 @@ def test_tables_of_any_channel_hold_its_grid_exactly(channel: cv.Channel) -> Non
 def test_kernels_of_any_channel_follow_their_table(channel: cv.Channel) -> None:
     noise = Reports(channel, Draws(Seeded(0)))
     table = noise.table
-    symbols = np.arange(1 << table.bits).astype(noise.dtype)
+    symbols: NDArray[Any] = np.arange(1 << table.bits).astype(noise.dtype)
     for state in {0, channel.states // 2, channel.states - 1}:
         states = np.full(len(symbols), state, noise.dtype)
         reports = apply(noise, symbols, 0, states)
@@ -170,13 +171,14 @@ def test_what_is_drawn_does_not_depend_on_the_data(kind: str) -> None:
 
 def _draw(kind: str, keystream: Remembering, data: NDArray[np.uint8]) -> None:
     piece = one_series(0, 0, len(data))
-    work: Any = {
+    makers: dict[str, Callable[[], Any]] = {
         "two": lambda: Flips(cv.Channel.binary(0.3, 0.1), Draws(Seeded(0))),
         "many": lambda: Reports(cv.Channel.randomized_response(5, 0.3), Draws(Seeded(0))),
         "wide": lambda: Reports(cv.Channel.randomized_response(50, 0.3), Draws(Seeded(0))),
         "packed": lambda: PackedFlips(cv.Channel.binary(0.3, 0.1), Seeded(0)),
         "chain": lambda: ChainFlips(CorrelatedNoise(0.2, 0.3), Seeded(0)),
-    }[kind]()
+    }
+    work = makers[kind]()
     work._draws.keystream = keystream
     states = data * np.uint8(255) if kind == "packed" else data
     states = states.astype(getattr(work, "dtype", np.uint8))

@@ -68,7 +68,7 @@ def test_the_report_counts_points() -> None:
 def test_bad_input() -> None:
     bits = packed(10)
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"bits": bits.astype(np.int8)}, "bits: found dtype int8"),
+        ({"bits": bits.astype(np.int8)}, "bits: found .int8"),
         ({"bits": [1, 2]}, "bits: found an object of type list"),
         ({"bits": packed((2, 2, 2))}, "bits"),
         ({"bits": bits[:0]}, "no points"),

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import chainveil as cv
-from chainveil.mechanism import Report, check_length, pieces, release, sanitize, seeded
+from chainveil.mechanism import Report, check_length, noises, pieces, release, sanitize, seeded
 
 TWO = cv.Channel.binary(0.3, 0.2)
 FIVE = cv.Channel.randomized_response(5, 0.4)
@@ -84,10 +84,10 @@ def test_the_size_of_the_pieces_changes_nothing(size: int, monkeypatch: pytest.M
     x = states(5000)
     rows = states(5000, 5).reshape(50, 100)
     expected = sanitize(x, TWO, rng=seeded(1)), sanitize(rows, FIVE, rng=seeded(1))
-    for function in (pieces.even_pieces, pieces.uneven_pieces):
-        defaults = (*(function.__defaults__ or ())[:-1], size)
-        monkeypatch.setattr(function, "__defaults__", defaults)
-    monkeypatch.setattr(pieces.Table.pieces, "__defaults__", (size,))
+    monkeypatch.setattr(pieces, "PIECE", size)
+    monkeypatch.setattr(noises, "PIECE", max(1, size // 3))
+    monkeypatch.setattr(noises.Flips, "stretch", 2 * size)
+    monkeypatch.setattr(noises.Reports, "stretch", size)
     assert np.array_equal(sanitize(x, TWO, rng=seeded(1)), expected[0])
     assert np.array_equal(sanitize(rows, FIVE, rng=seeded(1)), expected[1])
     assert np.array_equal(np.stack(sanitize(list(rows), FIVE, rng=seeded(1))), expected[1])
@@ -223,7 +223,7 @@ def test_what_is_not_a_series_of_states_is_refused(x: Any, message: str) -> None
 
 
 def test_more_states_are_checked_too() -> None:
-    with pytest.raises(cv.InvalidInput, match="found 5; .*0 … 4"):
+    with pytest.raises(cv.InvalidInput, match=r"found 5; .*0 … 4"):
         sanitize(np.array([0, 5], np.uint8), FIVE)
 
 
@@ -260,9 +260,9 @@ def test_out_must_be_like_x() -> None:
 
 def test_reports_must_fit_the_dtype() -> None:
     wide = cv.Channel([[0.5, 0.25, 0.25], [0.5, 0.25, 0.25]])
-    with pytest.raises(cv.InvalidInput, match="bool; .*0 … 2"):
+    with pytest.raises(cv.InvalidInput, match=r"bool; .*0 … 2"):
         sanitize(np.array([True, False]), wide)
-    with pytest.raises(cv.InvalidInput, match="int8; .*0 … 199"):
+    with pytest.raises(cv.InvalidInput, match=r"int8; .*0 … 199"):
         sanitize(np.zeros(3, np.int8), cv.Channel.randomized_response(200, 0.5))
 
 

@@ -112,7 +112,7 @@ def test_errors_leave_the_stream_where_it_was() -> None:
 def test_the_length_bound() -> None:
     stream = Stream(TWO, length=5)
     stream.push([0, 1, 1])
-    with pytest.raises(cv.InvalidInput, match="6 points; .*at most 5"):
+    with pytest.raises(cv.InvalidInput, match=r"6 points; .*at most 5"):
         stream.push([0, 1, 1])
     stream.push([0, 1])
     with pytest.raises(cv.InvalidInput, match="at most 5"):

@@ -11,7 +11,7 @@ from chainveil.channel import GRID
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import tables
 from chainveil.mechanism.noises import Draws, settling
-from chainveil.mechanism.pieces import Piece
+from chainveil.mechanism.pieces import PIECE, Piece
 from chainveil.mechanism.randomness import Plane, Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import Release
@@ -53,6 +53,7 @@ class ChainFlips:
     states = outputs = 2
     dtype = np.dtype(np.uint8)
     notices = False
+    stretch = PIECE
 
     def __init__(self, noise: CorrelatedNoise, source: Source, current: int = 0) -> None:
         if not isinstance(noise, CorrelatedNoise):

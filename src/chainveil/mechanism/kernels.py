@@ -11,7 +11,13 @@ from typing import Any
 import numba
 import numpy as np
 
-from chainveil.mechanism.vectors import STRIPE, flip_group, reserved_mask, trailing_zeros
+from chainveil.mechanism.vectors import (
+    STRIPE,
+    flip_block,
+    flip_group,
+    reserved_mask,
+    trailing_zeros,
+)
 
 _BYTE = np.uint64(0xFF)
 _ONE = np.uint64(1)
@@ -28,8 +34,8 @@ def _swapped(word: Any) -> Any:
 
 
 @numba.njit(cache=True, nogil=True)
-def _find(symbols: Any, reserved: Any, places: Any) -> int:
-    """List the places of the symbols below ``reserved``, in order; returns how many.
+def _find(symbols: Any, reserved: Any, base: int, places: Any) -> int:
+    """List ``base`` plus the place of each symbol below ``reserved``, in order; returns how many.
 
     The first of 64 is written whether there is one or not: a branch that is taken now and
     then costs more than the write.
@@ -37,31 +43,45 @@ def _find(symbols: Any, reserved: Any, places: Any) -> int:
     found = np.uint64(0)
     for first in range(0, len(symbols), 64):
         mask = reserved_mask(symbols, first, reserved)
-        places[found] = first + np.int64(trailing_zeros(mask))
+        places[found] = base + first + np.int64(trailing_zeros(mask))
         found += np.uint64(mask != _ZERO)
         mask &= mask - _ONE
         while mask != _ZERO:
-            places[found] = first + np.int64(trailing_zeros(mask))
+            places[found] = base + first + np.int64(trailing_zeros(mask))
             found += _ONE
             mask &= mask - _ONE
     return np.int64(found)  # type: ignore[return-value]
 
 
 @numba.njit(cache=True, nogil=True)
-def flip(states: Any, symbols: Any, high0: Any, high1: Any, out: Any, ties: Any) -> int:
+def flip(states: Any, symbols: Any, high0: Any, high1: Any, out: Any, base: int, ties: Any) -> int:
     """Two states: write the reports of all points that do not tie; list those that do.
 
     ``states``, ``out`` : uint8 (n,); ``symbols`` : uint8, filled up with 255 to a multiple
-    of 64; ``ties`` : int64, room for n. A point that ties keeps its state in ``out``.
+    of 64; ``ties`` : int64, room for n. A point that ties keeps its state in ``out``; its
+    place is listed counted from ``-base``.
     Returns the number of ties, or -1 if a state was neither 0 nor 1.
     """
-    either = np.uint8(high0 ^ high1)
-    seen = np.uint8(0)
-    for i in range(len(states)):
-        seen = np.uint8(seen | states[i])
-        high = np.uint8(high0 ^ (either & np.uint8(-states[i])))
+    found = np.uint64(0)
+    strange = np.uint64(0)
+    whole = len(states) // 64 * 64
+    for first in range(0, whole, 64):
+        mask, wrong = flip_block(states, symbols, first, high0, high1, out)
+        strange |= wrong
+        ties[found] = base + first + np.int64(trailing_zeros(mask))
+        found += np.uint64(mask != _ZERO)
+        mask &= mask - _ONE
+        while mask != _ZERO:
+            ties[found] = base + first + np.int64(trailing_zeros(mask))
+            found += _ONE
+            mask &= mask - _ONE
+    for i in range(whole, len(states)):
+        high = np.uint8(high0 ^ (np.uint8(high0 ^ high1) & np.uint8(-states[i])))
         out[i] = states[i] ^ np.uint8(np.uint8(symbols[i] - np.uint8(1)) < high)
-    return _find(symbols, np.uint8(1), ties) if seen < 2 else -1
+        strange |= np.uint64(states[i] > 1)
+        ties[found] = base + i
+        found += np.uint64(symbols[i] == 0)
+    return np.int64(found) if strange == _ZERO else np.int64(-1)  # type: ignore[return-value]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -75,7 +95,7 @@ def flip_codes(symbols: Any, high0: Any, high1: Any, codes: Any, ties: Any) -> i
         from0 = np.uint8(symbol < high0)
         from1 = np.uint8(symbol >= high1)
         codes[i] = np.uint8(from0 | np.uint8((from0 ^ from1) << np.uint8(1)))
-    return _find(symbols, np.uint8(1), ties)
+    return _find(symbols, np.uint8(1), 0, ties)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -107,14 +127,14 @@ def walk(states: Any, codes: Any, offsets: Any, starts: Any, fresh: Any, out: An
     """
     for j in range(len(starts)):
         noise = starts[j]
-        begin = offsets[j]
-        if fresh and begin < offsets[j + 1]:
-            out[begin] = states[begin] ^ noise
-            begin += 1
-        for i in range(begin, offsets[j + 1]):
-            code = codes[i]
-            noise = (code & np.uint8(1)) ^ (noise & (code >> np.uint8(1)))
-            out[i] = states[i] ^ noise
+        part = slice(offsets[j], offsets[j + 1])
+        held, turns, reports = states[part], codes[part], out[part]
+        if fresh and len(turns):
+            turns[0] = noise
+        for i in range(len(turns)):
+            code = turns[i]
+            noise = np.uint8((code & np.uint8(1)) ^ (noise & (code >> np.uint8(1))))
+            reports[i] = held[i] ^ noise
         starts[j] = noise
 
 
@@ -134,7 +154,7 @@ def report_few(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ti
             for j in range(7):
                 result += np.uint8((state == row) & (symbol > last[row, j]))
         out[i] = result if symbol >= reserved else state
-    return _find(symbols, reserved, ties)
+    return _find(symbols, reserved, 0, ties)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -146,7 +166,7 @@ def report_many(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, t
         for j in range(last.shape[1]):
             result += np.uint16(symbol > last[states[i], j])
         out[i] = result if symbol >= reserved else states[i]
-    return _find(symbols, reserved, ties)
+    return _find(symbols, reserved, 0, ties)
 
 
 @numba.njit(cache=True, nogil=True)

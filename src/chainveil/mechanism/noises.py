@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from chainveil.channel import Channel
 from chainveil.mechanism import tables
-from chainveil.mechanism.pieces import Piece
+from chainveil.mechanism.pieces import LONG, PIECE, Piece
 from chainveil.mechanism.randomness import BLOCK, SPARE, Bytes, Keystream, Plane, Source, fill_up
 
 IntArray = NDArray[np.int64]
@@ -79,6 +80,18 @@ class Draws:
             return self.keystream.run(plane, series, first, piece.size * width)
         return self.many(plane, series, first, np.diff(piece.offsets) * width)
 
+    def cached_symbols(self, plane: Plane, piece: Piece) -> Iterator[tuple[slice, Bytes]]:
+        """``symbols`` of one byte, a part at a time with its place, each still in the cache."""
+        if piece.count > 1:
+            yield slice(0, piece.size), self.symbols(plane, piece)
+            return
+        self.reserve_ties(piece.size)
+        series, first = piece.series + self._series, piece.begin + self._point
+        for begin in range(0, piece.size, PIECE):
+            count = min(PIECE, piece.size - begin)
+            part = slice(begin, begin + count)
+            yield part, self.keystream.run(plane, series, first + begin, count)
+
     def reserve_ties(self, points: int) -> None:
         """Make room for the places of ties among so many points, in ``ties``."""
         if len(self.ties) < points + 64:
@@ -121,22 +134,25 @@ class Flips:
     states = outputs = 2
     dtype = np.dtype(np.uint8)
     notices = True
+    stretch = LONG
 
     def __init__(self, channel: Channel, draws: Draws) -> None:
-        numbers = tables.grid_numbers(channel)
-        self.table = tables.flip_table((numbers[0][1], numbers[1][0]))
+        self.table = tables.channel_flip_table(channel)
         self._draws = draws
         self._high = (np.uint8(self.table.high[0]), np.uint8(self.table.high[1]))
         self._settling = settling(self.table)
 
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
         """Flip each state of a piece with its probability."""
-        padded = self._draws.symbols(Plane.BYTES, piece)
-        kernels = self._draws.kernels
-        found = kernels.flip(states, padded, *self._high, out, self._draws.ties)
-        if found < 0:
-            return False
-        ties = self._draws.ties[:found]
+        draws, kernels = self._draws, self._draws.kernels
+        found = 0
+        for part, padded in draws.cached_symbols(Plane.BYTES, piece):
+            room = draws.ties[found:]
+            more = kernels.flip(states[part], padded, *self._high, out[part], part.start, room)
+            if more < 0:
+                return False
+            found += more
+        ties = draws.ties[:found]
         words = self._draws.refined(Plane.BYTES_REFINED, piece, ties)
         kernels.settle_flips(ties, words, *self._settling, out)
         return True
@@ -154,6 +170,7 @@ class Reports:
     """Independent noise on any number of states and outputs."""
 
     notices = False
+    stretch = PIECE
 
     def __init__(self, channel: Channel, draws: Draws) -> None:
         self.table = tables.report_table(channel)

@@ -18,7 +18,7 @@ from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import tables
 from chainveil.mechanism.noises import Draws, settling
-from chainveil.mechanism.pieces import PIECE, Piece, Table, even_pieces
+from chainveil.mechanism.pieces import LONG, PIECE, Piece, Table, even_pieces
 from chainveil.mechanism.randomness import Bytes, Plane, Source, as_source
 from chainveil.mechanism.release import Release, Report, check_goal, source_word
 
@@ -87,8 +87,7 @@ class PackedFlips:
             raise InvalidInput(
                 "rng", f"a start at point {source.first_point}", "a start at a multiple of 8 points"
             )
-        numbers = tables.grid_numbers(channel)
-        table = tables.flip_table((numbers[0][1], numbers[1][0]))
+        table = tables.channel_flip_table(channel)
         self._settling = settling(table)
         self._masks = np.array([[(h >> bit & 1) * 255 for bit in range(8)] for h in table.high])
         self._masks = self._masks.astype(np.uint8)
@@ -136,8 +135,8 @@ def _fill(table: Table, goal: Table, noise: PackedFlips, in_place: bool) -> None
 def _pieces(table: Table) -> Iterator[Piece]:
     """Pieces as large as those of unpacked points; short rows take a whole group each."""
     held = np.asarray(table.held)
-    size = min(PIECE // 8, PIECE // (2 * GROUP) * held.shape[-1])
-    return even_pieces(table.series, held.shape[-1], max(size, 1))
+    size = max(1, min(PIECE // 8, PIECE // (2 * GROUP) * held.shape[-1]))
+    return even_pieces(table.series, held.shape[-1], size, LONG // 16)
 
 
 def _kept(bits: int, bitorder: str) -> np.uint8:
@@ -150,12 +149,8 @@ def _check_bits(bits: Any, count: int | None, bitorder: str) -> int:
     if bitorder not in ("big", "little"):
         raise InvalidInput("bitorder", bitorder, '"big" or "little"')
     if not isinstance(bits, np.ndarray) or bits.dtype != np.uint8 or bits.ndim not in (1, 2):
-        found = (
-            f"dtype {bits.dtype.name}"
-            if isinstance(bits, np.ndarray)
-            else f"an object of type {type(bits).__name__}"
-        )
-        raise InvalidInput("bits", found, "a 1-D or 2-D uint8 array", "Use numpy.packbits.")
+        found = getattr(bits, "dtype", f"an object of type {type(bits).__name__}")
+        raise InvalidInput("bits", str(found), "a 1-D or 2-D uint8 array", "Use numpy.packbits.")
     if np.ma.isMaskedArray(bits):
         raise InvalidInput("bits", "a masked array", "an array without gaps")
     if bits.size == 0:

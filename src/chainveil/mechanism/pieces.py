@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Points of a piece: symbols, states and reports together stay within a core's own cache.
+# Points of a piece: symbols, states and reports together fit a core's own cache.
 PIECE = 1 << 18
+# Points of one long series at most, for mechanisms that go through them a cache-full at a time.
+LONG = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,14 @@ def one_series(series: int, begin: int, size: int) -> Piece:
     return Piece(series, begin, np.array([0, size], np.int64))
 
 
-def even_pieces(series: int, length: int, size: int = PIECE) -> Iterator[Piece]:
-    """Pieces of at most ``size`` points of series that are all ``length`` long."""
+def even_pieces(series: int, length: int, size: int, long: int) -> Iterator[Piece]:
+    """Pieces of series that are all ``length`` long.
+
+    A piece has at most ``size`` points, or ``long`` points where it is part of one series.
+    """
     if length > size // 2:
         for row in range(series):
-            yield from _parts(row, length, size)
+            yield from _parts(row, length, long)
         return
     step = max(1, size // max(1, length))
     for row in range(0, series, step):
@@ -65,13 +70,13 @@ def even_pieces(series: int, length: int, size: int = PIECE) -> Iterator[Piece]:
         yield Piece(row, 0, np.arange(count + 1, dtype=np.int64) * length)
 
 
-def uneven_pieces(lengths: NDArray[np.int64], size: int = PIECE) -> Iterator[Piece]:
-    """Pieces of at most ``size`` points of series of the given lengths."""
+def uneven_pieces(lengths: NDArray[np.int64], size: int, long: int) -> Iterator[Piece]:
+    """Pieces of series of the given lengths; sizes as in ``even_pieces``."""
     ends = np.cumsum(lengths)
     row = 0
     while row < len(lengths):
         if lengths[row] > size // 2:
-            yield from _parts(row, int(lengths[row]), size)
+            yield from _parts(row, int(lengths[row]), long)
             row += 1
             continue
         before = int(ends[row] - lengths[row])
@@ -115,11 +120,12 @@ class Table:
             return int(self.held.shape[-1])
         return max((len(part) for part in self.held), default=0)
 
-    def pieces(self, size: int = PIECE) -> Iterator[Piece]:
-        """All points, series after series, in pieces of at most ``size``."""
+    def pieces(self, long: int) -> Iterator[Piece]:
+        """All points, series after series; at most ``long`` points of one series at once."""
+        size = min(PIECE, long)
         if isinstance(self.held, np.ndarray):
-            return even_pieces(self.series, self.held.shape[-1], size)
-        return uneven_pieces(self.lengths, size)
+            return even_pieces(self.series, self.held.shape[-1], size, long)
+        return uneven_pieces(self.lengths, size, long)
 
     def take(self, piece: Piece) -> NDArray[Any]:
         """The points of a piece, shape (size,): a view where they lie together."""

@@ -74,6 +74,10 @@ class Noise(Protocol):
         """What ``apply`` reads and writes."""
 
     @property
+    def stretch(self) -> int:
+        """The most points of one series that ``apply`` takes at once."""
+
+    @property
     def notices(self) -> bool:
         """Whether ``apply`` itself notices bytes that are not states."""
 
@@ -106,7 +110,7 @@ def release(
     table, masks = reading.as_table("x", x)
     goal, in_place = _goal(table, out, noise.outputs)
     if in_place or check_first:
-        for piece in table.pieces():
+        for piece in table.pieces(noise.stretch):
             _states(table, masks, noise, missing, piece, trusting=False)
     gaps = _fill(table, masks, noise, missing, goal, in_place)
     report = Report(mechanism, source_word(source), table.series, table.points, gaps)
@@ -120,7 +124,7 @@ def _fill(
     try:
         return sum(
             _apply(table, masks, noise, missing, goal, in_place, piece)
-            for piece in table.pieces()
+            for piece in table.pieces(noise.stretch)
             if piece.size
         )
     except InvalidInput:

@@ -195,6 +195,10 @@ class _Shifted:
         return self.work.dtype
 
     @property
+    def stretch(self) -> int:
+        return self.work.stretch
+
+    @property
     def notices(self) -> bool:
         return self.work.notices
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -79,6 +80,13 @@ def grid_numbers(channel: Channel) -> list[list[int]]:
     return [[int(entry * GRID) for entry in row] for row in realised.tolist()]
 
 
+@lru_cache(maxsize=256)
+def channel_flip_table(channel: Channel) -> FlipTable:
+    """The table of a channel of two states and two outputs."""
+    numbers = grid_numbers(channel)
+    return flip_table((numbers[0][1], numbers[1][0]))
+
+
 def flip_table(flips: tuple[int, int]) -> FlipTable:
     """The table for flip probabilities in units of 2^-53, each from 0 to 2^53."""
     unit = 1 << (GRID_BITS - 8)
@@ -88,6 +96,7 @@ def flip_table(flips: tuple[int, int]) -> FlipTable:
     return FlipTable((high[0], high[1]), (low[0], low[1]))
 
 
+@lru_cache(maxsize=64)
 def report_table(channel: Channel) -> ReportTable:
     """The table of any channel; symbols of one byte where states and outputs are few."""
     k, m = channel.states, channel.outputs
@@ -104,7 +113,11 @@ def report_table(channel: Channel) -> ReportTable:
     last = np.array([_bounds(whole, reserved - 1) for whole, _ in split], np.int64)
     tied = np.array([_bounds(rest, 0) for _, rest in split], np.uint64)
     symbols = np.dtype(np.uint8 if bits == 8 else np.uint16)
-    return ReportTable(bits, reserved, last.astype(symbols), tied.reshape(k, m - 1))
+    bounds = last.reshape(k, m - 1).astype(symbols)
+    tied = tied.reshape(k, m - 1)
+    for array in (bounds, tied):
+        array.setflags(write=False)
+    return ReportTable(bits, reserved, bounds, tied)
 
 
 def realised(table: ReportTable | FlipTable) -> list[list[Fraction]]:

@@ -36,15 +36,49 @@ def _reserved_mask_type(_context: Any, symbols: Any, _first: Any, reserved: Any)
         vector = ir.VectorType(ir.IntType(signature.args[2].bitwidth), 64)
         place = builder.gep(array.data, [arguments[1]])
         loaded = builder.load(builder.bitcast(place, vector.as_pointer()), align=1)
-        lane = ir.IntType(32)
-        one = builder.insert_element(
-            ir.Constant(vector, ir.Undefined), arguments[2], ir.Constant(lane, 0)
-        )
-        zeros = ir.Constant(ir.VectorType(lane, 64), [0] * 64)
-        limit = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
+        limit = _splat(builder, vector, arguments[2])
         return builder.bitcast(builder.icmp_unsigned("<", loaded, limit), ir.IntType(64))
 
     return types.uint64(symbols, types.int64, reserved), generate
+
+
+def _flip_block_type(
+    _context: Any, states: Any, symbols: Any, _place: Any, high0: Any, high1: Any, out: Any
+) -> Any:
+    """64 points of two states: write the reports; which of them tie, and which are no states."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def at(number: int) -> Any:
+            array = target.make_array(signature.args[number])(target, builder, arguments[number])
+            place = builder.gep(array.data, [arguments[2]])
+            return builder.bitcast(place, vector.as_pointer())
+
+        def constant(value: int) -> Any:
+            return ir.Constant(vector, [value] * STRIPE)
+
+        vector = ir.VectorType(ir.IntType(8), STRIPE)
+        state, symbol = builder.load(at(0), align=1), builder.load(at(1), align=1)
+        limits = [_splat(builder, vector, arguments[number]) for number in (3, 4)]
+        either = builder.and_(builder.xor(*limits), builder.sub(constant(0), state))
+        high = builder.xor(limits[0], either)
+        below = builder.icmp_unsigned("<", builder.sub(symbol, constant(1)), high)
+        builder.store(builder.xor(state, builder.zext(below, vector)), at(5), align=1)
+        masks = [
+            builder.bitcast(builder.icmp_unsigned("==", symbol, constant(0)), ir.IntType(64)),
+            builder.bitcast(builder.icmp_unsigned(">", state, constant(1)), ir.IntType(64)),
+        ]
+        return target.make_tuple(builder, signature.return_type, masks)
+
+    both: Any = types.UniTuple(types.uint64, 2)  # type: ignore[no-untyped-call]
+    return both(states, symbols, types.int64, high0, high1, out), generate
+
+
+def _splat(builder: Any, vector: Any, value: Any) -> Any:
+    """A vector that holds one value everywhere."""
+    unknown = ir.Constant(vector, ir.Undefined)
+    one = builder.insert_element(unknown, value, ir.IntType(32)(0))
+    lanes = ir.VectorType(ir.IntType(32), vector.count)
+    return builder.shuffle_vector(one, unknown, ir.Constant(lanes, [0] * vector.count))
 
 
 def _flip_group_type(
@@ -69,15 +103,7 @@ def _flip_group_type(
             place = builder.gep(array.data, list(steps))
             return builder.bitcast(place, vector.as_pointer()) if number != 4 else place
 
-        def splat(value: Any) -> Any:
-            one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, lane(0))
-            return builder.shuffle_vector(
-                one, ir.Constant(vector, ir.Undefined), ir.Constant(lanes, [0] * STRIPE)
-            )
-
         vector = ir.VectorType(ir.IntType(8), STRIPE)
-        lanes = ir.VectorType(ir.IntType(32), STRIPE)
-        lane = ir.IntType(32)
         state = builder.load(at(0, arguments[1]), align=1)
         some = ir.Constant(vector, [0] * STRIPE)
         below = [ir.Constant(vector, [255] * STRIPE)] * 2
@@ -87,7 +113,8 @@ def _flip_group_type(
             some = builder.or_(some, drawn)
             clear = builder.not_(drawn)
             for row in range(2):
-                mask = splat(builder.load(at(4, ir.IntType(64)(8 * row + bit))))
+                bits = builder.load(at(4, ir.IntType(64)(8 * row + bit)))
+                mask = _splat(builder, vector, bits)
                 either = builder.and_(mask, builder.or_(below[row], clear))
                 below[row] = builder.or_(builder.and_(below[row], clear), either)
         chosen = builder.or_(
@@ -104,4 +131,5 @@ def _flip_group_type(
 # The compiler's own names for them; their true arguments are those after the context.
 trailing_zeros: Any = intrinsic(_trailing_zeros_type)
 reserved_mask: Any = intrinsic(_reserved_mask_type)
+flip_block: Any = intrinsic(_flip_block_type)
 flip_group: Any = intrinsic(_flip_group_type)
