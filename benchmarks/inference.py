@@ -6,8 +6,8 @@ Every contestant computes the same thing on the same data, is called once to com
 repeatedly, the contestants in turn, so that a slow moment of the machine hits all alike; each
 turn is two calls, of which the second is measured. Printed: nanoseconds a point, median and
 spread (from the lower to the upper quartile), how many times slower each peer is than chainveil,
-and the same for the least time, which a busy machine disturbs least. Peers that are not installed are left out. dynamax computes in float32, the others in
-float64.
+and the same for the least time, which a busy machine disturbs least. Peers that are not installed
+are left out. dynamax computes in float32, the others in float64.
 """
 
 from __future__ import annotations
