@@ -112,9 +112,10 @@ def _two_state(
     one = _odds_posterior(ratios, seen, direction)
     if state is not None:
         return one if state == 1 else np.subtract(1.0, one, out=one)
+    from chainveil.inference.two_state import both_states
+
     both = np.empty((len(one), 2))
-    both[:, 1] = one
-    np.subtract(1.0, one, out=both[:, 0])
+    both_states(one, both)
     return both
 
 
