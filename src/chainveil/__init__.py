@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from chainveil.noise_chain import CorrelatedNoise
     from chainveil.plan import NoisePlan, calibrate
+    from chainveil.privacy import baselines, closed_form
     from chainveil.privacy.adversary import Adversary
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import PrivacyLoss, privacy_loss
@@ -49,6 +50,14 @@ _HOMES = {
     "verify": "chainveil.table",
 }
 
+# Modules that are reached through the package, without a further import statement.
+_ROOMS = {
+    "baselines": "chainveil.privacy.baselines",
+    "closed_form": "chainveil.privacy.closed_form",
+    "mechanism": "chainveil.mechanism",
+    "plot": "chainveil.plot",
+}
+
 __all__ = [
     "Adversary",
     "Certificate",
@@ -64,7 +73,9 @@ __all__ = [
     "TableRelease",
     "UnreachableBudget",
     "Verification",
+    "baselines",
     "calibrate",
+    "closed_form",
     "privacy_loss",
     "sanitize_table",
     "success_bound",
@@ -73,6 +84,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(_ROOMS[name])
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
@@ -81,4 +94,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})
