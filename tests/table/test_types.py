@@ -18,7 +18,19 @@ from chainveil.table.request import Layout, Request
 
 ROWS = 40
 CHAIN = cv.MarkovChain.symmetric(0.1)
-NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
+NUMBERS = [
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+]
 
 
 def _twice(one: object, other: object, kind: pa.DataType | None = None) -> pa.Array:
