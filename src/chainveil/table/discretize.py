@@ -55,6 +55,10 @@ class Discretizer:
         """Whether a released column has the type it came with."""
         return not self.edges and _texts(self.labels) == _texts(self.states)
 
+    def relabelled(self, labels: Sequence[Label] | None) -> Discretizer:
+        """The same states under other names; None keeps them."""
+        return self if labels is None else replace(self, labels=_labels(labels, self.count))
+
     @property
     def described(self) -> Discretization:
         """For a certificate."""
