@@ -19,6 +19,8 @@ from chainveil.privacy.setting import Setting, read_setting
 
 # Relative width at which the search for the noise level stops: as accurate as the losses.
 WIDTH = 1e-10
+# A log ratio below this is none at all for noise levels on a grid of 2^-53.
+LEAST = 1e-18
 # How much log ratio is given up, step by step, until the certified loss meets the budget.
 RETREATS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
@@ -129,29 +131,29 @@ def largest_within(
     The result is approached from below: its loss is within the budget. The Illinois
     method in log coordinates, where losses are nearly straight.
     """
-    x = min(guess, most)
-    excess = math.log(loss(x) / epsilon)
-    if excess <= 0 and x >= most:
-        return x
-    low = high = (x, excess)
+
+    def excess(x: float) -> float:
+        return math.log(max(loss(x), 1e-300) / epsilon)
+
+    x = max(LEAST, min(guess, most))
+    low = high = (x, excess(x))
     while low[1] > 0:
         high = low
-        x = low[0] * max(math.exp(-2 * low[1]), 1e-3)
-        low = (x, math.log(max(loss(x), 1e-300) / epsilon))
+        x = low[0] * math.exp(max(-2 * low[1], -7.0))
+        if x < LEAST:
+            return 0.0
+        low = (x, excess(x))
     while high[1] <= 0:
+        if high[0] >= most:
+            return high[0]
         low = high
-        x = min(most, high[0] * min(math.exp(-2 * high[1]) * 1.01, 1e3))
-        high = (x, math.log(loss(x) / epsilon))
-        if high[1] <= 0 and x >= most:
-            return x
-    return _illinois(loss, epsilon, low, high)
+        x = min(most, high[0] * 1.01 * math.exp(min(-2 * high[1], 7.0)))
+        high = (x, excess(x))
+    return _illinois(excess, low, high)
 
 
 def _illinois(
-    loss: Callable[[float], float],
-    epsilon: float,
-    low: tuple[float, float],
-    high: tuple[float, float],
+    excess: Callable[[float], float], low: tuple[float, float], high: tuple[float, float]
 ) -> float:
     """Close a bracket (x, log excess) around the budget; returns its lower end."""
     (x_low, f_low), (x_high, f_high) = low, high
@@ -163,7 +165,7 @@ def _illinois(
         x = x_low * (x_high / x_low) ** min(max(share, 1e-6), 1 - 1e-6)
         if not x_low < x < x_high:
             break
-        f = math.log(max(loss(x), 1e-300) / epsilon)
+        f = excess(x)
         if f <= 0:
             x_low, f_low = x, f
             f_high = f_high / 2 if side == -1 else f_high
