@@ -113,6 +113,20 @@ def zone_images(steps: Any, zone: Any, inflate: float) -> Any:
 
 
 @numba.njit(cache=True, error_model="numpy")
+def zone_levels(steps: Any, zone: Any, count: int, inflate: float) -> Any:
+    """``zone`` and its images after 1, 2, … points, where all outputs lead to one support."""
+    k = zone.shape[0]
+    levels = np.empty((count, k, k))
+    levels[0] = zone
+    for j in range(1, count):
+        images = zone_images(steps, levels[j - 1], inflate)
+        levels[j] = images[0]
+        for z in range(1, len(images)):
+            levels[j] = np.maximum(levels[j], images[z])
+    return levels
+
+
+@numba.njit(cache=True, error_model="numpy")
 def _zones_bound(over: Any, under: Any, zones: Any, first: int, last: int) -> float:
     best = 0.0
     for j in range(first, last):
@@ -123,10 +137,11 @@ def _zones_bound(over: Any, under: Any, zones: Any, first: int, last: int) -> fl
 @numba.njit(cache=True, error_model="numpy")
 def _zone_range(exact: Any, union: Any, source: int, single: bool, left: int, period: int) -> Any:
     """Where the zones of the messages that are ``left`` points from their end are stored."""
-    depth = exact.shape[1]
-    if left >= depth:
-        return union[source, depth + (left - depth) % period]
-    return exact[source, left] if single else union[source, left]
+    if single and left < exact.shape[1]:
+        return exact[source, left]
+    # Behind the last zones those of the last period serve, phase by phase.
+    last = union.shape[1] - period
+    return union[source, left if left < last else last + (left - last) % period]
 
 
 @numba.njit(cache=True, error_model="numpy")

@@ -14,23 +14,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.privacy import finite_kernels as kernels
 from chainveil.privacy.finite_numbers import Numbers
+from chainveil.privacy.finite_zones import UNIT, IntArray, ZoneTable, deep_table, shallow_table
 
-IntArray = NDArray[np.int64]
-Zones = dict[bytes, FloatArray]
-
-UNIT = 2.0**-53
-# Points next to a source whose zones are kept apart; behind them one zone serves all.
+# Points next to a source whose zones are kept apart at least.
 DEPTH = 16
 # Depths at which priors are kept; behind them they are bounded together.
 MAX_STORED = 1 << 15
-# A zone that shall hold for every depth may be wider than need be by this, per step.
-WIDENING = 1e-3
-MAX_WIDENINGS = 600
 
 
 @dataclass(frozen=True)
@@ -68,9 +61,7 @@ class Side:
 
     sources: tuple[Source, ...]
     steps: FloatArray
-    zones: FloatArray
-    exact: IntArray
-    union: IntArray
+    table: ZoneTable
     prior: FloatArray
     tail: FloatArray
     samples: FloatArray
@@ -80,8 +71,7 @@ class Side:
     def root_bounds(self, first: IntArray, last: IntArray) -> FloatArray:
         """Quick upper bounds for every pair, shape (k, k); -inf where there is no pair."""
         bounds: FloatArray = kernels.root_bounds(
-            self.zones, self.exact, self.union, self.prior, self.tail,
-            first, last, self.period,
+            *self.table, self.prior, self.tail, first, last, self.period
         )  # fmt: skip
         return bounds + self.rounding(0)
 
@@ -95,7 +85,7 @@ class Side:
     ) -> tuple[Found, int]:
         """Bounds for one pair to a tolerance or a cutoff, and the nodes it took."""
         upper, lower, source, depth, symbols, nodes, longest = kernels.branch_and_bound(
-            self.steps, self.zones, self.exact, self.union, self.prior, self.tail, self.samples,
+            self.steps, *self.table, self.prior, self.tail, self.samples,
             ranges[0], ranges[1], self.period, *pair, cutoff, tolerance, max_nodes,
         )  # fmt: skip
         upper += self.rounding(longest)
@@ -162,20 +152,20 @@ def build_side(
     level = numbers.stationary if left else np.ones(numbers.states)
     steps = np.ascontiguousarray(matrix[None, :, :] * numbers.emission.T[:, None, :])
     period = _period(numbers.transition)
-    depth = max(DEPTH, _transient(matrix, sources, period))
-    if points is not None and points < depth:
-        depth = points + 1
-        period = 1
-    least = depth + 2 * period if only is None else only
+    shortest = max(DEPTH, _transient(matrix, sources, period))
+    starts = [source.start for source in sources]
+    if points is not None and points < shortest:
+        period, shortest = 1, points + 1
+        table = shallow_table(steps, starts, shortest)
+    else:
+        table = deep_table(matrix, steps, starts, shortest, period)
+    least = table.exact.shape[1] + 2 * period if only is None else only
     prior = _priors(matrix, level, sources, points, least, precision)
-    shallow = points is not None and points < depth
-    deep = None if shallow else _deep(matrix, steps, sources, depth, period)
-    zones, exact, union = _zone_tables(steps, sources, depth, period, deep)
     samples, fillers = _samples(matrix, numbers.emission, sources, prior.shape[1])
     with np.errstate(divide="ignore"):
         logs = np.log(prior)
     tail = _tails(prior, level, period)
-    return Side(sources, steps, zones, exact, union, logs, tail, samples, fillers, period)
+    return Side(sources, steps, table, logs, tail, samples, fillers, period)
 
 
 def _period(transition: FloatArray) -> int:
@@ -262,132 +252,3 @@ def _samples(
         row = row / row.max(axis=1, keepdims=True)
         samples[:, j] = row
     return samples, fillers
-
-
-def _inflation(k: int) -> float:
-    """Factor that covers the rounding of one zone step."""
-    return 1 + 32 * (k + 8) * UNIT
-
-
-def _point_zone(vector: FloatArray) -> FloatArray:
-    """The zone of a single message."""
-    inside = vector > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        zone = vector[:, None] / vector[None, :] * _inflation(len(vector))
-    zone[~inside, :] = 0.0
-    np.fill_diagonal(zone, inside.astype(float))
-    return zone
-
-
-def _advance(steps: FloatArray, zones: Zones) -> Zones:
-    """All zones one point nearer to the target, those of one support joined."""
-    images = [
-        image
-        for zone in zones.values()
-        for image in kernels.zone_images(steps, zone, _inflation(steps.shape[1]))
-        if image.any()
-    ]
-    return _joined(images)
-
-
-def _joined(images: list[FloatArray]) -> Zones:
-    joined: Zones = {}
-    for image in images:
-        key = (np.diag(image) > 0).tobytes()
-        joined[key] = np.maximum(joined[key], image) if key in joined else image
-    return joined
-
-
-def _merged(first: Zones, second: Zones) -> Zones:
-    return _joined([*first.values(), *second.values()])
-
-
-def _deep(
-    matrix: FloatArray, steps: FloatArray, sources: tuple[Source, ...], depth: int, period: int
-) -> list[list[Zones]]:
-    """For each source and phase, zones that hold at every depth from ``depth`` on."""
-    if np.all(matrix > 0) and np.all(steps > 0):
-        # Every message is M times something non-negative: a bound without iterating.
-        zone = (matrix[:, None, :] / matrix[None, :, :]).max(axis=2) * _inflation(len(matrix))
-        np.fill_diagonal(zone, 1.0)
-        zones = _joined([zone])
-        for _ in range(depth - 1):
-            zones = _advance(steps, zones)
-        return [[zones]] * len(sources)
-    if period == 1:
-        together: Zones = {}
-        for source in sources:
-            together = _merged(together, _levels(steps, source, depth + 1)[depth])
-        return [_closed(steps, [together])] * len(sources)
-    return [_closed(steps, _levels(steps, source, depth + period)[depth:]) for source in sources]
-
-
-def _levels(steps: FloatArray, source: Source, count: int) -> list[Zones]:
-    levels = [_joined([_point_zone(source.start)])]
-    while len(levels) < count:
-        levels.append(_advance(steps, levels[-1]))
-    return levels
-
-
-def _closed(steps: FloatArray, phases: list[Zones]) -> list[Zones]:
-    """The least zones, a little widened, that hold the given ones and their own images."""
-    for _ in range(MAX_WIDENINGS):
-        done = True
-        for phase in range(len(phases)):
-            image = _advance(steps, phases[phase])
-            target = (phase + 1) % len(phases)
-            if not _contains(phases[target], image):
-                wider = {key: _widened(zone) for key, zone in image.items()}
-                phases[target] = _merged(phases[target], wider)
-                done = False
-        if done:
-            return phases
-    return [{key: _unbounded(zone) for key, zone in zones.items()} for zones in phases]
-
-
-def _widened(zone: FloatArray) -> FloatArray:
-    wider = zone * (1 + WIDENING)
-    np.fill_diagonal(wider, np.diag(zone))
-    return wider
-
-
-def _contains(zones: Zones, others: Zones) -> bool:
-    return all(key in zones and bool(np.all(others[key] <= zones[key])) for key in others)
-
-
-def _unbounded(zone: FloatArray) -> FloatArray:
-    """The zone that knows the support and nothing else."""
-    inside = np.diag(zone) > 0
-    loose = np.where(inside[:, None], np.inf, 0.0) * np.ones_like(zone)
-    np.fill_diagonal(loose, inside.astype(float))
-    return loose
-
-
-def _zone_tables(
-    steps: FloatArray,
-    sources: tuple[Source, ...],
-    depth: int,
-    period: int,
-    deep: list[list[Zones]] | None,
-) -> tuple[FloatArray, IntArray, IntArray]:
-    """All zones in one array, and where those of a source and depth stand in it."""
-    table: list[FloatArray] = []
-    exact = np.zeros((len(sources), depth, 2), np.int64)
-    union = np.zeros((len(sources), depth + period, 2), np.int64)
-
-    def store(zones: Zones) -> tuple[int, int]:
-        table.extend(zones.values())
-        return len(table) - len(zones), len(table)
-
-    for number, source in enumerate(sources):
-        levels = _levels(steps, source, depth)
-        for j, zones in enumerate(levels):
-            exact[number, j] = store(zones)
-        if deep is None:
-            continue
-        behind = {depth + phase: deep[number][phase] for phase in range(period)}
-        for j in range(depth - 1, -1, -1):
-            behind[j] = _merged(levels[j], behind[j + period])
-        for j, zones in behind.items():
-            union[number, j] = store(zones)
-    return np.array(table), exact, union

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
-from chainveil.errors import ChainveilError, InvalidInput, NotSupported
+from chainveil.errors import ChainveilError, InvalidInput
 from chainveil.privacy.adversary import (
     Adversary,
     Model,
@@ -19,6 +20,7 @@ from chainveil.privacy.adversary import (
 )
 
 if TYPE_CHECKING:
+    from chainveil.privacy.sequence_witness import SequenceWitness
     from chainveil.privacy.witness import Witness
 
 # Bits of the balls: the first try, and where giving up beats going on.
@@ -36,11 +38,12 @@ class PrivacyLoss:
     Attributes
     ----------
     epsilon : float
-        Upper bound on the loss, in nats: never below the true supremum, and within 1e-9
-        of it relatively. May be infinite.
+        Upper bound on the loss, in nats: never below the true supremum. Two states: within
+        1e-9 of it relatively; more states: within the tolerance asked for, unless ``gap``
+        says otherwise. May be infinite.
     lower : float
         The loss that ``witness`` attains, rounded down.
-    witness : Witness or None
+    witness : Witness, SequenceWitness or None
         The attack behind ``lower``; None where no point has two possible values.
     adversary : str or Adversary
         Whom the bound holds against.
@@ -50,9 +53,18 @@ class PrivacyLoss:
 
     epsilon: float
     lower: float
-    witness: Witness | None
+    witness: Witness | SequenceWitness | None
     adversary: Model | Adversary
     length: int | None
+
+    @property
+    def gap(self) -> float:
+        """How far the bounds are apart: 0 where both are infinite.
+
+        Above the tolerance only where a search limit struck first, or where an infinite
+        loss is approached by longer and longer attacks and attained by none.
+        """
+        return 0.0 if self.epsilon == self.lower else self.epsilon - self.lower
 
     def __str__(self) -> str:
         points = "any length" if self.length is None else f"length {self.length}"
@@ -64,6 +76,10 @@ def privacy_loss(
     channel: Channel,
     length: int | None = None,
     adversary: Model | Adversary = "any",
+    *,
+    tolerance: float = 1e-6,
+    max_nodes: int = 2_000_000,
+    max_seconds: float | None = None,
 ) -> PrivacyLoss:
     """Exact privacy loss of publishing a chain's points through a channel, point by point.
 
@@ -74,9 +90,9 @@ def privacy_loss(
     Parameters
     ----------
     chain : MarkovChain
-        Two states; lazy or not, stationary at the start or not.
+        Any number of states; lazy or not, reversible or not, stationary at the start or not.
     channel : Channel
-        Two states, any number of outputs.
+        As many states as the chain, any number of outputs.
     length : int, optional
         Number of points; by default the supremum over all lengths. The cost does not
         grow with it.
@@ -84,6 +100,9 @@ def privacy_loss(
         "any" is Bayesian differential privacy. "ignorant" knows no other point (Theorem 1
         of the paper) and is weaker; "informed" knows all others, which is ordinary
         differential privacy.
+    tolerance, max_nodes, max_seconds : float, int, float
+        For more than two states: how close the bounds shall come, and when the search
+        stops all the same. Both bounds hold then too; ``gap`` says how far apart they are.
 
     Examples
     --------
@@ -95,14 +114,26 @@ def privacy_loss(
     >>> print(loss.witness)
     an adversary after point 2 of 5, knowing point 0 = 1 and point 4 = 1, sees 0 everywhere and weighs 0 against 1
     """  # noqa: E501 - the witness is one line
+    points = read_length(length)
+    who = read_adversary(adversary, points)
+    check_states(chain, channel)
+    if chain.states == 2:
+        return _two_state_loss(chain, channel, points, who)
+    from chainveil.privacy.finite_state import Effort, finite_state_loss
+
+    effort = Effort(*_read_limits(tolerance, max_nodes, max_seconds))
+    case = finite_state_loss(chain, channel, points, who, effort)
+    return PrivacyLoss(case.upper, case.lower, case.witness, who, points)
+
+
+def _two_state_loss(
+    chain: MarkovChain, channel: Channel, points: int | None, who: Model | Adversary
+) -> PrivacyLoss:
+    """The fast path: closed forms along each side, certified in ball arithmetic."""
     from chainveil.privacy.binary import worst_case
     from chainveil.privacy.revealed import revealing_witness
     from chainveil.privacy.rounding import down, up
     from chainveil.privacy.setting import read_setting
-
-    points = read_length(length)
-    who = read_adversary(adversary, points)
-    check_two_states(chain, channel)
 
     def attempt() -> PrivacyLoss | None:
         setting = read_setting(chain, channel)
@@ -118,8 +149,8 @@ def privacy_loss(
     return with_enough_bits(attempt)
 
 
-def check_two_states(chain: Any, channel: Any) -> None:
-    """Error unless chain and channel are what they should be and both have two states."""
+def check_states(chain: Any, channel: Any) -> None:
+    """Error unless chain and channel are what they should be and have the same states."""
     if not isinstance(chain, MarkovChain):
         raise InvalidInput("chain", chain, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
     if not isinstance(channel, Channel):
@@ -128,10 +159,18 @@ def check_two_states(chain: Any, channel: Any) -> None:
         raise InvalidInput(
             "channel", f"{channel.states} states", f"{chain.states} states, as the chain has"
         )
-    if chain.states != 2:
-        raise NotSupported(
-            f"chain: found {chain.states} states; the exact loss is offered for two states so far."
-        )
+
+
+def _read_limits(
+    tolerance: float, max_nodes: int, max_seconds: float | None
+) -> tuple[float, int, float | None]:
+    allowed = "a number between 1e-10 and 1"
+    width = checks.real("tolerance", tolerance, allowed)
+    if not 1e-10 <= width <= 1:
+        raise InvalidInput("tolerance", tolerance, allowed)
+    nodes = checks.whole("max_nodes", max_nodes, 1)
+    seconds = None if max_seconds is None else checks.real("max_seconds", max_seconds)
+    return width, nodes, seconds
 
 
 def with_enough_bits(attempt: Callable[[], Result | None]) -> Result:
