@@ -18,11 +18,14 @@ import numpy as np
 
 # Ratios above this are as good as infinite, and kept away from overflow.
 LARGEST_RATIO = 1e200
+UNIT = 2.0**-53
+# Levels at which a flow is tried for one bound.
+FLOW_TRIALS = 6
 
 
 @numba.njit(cache=True, error_model="numpy")
-def row_bound(over: Any, under: Any, zone: Any) -> float:
-    """Upper bound on ``over . w / under . w`` for w in the zone; exact up to its relaxation.
+def box_bound(over: Any, under: Any, zone: Any) -> float:
+    """Upper bound on ``over . w / under . w`` for w in the zone, by one state as the unit.
 
     Fix one state y of the support as the unit. Then w(x) lies between 1 / zone[y, x] and
     zone[x, y], and over that box the ratio is largest where the entries with the largest
@@ -89,9 +92,111 @@ def _quotient(above: float, below: float) -> float:
 
 
 @numba.njit(cache=True, error_model="numpy")
+def pair_order(zone: Any) -> Any:
+    """Pairs x * k + y of the support by rising zone[x, y]; -1 behind the last finite one."""
+    k = len(zone)
+    keys = np.full(k * k, np.inf)
+    for x in range(k):
+        for y in range(k):
+            if x != y and zone[x, x] > 0.0 and zone[y, y] > 0.0:
+                keys[x * k + y] = zone[x, y]
+    order = np.argsort(keys)
+    for i in range(k * k):
+        if not keys[order[i]] < LARGEST_RATIO:
+            order[i:] = -1
+            break
+    return order
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _flow_bound(over: Any, under: Any, zone: Any, order: Any, level: float, room: Any) -> float:
+    """Upper bound on ``over . w / under . w`` for w in the zone, by a flow between states.
+
+    For any f >= 0, over . w <= sum_x w(x) (over(x) - sum_y f(x, y) + sum_v f(v, x) zone[v, x]),
+    because w(x) <= zone[x, y] w(y); so the largest bracket over under(x) is a bound. The flow
+    leads from where over exceeds ``level * under`` to where it does not, cheapest pairs first.
+    """
+    k = len(over)
+    for x in range(k):
+        room[0, x] = over[x] - level * under[x]
+        room[1, x] = 0.0
+        room[2, x] = 0.0
+    for pair in order:
+        if pair < 0:
+            break
+        x, y = pair // k, pair % k
+        if room[0, x] <= 0.0 or room[0, y] >= 0.0:
+            continue
+        gain = zone[x, y]
+        flow = min(room[0, x], -room[0, y] / gain)
+        room[0, x] -= flow
+        room[0, y] += flow * gain
+        room[1, x] += flow
+        room[2, y] += flow * gain
+    bound = 0.0
+    for x in range(k):
+        if zone[x, x] > 0.0:
+            # The difference cancels; what rounding may have hidden is added back.
+            hidden = 4 * (k + 4) * UNIT * (over[x] + room[1, x] + room[2, x])
+            above = max(over[x] + room[2, x] - room[1, x], 0.0) + hidden
+            if over[x] > 0.0 or room[2, x] > 0.0:
+                bound = max(bound, _quotient(above, under[x]))
+    return bound
+
+
+@numba.njit(cache=True, error_model="numpy")
+def row_bound(over: Any, under: Any, zone: Any, order: Any, room: Any) -> float:
+    """Upper bound on ``over . w / under . w`` for w in the zone: the better of two."""
+    best = box_bound(over, under, zone)
+    if best == 0.0 or best == np.inf or order[0] < 0:
+        return best
+    # The columns of a zone lie in it (nearly); their ratio says how low a bound can be.
+    least = 0.0
+    k = len(over)
+    for y in range(k):
+        if zone[y, y] > 0.0:
+            above, below = 0.0, 0.0
+            for x in range(k):
+                if zone[x, y] < LARGEST_RATIO:
+                    above += over[x] * zone[x, y]
+                    below += under[x] * zone[x, y]
+            if below > 0.0:
+                least = max(least, above / below)
+    if not best > least * (1 + 1e-9):
+        return best
+    low, high = max(np.log(least), np.log(best) - 60.0), np.log(best)
+    for _ in range(FLOW_TRIALS):
+        middle = 0.5 * (low + high)
+        value = _flow_bound(over, under, zone, order, np.exp(middle), room)
+        best = min(best, value)
+        if value <= np.exp(middle) * (1 + 1e-12):
+            high = middle
+        else:
+            low = middle
+    return best
+
+
+@numba.njit(cache=True, error_model="numpy")
+def close_zone(zone: Any) -> None:
+    """Tighten a zone by its own detours: zone[x, y] <= zone[x, u] zone[u, y]."""
+    k = len(zone)
+    for u in range(k):
+        if zone[u, u] == 0.0:
+            continue
+        for x in range(k):
+            for y in range(k):
+                if x != y and zone[x, x] > 0.0 and zone[y, y] > 0.0:
+                    detour = zone[x, u] * zone[u, y] * (1 + 4 * UNIT)
+                    if detour < zone[x, y]:
+                        zone[x, y] = detour
+
+
+@numba.njit(cache=True, error_model="numpy")
 def zone_images(steps: Any, zone: Any, inflate: float) -> Any:
     """The zones that ``zone`` becomes after one more point, one for each output: (m, k, k)."""
     outputs, k, _ = steps.shape
+    order = pair_order(zone)
+    room = np.empty((3, k))
     images = np.zeros((outputs, k, k))
     for z in range(outputs):
         for a in range(k):
@@ -107,7 +212,7 @@ def zone_images(steps: Any, zone: Any, inflate: float) -> Any:
                 if images[z, b, b] == 0.0:
                     images[z, a, b] = np.inf
                     continue
-                bound = row_bound(steps[z, a], steps[z, b], zone) * inflate
+                bound = row_bound(steps[z, a], steps[z, b], zone, order, room) * inflate
                 images[z, a, b] = np.inf if bound > LARGEST_RATIO else bound
     return images
 
@@ -123,14 +228,17 @@ def zone_levels(steps: Any, zone: Any, count: int, inflate: float) -> Any:
         levels[j] = images[0]
         for z in range(1, len(images)):
             levels[j] = np.maximum(levels[j], images[z])
+        close_zone(levels[j])
     return levels
 
 
 @numba.njit(cache=True, error_model="numpy")
-def _zones_bound(over: Any, under: Any, zones: Any, first: int, last: int) -> float:
+def _zones_bound(
+    over: Any, under: Any, zones: Any, orders: Any, room: Any, first: int, last: int
+) -> float:
     best = 0.0
     for j in range(first, last):
-        best = max(best, row_bound(over, under, zones[j]))
+        best = max(best, row_bound(over, under, zones[j], orders[j], room))
     return best
 
 
@@ -174,7 +282,15 @@ def _prior_range(
 
 @numba.njit(cache=True, error_model="numpy")
 def root_bounds(
-    zones: Any, exact: Any, union: Any, prior: Any, tail: Any, first: Any, last: Any, period: int
+    zones: Any,
+    orders: Any,
+    exact: Any,
+    union: Any,
+    prior: Any,
+    tail: Any,
+    first: Any,
+    last: Any,
+    period: int,
 ) -> Any:
     """Quick upper bounds on the log value of one side for each pair (a, b), from zones alone.
 
@@ -183,6 +299,7 @@ def root_bounds(
     sources, depth = exact.shape[0], exact.shape[1]
     k = zones.shape[1]
     bounds = np.full((k, k), -np.inf)
+    room = np.empty((3, k))
     for a in range(k):
         for b in range(k):
             if a == b:
@@ -202,7 +319,7 @@ def root_bounds(
                     most, _, _ = _prior_range(prior, tail, source, j, j2, a, b, period)
                     if most > -np.inf:
                         where = _zone_range(exact, union, source, single, j, period)
-                        value = _zones_bound(over, under, zones, where[0], where[1])
+                        value = _zones_bound(over, under, zones, orders, room, where[0], where[1])
                         if value > 0.0:
                             bounds[a, b] = max(bounds[a, b], np.log(value) + most)
                     j += 1
@@ -249,6 +366,7 @@ def _grown(array: Any) -> Any:
 def branch_and_bound(
     steps: Any,
     zones: Any,
+    orders: Any,
     exact: Any,
     union: Any,
     prior: Any,
@@ -277,6 +395,7 @@ def branch_and_bound(
     outputs = steps.shape[0]
     depth = exact.shape[1]
     stored = prior.shape[1] - 1
+    room = np.empty((3, k))
     rows = np.zeros((256, 2 * k))
     # Columns: outputs fixed, source, j1, j2, best depth stored, parent, symbol.
     tree = np.zeros((256, 7), np.int64)
@@ -311,7 +430,7 @@ def branch_and_bound(
             if most == -np.inf:
                 continue
             where = _zone_range(exact, union, source, single, tree[count, 2], period)
-            value = _zones_bound(rows[count, :k], rows[count, k:], zones, where[0], where[1])
+            value = _zones_bound(rows[count, :k], rows[count, k:], zones, orders, room, where[0], where[1])
             if value <= 0.0:
                 continue
             marks[count, 0] = np.log(value) + most
@@ -384,7 +503,7 @@ def branch_and_bound(
                 _scaled(rows[count, :k], rows[count, k:])
                 most, least, kept = marks[node, 1], marks[node, 2], best_place
             where = _zone_range(exact, union, source, lo == hi, lo - length, period)
-            value = _zones_bound(rows[count, :k], rows[count, k:], zones, where[0], where[1])
+            value = _zones_bound(rows[count, :k], rows[count, k:], zones, orders, room, where[0], where[1])
             if value <= 0.0:
                 continue
             bound = min(np.log(value) + most, marks[node, 0])

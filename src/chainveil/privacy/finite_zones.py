@@ -21,7 +21,7 @@ IntArray = NDArray[np.int64]
 # The zones of one depth, by their support.
 Zones = dict[bytes, FloatArray]
 
-UNIT = 2.0**-53
+UNIT = kernels.UNIT
 # A zone that shall hold for every depth may be wider than need be by this, per step.
 WIDENING = 1e-3
 MAX_WIDENINGS = 600
@@ -38,6 +38,8 @@ class ZoneTable(NamedTuple):
     Attributes
     ----------
     zones : array (count, k, k)
+    orders : array (count, k * k)
+        The pairs of each zone by rising ratio.
     exact : array (sources, depth, 2)
         First and last + 1 of the zones of messages with exactly so many points.
     union : array (sources, depths, 2)
@@ -46,6 +48,7 @@ class ZoneTable(NamedTuple):
     """
 
     zones: FloatArray
+    orders: IntArray
     exact: IntArray
     union: IntArray
 
@@ -222,4 +225,5 @@ def _stored(levels: list[list[Zones]], unions: list[list[Zones]], depth: int) ->
     exact = np.array([[store(zones) for zones in one[:depth]] for one in levels], np.int64)
     width = max(len(union) for union in unions)
     union = np.array([[store(zones) for zones in one] for one in unions], np.int64)
-    return ZoneTable(np.array(table), exact, union.reshape(len(levels), width, 2))
+    orders = np.array([kernels.pair_order(zone) for zone in table])
+    return ZoneTable(np.array(table), orders, exact, union.reshape(len(levels), width, 2))
