@@ -37,6 +37,8 @@ from chainveil.privacy.sequence_witness import SequenceWitness
 
 TOLERANCE = 1e-6
 MAX_NODES = 2_000_000
+# Nodes for a side of a pair when it is first looked at.
+FIRST_NODES = 5_000
 
 Pair = tuple[int, int]
 Ranges = tuple[IntArray, IntArray]
@@ -203,26 +205,39 @@ class _Search:
             build_side(numbers, True, sources.left, room, sources.left_depth, precision),
             build_side(numbers, False, sources.right, room, sources.right_depth, precision),
         )
-        self.tolerance = effort.tolerance / 3
+        self.tolerance = effort.tolerance / 4
         self.best: Attack | None = None
         self.value = -math.inf
         self.memo: dict[tuple[int, Pair, int | None], Found] = {}
 
     def run(self) -> tuple[float, Attack | None]:
-        """Upper bound on the loss, and the attack that comes closest to it."""
+        """Upper bound on the loss, and the attack that comes closest to it.
+
+        The pair with the highest bound is looked at next; each time with more nodes, so
+        that one hard pair does not take the others' share.
+        """
         roots = [side.root_bounds(*self._limits(number)) for number, side in enumerate(self.sides)]
         # An infinite emission that an adversary can meet is found before the search.
         apart = np.isinf(self.emission) | (roots[0] == -math.inf) | (roots[1] == -math.inf)
         parts = [np.where(apart, -math.inf, part) for part in (self.emission, *roots)]
         total = np.asarray(sum(parts))
-        pairs = [(a, b) for a in range(len(total)) for b in range(len(total)) if a != b]
-        pairs = sorted((p for p in pairs if total[p] > -math.inf), key=lambda p: -total[p])
+        heap: list[tuple[float, int, Pair, tuple[float, float]]] = [
+            (-float(total[pair]), FIRST_NODES, pair, (float(roots[0][pair]), float(roots[1][pair])))
+            for pair in zip(*(axis.tolist() for axis in np.nonzero(total > -math.inf)), strict=True)
+        ]
+        heapq.heapify(heap)
         upper = -math.inf
-        for pair in pairs:
-            if total[pair] <= self.value:
-                upper = max(upper, float(total[pair]))
+        while heap:
+            bound, nodes, pair, sides = heapq.heappop(heap)
+            if -bound <= self.value + self.tolerance or self.effort.left == 0:
+                upper = max(upper, -bound)
                 break
-            upper = max(upper, self._pair(pair, float(roots[1][pair])))
+            value, sides = self._pair(pair, sides, nodes)
+            value = min(value, -bound)
+            if value <= self.value + 2 * self.tolerance:
+                upper = max(upper, value)
+            else:
+                heapq.heappush(heap, (-value, nodes * 4, pair, sides))
         if upper == -math.inf:
             return 0.0, None
         # The emission's logarithms and the two sums round a few times.
@@ -232,33 +247,37 @@ class _Search:
         capped = self.room if room is None else room
         return _ranges(self.sides[side].sources, capped, self.depths[side])
 
-    def _solve(self, side: int, pair: Pair, room: int | None, cutoff: float) -> Found:
+    def _solve(self, side: int, pair: Pair, room: int | None, cutoff: float, nodes: int) -> Found:
         """One side of a pair within ``room`` points; results that are tight are kept."""
         key = side, pair, room
         if key in self.memo:
             return self.memo[key]
-        found, nodes = self.sides[side].solve(
-            pair, self._limits(side, room), cutoff, self.tolerance, self.effort.left
+        found, used = self.sides[side].solve(
+            pair, self._limits(side, room), cutoff, self.tolerance, min(nodes, self.effort.left)
         )
-        self.effort.nodes += nodes
-        if found.upper - found.lower <= 2 * self.tolerance:
+        self.effort.nodes += used
+        if found.upper - found.lower <= 1.5 * self.tolerance:
             self.memo[key] = found
         return found
 
-    def _pair(self, pair: Pair, right_bound: float) -> float:
-        """Upper bound on the loss of one pair; remembers the best attack."""
+    def _pair(
+        self, pair: Pair, bounds: tuple[float, float], nodes: int
+    ) -> tuple[float, tuple[float, float]]:
+        """Upper bound on the loss of one pair and on its sides; remembers the best attack."""
         emission = float(self.emission[pair])
         goal = self.value - emission
-        left = self._solve(0, pair, None, goal - right_bound)
-        if emission + left.upper + right_bound <= self.value:
-            return emission + left.upper + right_bound
-        right = self._solve(1, pair, None, goal - left.upper)
+        left = self._solve(0, pair, None, goal - bounds[1], nodes)
+        first = min(left.upper, bounds[0])
+        if emission + first + bounds[1] <= self.value:
+            return emission + first + bounds[1], (first, bounds[1])
+        right = self._solve(1, pair, None, goal - first, nodes)
+        second = min(right.upper, bounds[1])
+        total = emission + first + second
         if self.room is None or left.room + right.room <= self.room:
             self._remember(pair, left, right)
-            return emission + left.upper + right.upper
-        if emission + left.upper + right.upper <= self.value:
-            return emission + left.upper + right.upper
-        return self._split(pair, emission + left.upper + right.upper)
+        elif total > self.value:
+            total = self._split(pair, total, nodes)
+        return total, (first, second)
 
     def _remember(self, pair: Pair, left: Found, right: Found) -> None:
         value = float(self.emission[pair]) + left.lower + right.lower
@@ -269,7 +288,7 @@ class _Search:
             symbol = int(np.nanargmax(ratio))
             self.value, self.best = value, (pair, symbol, left, right)
 
-    def _split(self, pair: Pair, ceiling: float) -> float:
+    def _split(self, pair: Pair, ceiling: float, nodes: int) -> float:
         """Best division of a series' room between the two sides, by best-first halving."""
         assert self.room is not None
         emission = float(self.emission[pair])
@@ -280,8 +299,8 @@ class _Search:
             if -bound <= self.value + self.tolerance or self.effort.left == 0:
                 return max(done, -bound)
             heapq.heappop(heap)
-            left = self._solve(0, pair, high, -math.inf)
-            right = self._solve(1, pair, self.room - low, -math.inf)
+            left = self._solve(0, pair, high, -math.inf, nodes)
+            right = self._solve(1, pair, self.room - low, -math.inf, nodes)
             if min(left.upper, right.upper) == -math.inf:
                 continue  # the two values cannot both occur in so little room
             upper = min(-bound, emission + left.upper + right.upper)
