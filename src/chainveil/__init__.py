@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import (
@@ -11,7 +14,9 @@ from chainveil.errors import (
     NotSupported,
     UnreachableBudget,
 )
+from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan, calibrate
+from chainveil.privacy import baselines, closed_form
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.baselines import success_bound
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss
@@ -22,6 +27,7 @@ __all__ = [
     "Adversary",
     "ChainveilError",
     "Channel",
+    "CorrelatedNoise",
     "InvalidInput",
     "MarkovChain",
     "MissingExtra",
@@ -29,7 +35,22 @@ __all__ = [
     "NotSupported",
     "PrivacyLoss",
     "UnreachableBudget",
+    "baselines",
     "calibrate",
+    "closed_form",
     "privacy_loss",
     "success_bound",
 ]
+
+# Rooms with heavy dependencies: `chainveil.plot` works without a further import statement.
+_ROOMS = ("mechanism", "plot")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"chainveil.{name}")
+    raise AttributeError(f"module 'chainveil' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_ROOMS])

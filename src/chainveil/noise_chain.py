@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from chainveil import checks
 from chainveil.chain import MarkovChain
+from chainveil.channel import GRID
 
 
 @dataclass(frozen=True)
 class CorrelatedNoise:
-    """The noise of Section 3.5: ``z = x XOR y`` with ``y`` a stationary two-state chain.
+    """The noise of Section 3.3: ``z = x XOR y`` with ``y`` a stationary two-state chain.
 
     Only the holder of a whole two-state series can apply it, since each flip depends on
     the one before.
@@ -30,6 +31,15 @@ class CorrelatedNoise:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho0", checks.probability("rho0", self.rho0, zero=False))
         object.__setattr__(self, "rho1", checks.probability("rho1", self.rho1, zero=False))
+
+    def on_grid(self) -> CorrelatedNoise:
+        """The nearest noise whose probabilities are multiples of 2^-53, but never zero.
+
+        This is what sanitizing realises, exactly. Neither direction is the private one for
+        every chain, so a loss that is promised must be computed from the result.
+        """
+        rho0, rho1 = (max(1.0, float(round(rho * GRID))) / GRID for rho in (self.rho0, self.rho1))
+        return CorrelatedNoise(rho0, rho1)
 
     @property
     def flip_rate(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +13,17 @@ from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary, Model, describe, read_adversary, read_length
 from chainveil.privacy.closed_form import HalfPlanes, budget
-from chainveil.privacy.loss import PrivacyLoss
+from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+
+if TYPE_CHECKING:
+    from chainveil.mechanism import Release, Source, Stream
+    from chainveil.mechanism.reading import Missing
 
 Objective = Literal["flips", "estimate"]
-Mechanism = Literal["independent"]
+Mechanism = Literal["independent", "correlated"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class NoisePlan:
     ----------
     chain : MarkovChain
         The chain the data are taken to follow.
-    channel : Channel
+    noise : Channel or CorrelatedNoise
         The noise; its probabilities are multiples of 2^-53 and realised exactly.
     loss : PrivacyLoss
         Certified loss of this noise; ``loss.epsilon`` is never above ``epsilon``.
@@ -38,11 +43,12 @@ class NoisePlan:
     objective : str
         What was minimised: "flips" or "estimate".
     region : HalfPlanes or None
-        The feasible noise levels; None for chains with q + r > 1, where the borders curve.
+        The feasible noise levels; None for correlated noise, and for chains with q + r > 1,
+        where the borders curve.
     """
 
     chain: MarkovChain
-    channel: Channel
+    noise: Channel | CorrelatedNoise
     loss: PrivacyLoss
     epsilon: float
     objective: Objective
@@ -50,21 +56,81 @@ class NoisePlan:
 
     @property
     def mechanism(self) -> Mechanism:
-        """How the noise is drawn: "independent", every point on its own."""
-        return "independent"
+        """How the noise is drawn.
+
+        "independent": every point on its own; "correlated": by the holder of a series.
+        """
+        return "independent" if isinstance(self.noise, Channel) else "correlated"
+
+    @property
+    def channel(self) -> Channel:
+        """The noise matrix of a plan with independent noise."""
+        if isinstance(self.noise, Channel):
+            return self.noise
+        raise InvalidInput(
+            "channel", "a plan with correlated noise", "a plan with independent noise", "Use noise."
+        )
 
     @property
     def expected_flips(self) -> float:
         """Share of points that the noise changes on average (stationary law)."""
-        return self.channel.expected_flips(self.chain)
+        if isinstance(self.noise, CorrelatedNoise):
+            return self.noise.flip_rate
+        return self.noise.expected_flips(self.chain)
+
+    def sanitize(
+        self, x: Any, out: Any = None, rng: Source | None = None, missing: Missing = "error"
+    ) -> Any:
+        """Apply the noise: what comes back may be published.
+
+        Parameters
+        ----------
+        x : array of shape (n,) or (series, n), or a list of arrays of different lengths
+            States ``0 … k-1`` as booleans, integers of any width, or whole floats.
+        out : array like ``x``, optional
+            Where the result goes; ``out=x`` sanitizes in place.
+        rng : optional
+            By default a secure source with a fresh key from the operating system.
+            ``chainveil.mechanism.seeded(seed)`` is reproducible and for study only.
+        missing : "error" or "keep"
+            Whether gaps (NaN, masked, -1) are an error or stay where they are, visible.
+
+        Returns
+        -------
+        An array of the shape and dtype of ``x`` (a list of arrays for a list), or ``out``.
+        Each call draws new noise: publishing two results spends the budget twice.
+        """
+        return self.release(x, out, rng, missing).values
+
+    def release(
+        self, x: Any, out: Any = None, rng: Source | None = None, missing: Missing = "error"
+    ) -> Release:
+        """Like :meth:`sanitize`, with a report on what was done."""
+        from chainveil import mechanism
+
+        mechanism.check_length("x", x, self.loss.length)
+        if isinstance(self.noise, CorrelatedNoise):
+            return mechanism.release_correlated(x, self.noise, out, rng, missing)
+        return mechanism.release(x, self.noise, out, rng, missing)
+
+    def stream(self, rng: Source | None = None, missing: Missing = "error") -> Stream:
+        """Sanitize one series point by point, as it arrives; see ``mechanism.Stream``."""
+        from chainveil.mechanism import Stream
+
+        return Stream(self.noise, rng, self.loss.length, missing)
 
     def __str__(self) -> str:
-        rho0, rho1 = (float(rho) for rho in self.channel.flip_probabilities)
         return (
-            f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}: {self.expected_flips:.2%} of the "
-            f"points change; loss {self.loss.epsilon:.10g} of {self.epsilon:g}, "
+            f"{self._noise_in_words()}: {self.expected_flips:.2%} of the points change; "
+            f"loss {self.loss.epsilon:.10g} of {self.epsilon:g}, "
             f"against {describe(self.loss.adversary)}"
         )
+
+    def _noise_in_words(self) -> str:
+        if isinstance(self.noise, CorrelatedNoise):
+            return f"begin flipping with {self.noise.rho0:.6f} and stop with {self.noise.rho1:.6f}"
+        rho0, rho1 = (float(rho) for rho in self.noise.flip_probabilities)
+        return f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}"
 
 
 @overload
@@ -74,6 +140,7 @@ def calibrate(
     length: int | None = ...,
     adversary: Model | Adversary = ...,
     *,
+    mechanism: Mechanism = ...,
     objective: Objective = ...,
     max_noise: float = ...,
 ) -> NoisePlan: ...
@@ -86,6 +153,7 @@ def calibrate(
     length: int | None = ...,
     adversary: Model | Adversary = ...,
     *,
+    mechanism: Mechanism = ...,
     objective: Objective = ...,
     max_noise: float = ...,
 ) -> list[NoisePlan]: ...
@@ -97,6 +165,7 @@ def calibrate(
     length: int | None = None,
     adversary: Model | Adversary = "any",
     *,
+    mechanism: Mechanism = "independent",
     objective: Objective = "flips",
     max_noise: float = 0.5,
 ) -> NoisePlan | list[NoisePlan]:
@@ -112,6 +181,10 @@ def calibrate(
         Number of points of the series; by default the plan holds for every length.
     adversary : "any", "ignorant", "informed" or Adversary
         As in :func:`privacy_loss`. Only "any" gives Bayesian differential privacy.
+    mechanism : "independent" or "correlated"
+        "independent" noise can be added point by point, each by its own owner.
+        "correlated" noise needs one holder of the whole series; it often changes fewer
+        points for the same budget, not always (see docs/correlated-noise.md).
     objective : "flips" or "estimate"
         "flips" minimises the share of changed points (the paper's expected noise,
         Corollary 1); "estimate" minimises rho0 + rho1, which makes unbiased estimates
@@ -145,6 +218,14 @@ def calibrate(
     points = read_length(length)
     who = read_adversary(adversary, points)
     weights = _weights(chain, objective)
+    if mechanism == "correlated":
+        _check_default("objective", objective, "flips")
+        _check_default("max_noise", max_noise, 0.5)
+        plans = [_correlated_plan(chain, number, points, who) for number in budgets]
+        return plans[0] if single else plans
+    if mechanism != "independent":
+        names = " or ".join(f'"{name}"' for name in get_args(Mechanism))
+        raise InvalidInput("mechanism", mechanism, names)
     limit = checks.probability("max_noise", max_noise, zero=False)
     plans = [_plan(chain, number, points, who, objective, weights, limit) for number in budgets]
     return plans[0] if single else plans
@@ -163,6 +244,21 @@ def _plan(
 
     found = least_noise(chain, epsilon, length, adversary, weights, max_noise)
     return NoisePlan(chain, found.channel, found.loss, epsilon, objective, found.region)
+
+
+def _correlated_plan(
+    chain: MarkovChain, epsilon: float, length: int | None, adversary: Model | Adversary
+) -> NoisePlan:
+    from chainveil.privacy.correlated.calibrate import least_correlated_noise
+
+    noise = least_correlated_noise(chain, epsilon, length, adversary)
+    loss = privacy_loss(chain, noise, length, adversary)
+    return NoisePlan(chain, noise, loss, epsilon, "flips", None)
+
+
+def _check_default(name: str, found: object, only: object) -> None:
+    if found != only:
+        raise InvalidInput(name, found, f"{only!r} for correlated noise, which has one flip rate")
 
 
 def _weights(chain: MarkovChain, objective: Objective) -> tuple[float, float]:

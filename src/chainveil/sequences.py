@@ -86,7 +86,10 @@ def check_alphabet(name: str, flat: NDArray[Any], states: int | None) -> None:
 
 
 def _holds_arrays(value: Sequence[Any]) -> bool:
-    return any(isinstance(item, (np.ndarray, Sequence)) for item in value)
+    return any(
+        isinstance(item, np.ndarray | Sequence) and not isinstance(item, str | bytes)
+        for item in value
+    )
 
 
 def _to_array(name: str, value: Any) -> NDArray[Any]:

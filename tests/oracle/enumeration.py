@@ -74,9 +74,5 @@ def _loss(law: FloatArray, joint: FloatArray, n: int, i: int, known: tuple[int, 
 
 def worst_loss(losses: dict[Case, float], n: int, adversary: str) -> float:
     """The loss against ``"any"``, ``"ignorant"`` or ``"informed"`` adversary."""
-    wanted = {
-        "any": lambda known: True,
-        "ignorant": lambda known: not known,
-        "informed": lambda known: len(known) == n - 1,
-    }[adversary]
-    return max(loss for (_, known), loss in losses.items() if wanted(known))
+    sizes = {"any": range(n), "ignorant": [0], "informed": [n - 1]}[adversary]
+    return max(loss for (_, known), loss in losses.items() if len(known) in sizes)

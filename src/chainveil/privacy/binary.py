@@ -13,7 +13,7 @@ from itertools import combinations_with_replacement, product
 from flint import arb
 
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.search import TOLERANCE, Peak, find_peak, maximize_pair
+from chainveil.privacy.search import TOLERANCE, Pair, Peak, find_peak
 from chainveil.privacy.setting import Setting
 from chainveil.privacy.tracks import (
     Direction,
@@ -142,19 +142,35 @@ def _fixed_length(direction: Direction, adversary: Model, room: int, emission: a
         if id(a) in peaks and id(b) in peaks and _shared_steps(a, b, room) >= 0
     ]
     pairs.sort(key=lambda pair: -float(pair[2].upper + pair[3].upper))
+    if _compete(*pairs[0], room):
+        # The most promising pair first: what it attains lets the others be dismissed early.
+        pairs.sort(key=lambda pair: -_promise(pair[0], pair[1], pair[2], pair[3], room))
     best = Found(arb(0), Side(), Side())
-    least, bounds = arb(0), [arb(0)]
+    least, bounds = 0.0, [arb(0)]
     for a, b, peak_a, peak_b in pairs:
         ceiling = peak_a.upper + peak_b.upper
-        if float(ceiling - least) <= TOLERANCE * float(least + emission):
-            # Sorted by their ceilings, the pairs that are left cannot matter either.
+        if float(ceiling) - least <= TOLERANCE * (least + float(emission)):
             bounds.append(ceiling)
-            break
-        lower, upper, k_a, k_b = _solve_pair(a, b, peak_a, peak_b, room, emission)
+            continue
+        lower, upper, k_a, k_b = _solve_pair(a, b, peak_a, peak_b, room, emission, least)
         bounds.append(upper)
-        if float(lower) > float(least):
-            least, best = lower, Found(upper, Side(a, k_a), Side(b, k_b))
+        if float(lower) > least:
+            least, best = float(lower), Found(upper, Side(a, k_a), Side(b, k_b))
     return replace(best, upper=largest(bounds))
+
+
+def _compete(left: Track, right: Track, left_peak: Peak, right_peak: Peak, room: int) -> bool:
+    """Whether there is too little room for both sides to be at their peaks."""
+    return left_peak.k + right_peak.k > _shared_steps(left, right, room)
+
+
+def _promise(left: Track, right: Track, left_peak: Peak, right_peak: Peak, room: int) -> float:
+    """A value that the pair attains, from a look at a few splits."""
+    total = _shared_steps(left, right, room)
+    splits = {min(left_peak.k, total), max(0, total - right_peak.k), total // 2}
+    return max(
+        float(left.log_value(k) + right.log_value(min(total - k, right_peak.k))) for k in splits
+    )
 
 
 def _shared_steps(left: Track, right: Track, room: int) -> int:
@@ -164,20 +180,30 @@ def _shared_steps(left: Track, right: Track, room: int) -> int:
 
 
 def _solve_pair(
-    left: Track, right: Track, left_peak: Peak, right_peak: Peak, room: int, emission: arb
+    left: Track,
+    right: Track,
+    left_peak: Peak,
+    right_peak: Peak,
+    room: int,
+    emission: arb,
+    floor: float,
 ) -> tuple[arb, arb, int, int]:
-    """Best split between two tracks: lower and upper bound, and the indices of the lower."""
+    """Best split between two tracks: lower and upper bound, and the indices of the lower.
+
+    What stays below ``floor`` is not told apart any further.
+    """
     total = _shared_steps(left, right, room)
-    if left_peak.k + right_peak.k <= total:
+    if not _compete(left, right, left_peak, right_peak, room):
         lower = left_peak.lower + right_peak.lower
         return lower, left_peak.upper + right_peak.upper, left_peak.k, right_peak.k
     # Both want more room than there is: the best lies where they use all of it.
     first, last = max(0, total - right_peak.end), min(total, left_peak.end)
-    peak = maximize_pair(left, right, total, first, last, emission)
-    lower, upper, k = peak.lower, peak.upper, (peak.k, total - peak.k)
+    pair = Pair(left, right, total, left_peak.rises_to, right_peak.rises_to)
+    best = pair.maximum(first, last, emission, floor)
+    lower, upper, k = best.lower, best.upper, (best.k, total - best.k)
     if not left.turns_once and first > 0:
         # A left track that turns twice may prefer to leave room unused.
-        alone = maximize_pair(left, None, total, 0, first, emission + right_peak.lower)
+        alone = Pair(left, None, total).maximum(0, first, emission + right_peak.lower)
         upper = larger(upper, alone.upper + right_peak.upper)
         if float(alone.lower + right_peak.lower) > float(lower):
             lower, k = alone.lower + right_peak.lower, (alone.k, right_peak.k)

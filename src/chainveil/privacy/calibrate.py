@@ -17,8 +17,8 @@ from chainveil.privacy.loss import PrivacyLoss, privacy_loss, with_enough_bits
 from chainveil.privacy.rounding import up
 from chainveil.privacy.setting import Setting, read_setting
 
-# Relative width at which the search for the noise level stops.
-WIDTH = 1e-13
+# Relative width at which the search for the noise level stops: as accurate as the losses.
+WIDTH = 1e-10
 # How much log ratio is given up, step by step, until the certified loss meets the budget.
 RETREATS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
@@ -49,7 +49,11 @@ def least_noise(
         from chainveil.privacy.calibrate_alternating import least_noise_alternating
 
         return least_noise_alternating(chain, epsilon, length, adversary, weights, max_noise)
-    logs = [_largest_log_ratio(setting, value, epsilon, length, adversary) for value in (0, 1)]
+    logs = [_largest_log_ratio(setting, 0, epsilon, length, adversary)]
+    if setting.q == setting.r and setting.stationary:
+        logs *= 2  # the two directions are mirror images
+    else:
+        logs.append(_largest_log_ratio(setting, 1, epsilon, length, adversary))
     for retreat in RETREATS:
         log_u, log_w = (number * (1 - retreat) for number in logs)
         corners = polygon(log_u, log_w, max_noise)

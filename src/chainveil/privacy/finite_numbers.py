@@ -17,7 +17,7 @@ from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
-from chainveil.privacy.rationals import channel_entries, start_law, transition_entries
+from chainveil.privacy.rationals import channel_entries, joint_row, start_law, transition_entries
 
 Rows = list[list[Fraction]]
 
@@ -64,6 +64,9 @@ def exact_emission(channel: Channel) -> Rows:
     """The channel in rationals; rows of more than two states sum to one exactly."""
     if channel.states == 2:
         return list(channel_entries(channel))
+    if channel.parts:
+        parts = [exact_emission(part) for part in channel.parts]
+        return [joint_row([part[x] for part in parts]) for x in range(channel.states)]
     return [_normalised(row) for row in channel.matrix.tolist()]
 
 

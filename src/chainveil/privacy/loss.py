@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
+
+from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import ChainveilError, InvalidInput
+from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.adversary import (
     Adversary,
     Model,
@@ -19,16 +22,47 @@ from chainveil.privacy.adversary import (
     read_length,
 )
 
-if TYPE_CHECKING:
-    from chainveil.privacy.sequence_witness import SequenceWitness
-    from chainveil.privacy.witness import Witness
-
 # Bits of the balls: the first try, and where giving up beats going on.
 FIRST_PRECISION, LAST_PRECISION = 192, 12_288
 # The width a result may have from rounding alone, relative to itself.
 ROUNDING = 1e-12
 
 Result = TypeVar("Result")
+
+
+class Attack(Protocol):
+    """What every witness has: an attack written out, so that anyone can replay it.
+
+    Attributes
+    ----------
+    length : int
+        Number of points of the series.
+    target : int
+        Index of the point the adversary is after, counted from 0.
+    known : mapping of int to int
+        Index and value of the points it knows; points that change nothing may be missing.
+    value, other : int
+        The two values of the target: the output speaks for ``value`` against ``other``.
+    """
+
+    @property
+    def length(self) -> int: ...
+    @property
+    def target(self) -> int: ...
+    @property
+    def known(self) -> Mapping[int, int]: ...
+    @property
+    def value(self) -> int: ...
+    @property
+    def other(self) -> int: ...
+
+    def output_array(self) -> NDArray[Any]:
+        """The whole output, shape (length,)."""
+        ...
+
+    def replay(self, chain: MarkovChain, noise: Any, /) -> float:
+        """Log likelihood ratio of the output, computed by another road than the search."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -43,8 +77,9 @@ class PrivacyLoss:
         says otherwise. May be infinite.
     lower : float
         The loss that ``witness`` attains, rounded down.
-    witness : Witness, SequenceWitness or None
-        The attack behind ``lower``; None where no point has two possible values.
+    witness : Attack or None
+        The attack behind ``lower``; None where no point has two possible values, and in
+        some cases without any noise, where the output is the series itself.
     adversary : str or Adversary
         Whom the bound holds against.
     length : int or None
@@ -53,7 +88,7 @@ class PrivacyLoss:
 
     epsilon: float
     lower: float
-    witness: Witness | SequenceWitness | None
+    witness: Attack | None
     adversary: Model | Adversary
     length: int | None
 
@@ -73,7 +108,7 @@ class PrivacyLoss:
 
 def privacy_loss(
     chain: MarkovChain,
-    channel: Channel,
+    channel: Channel | Sequence[Channel] | CorrelatedNoise,
     length: int | None = None,
     adversary: Model | Adversary = "any",
     *,
@@ -81,7 +116,7 @@ def privacy_loss(
     max_nodes: int = 2_000_000,
     max_seconds: float | None = None,
 ) -> PrivacyLoss:
-    """Exact privacy loss of publishing a chain's points through a channel, point by point.
+    """Exact privacy loss of publishing a chain's points with noise.
 
     The supremum, over the adversaries asked for, of the BDPL of the paper's Definition 3:
     the largest log ratio Pr[z | x_i, x_K] / Pr[z | x_i', x_K] over outputs z, known values
@@ -91,8 +126,11 @@ def privacy_loss(
     ----------
     chain : MarkovChain
         Any number of states; lazy or not, reversible or not, stationary at the start or not.
-    channel : Channel
-        As many states as the chain, any number of outputs.
+    channel : Channel, sequence of Channel, or CorrelatedNoise
+        A channel applied point by point, with as many states as the chain and any number
+        of outputs; several channels for several releases of the same series, seen
+        together; or noise with a memory, for stationary chains of two states (see
+        docs/correlated-noise.md).
     length : int, optional
         Number of points; by default the supremum over all lengths. The cost does not
         grow with it.
@@ -114,8 +152,13 @@ def privacy_loss(
     >>> print(loss.witness)
     an adversary after point 2 of 5, knowing point 0 = 1 and point 4 = 1, sees 0 everywhere and weighs 0 against 1
     """  # noqa: E501 - the witness is one line
+    if isinstance(channel, CorrelatedNoise):
+        from chainveil.privacy.correlated.loss import correlated_loss
+
+        return correlated_loss(chain, channel, length, adversary)
     points = read_length(length)
     who = read_adversary(adversary, points)
+    channel = together(channel)
     check_states(chain, channel)
     if chain.states == 2:
         return _two_state_loss(chain, channel, points, who)
@@ -147,6 +190,13 @@ def _two_state_loss(
         return PrivacyLoss(up(case.upper), lower, case.witness, who, points)
 
     return with_enough_bits(attempt)
+
+
+def together(channel: Any) -> Any:
+    """Several channels as one that shows all their outputs; anything else as it is."""
+    if isinstance(channel, Sequence) and not isinstance(channel, str | bytes):
+        return Channel.joint(*channel)
+    return channel
 
 
 def check_states(chain: Any, channel: Any) -> None:

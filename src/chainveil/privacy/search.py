@@ -10,13 +10,14 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from flint import arb, ctx
 
 from chainveil.privacy.tracks import Track, larger, smaller
 
 # Gap between the bounds that ends a search, relative to the loss found so far.
-TOLERANCE = 1e-11
+TOLERANCE = 1e-10
 MAX_NODES = 20_000
 
 
@@ -28,11 +29,12 @@ class PrecisionExhausted(ArithmeticError):
 class Peak:
     """Maximum of a track over ``0 … last``.
 
-    ``lower`` is the log value at index ``k``; ``upper`` bounds the log value everywhere;
-    behind index ``end`` the track does not rise any more.
+    ``lower`` is the log value at index ``k``; ``upper`` bounds the log value everywhere.
+    Up to index ``rises_to`` the track certainly rises, behind ``end`` it does not any more.
     """
 
     k: int
+    rises_to: int
     end: int
     lower: arb
     upper: arb
@@ -61,12 +63,12 @@ def find_peak(track: Track, last: int | None) -> Peak:
         return peak
     upper = larger(peak.upper, track.tail_bound(end))
     stop = last if last is not None and peak.k == end else peak.end  # it may rise to the last
-    return Peak(peak.k, stop, peak.lower, upper)
+    return Peak(peak.k, peak.rises_to, stop, peak.lower, upper)
 
 
 def _at(track: Track, k: int) -> Peak:
     value = track.log_value(k)
-    return Peak(k, k, value, value)
+    return Peak(k, k, k, value, value)
 
 
 def _rises(track: Track, k: int) -> bool:
@@ -109,7 +111,7 @@ def _bracketed(track: Track, low: int, high: int) -> Peak | None:
     upper = at_low + larger(steepest.log(), arb(0)) * (high - low)
     k, lower = (low, at_low) if at_low >= at_high else (high, at_high)
     tight = float(upper - lower) <= TOLERANCE * float(lower)
-    return Peak(k, high, lower, upper) if tight else None
+    return Peak(k, low, high, lower, upper) if tight else None
 
 
 def _best_of(track: Track, low: int, high: int) -> Peak:
@@ -118,7 +120,7 @@ def _best_of(track: Track, low: int, high: int) -> Peak:
     upper = values[best]
     for value in values.values():
         upper = larger(upper, value)
-    return Peak(best, high, values[best], upper)
+    return Peak(best, low, high, values[best], upper)
 
 
 def _bracket(track: Track, guess: int, end: int, reach: int) -> tuple[int, int]:
@@ -163,33 +165,64 @@ def _rough_map(step: object) -> Callable[[float], float]:
 
 
 def _search_all(track: Track, end: int) -> Peak:
-    best = maximize_pair(track, None, end, 0, end, arb(0))
-    return Peak(best.k, end, best.lower, best.upper)
+    pair = Pair(track, None, end)
+    best = pair.maximum(0, end, arb(0))
+    return Peak(best.k, 0, end, best.lower, best.upper)
 
 
 @dataclass(frozen=True)
 class _Point:
-    """A place on the line ``k_left + k_right = total``: its odds, priors and log value."""
+    """A place on the line ``k_left + k_right = total``: odds, prior odds and log values."""
 
     k: int
     odds: arb
     prior: arb
     other_odds: arb
     other_prior: arb
-    log_value: arb
+    left_log: arb
+    right_log: arb
+
+    @cached_property
+    def log_value(self) -> arb:
+        return self.left_log + self.right_log
 
 
-def maximize_pair(
-    left: Track, right: Track | None, total: int, first: int, last: int, offset: arb
-) -> Peak:
-    """Maximum over ``first <= k <= last`` of ``left(k) * right(total - k)``, in logs.
+@dataclass(frozen=True)
+class Best:
+    """Maximum of a pair: where it was found, what is attained there, what is not exceeded."""
 
-    Branch and bound over intervals of k. All odds are monotone in k, and so is each of the
-    four factors of the growth from one k to the next; hence the growth is bounded over an
-    interval by its ends, and the value by two exponentials leaning on the ends.
-    ``offset`` is what the caller adds to the result; it sets the scale of the tolerance.
+    k: int
+    lower: arb
+    upper: arb
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two tracks that share ``total`` steps: index k on the left, ``total - k`` on the right.
+
+    ``left_rises`` and ``right_rises`` are indices up to which each track certainly rises.
     """
-    ends = _point(left, right, total, first), _point(left, right, total, last)
+
+    left: Track
+    right: Track | None
+    total: int
+    left_rises: int = 0
+    right_rises: int = 0
+
+    def maximum(self, first: int, last: int, offset: arb, floor: float = 0.0) -> Best:
+        """Maximum over ``first <= k <= last`` of ``left(k) * right(total - k)``, in logs.
+
+        Branch and bound over intervals of k. All odds are monotone in k, and so is each of
+        the four factors of the growth from one k to the next; hence the growth is bounded
+        over an interval by its ends, and the value by two exponentials leaning on the ends.
+        ``offset`` is what the caller adds to the result; it sets the scale of the tolerance.
+        ``floor`` is a value the caller has already: nothing below it is looked at closely.
+        """
+        return _branch_and_bound(self, first, last, offset, floor)
+
+
+def _branch_and_bound(pair: Pair, first: int, last: int, offset: arb, floor: float) -> Best:
+    ends = _point(pair, first), _point(pair, last)
     best = max(ends, key=lambda point: float(point.log_value))
     heap: list[tuple[float, int, _Point, _Point]] = []
     done = best.log_value
@@ -199,46 +232,49 @@ def maximize_pair(
         for low, high in stack:
             if high.k - low.k > 1:
                 count += 1
-                bound = _interval_bound(left, right, low, high)
+                bound = _interval_bound(pair, low, high)
                 heapq.heappush(heap, (-_up(bound), count, low, high))
-        slack = TOLERANCE * float(best.log_value + offset)
-        if not heap or -heap[0][0] <= float(best.log_value) + slack:
+        enough = max(float(best.log_value), floor)
+        if not heap or -heap[0][0] <= enough + TOLERANCE * (enough + float(offset)):
             bound = arb(-heap[0][0]) if heap else done
-            return Peak(best.k, last, best.log_value, larger(done, bound))
+            return Best(best.k, best.log_value, larger(done, bound))
         if count > MAX_NODES:
             raise PrecisionExhausted
         _, _, low, high = heapq.heappop(heap)
-        middle = _point(left, right, total, (low.k + high.k) // 2)
+        middle = _point(pair, (low.k + high.k) // 2)
         if float(middle.log_value) > float(best.log_value):
             best = middle
         done = larger(done, middle.log_value)
         stack = [(low, middle), (middle, high)]
 
 
-def _point(left: Track, right: Track | None, total: int, k: int) -> _Point:
-    odds, prior = left.odds(k), left.prior(k)
-    if right is None:
-        return _Point(k, odds, prior, arb(1), arb(1), (odds / prior).log())
-    other_odds, other_prior = right.odds(total - k), right.prior(total - k)
-    value = (odds * other_odds / (prior * other_prior)).log()
-    return _Point(k, odds, prior, other_odds, other_prior, value)
+def _point(pair: Pair, k: int) -> _Point:
+    odds, prior = pair.left.odds(k), pair.left.prior(k)
+    value = (odds / prior).log()
+    if pair.right is None:
+        return _Point(k, odds, prior, arb(1), arb(1), value, arb(0))
+    other_odds, other_prior = pair.right.odds(pair.total - k), pair.right.prior(pair.total - k)
+    other = (other_odds / other_prior).log()
+    return _Point(k, odds, prior, other_odds, other_prior, value, other)
 
 
-def _interval_bound(left: Track, right: Track | None, low: _Point, high: _Point) -> arb:
+def _interval_bound(pair: Pair, low: _Point, high: _Point) -> arb:
     """Upper bound on the log value between two points."""
     least_odds, most_odds = smaller(low.odds, high.odds), larger(low.odds, high.odds)
     least_prior, most_prior = smaller(low.prior, high.prior), larger(low.prior, high.prior)
-    flat = most_odds / least_prior
-    steepest = left.growth(least_odds, most_prior)
-    gentlest = left.growth(most_odds, least_prior)
-    if right is not None:
+    # A track that rises is highest at its far end; any track stays below extreme odds.
+    flat = high.left_log if high.k <= pair.left_rises else (most_odds / least_prior).log()
+    steepest = pair.left.growth(least_odds, most_prior)
+    gentlest = pair.left.growth(most_odds, least_prior)
+    if pair.right is not None:
         a, b, c, d = low.other_odds, high.other_odds, low.other_prior, high.other_prior
-        flat *= larger(a, b) / smaller(c, d)
+        rising = pair.total - low.k <= pair.right_rises
+        flat += low.right_log if rising else (larger(a, b) / smaller(c, d)).log()
         # Going right shortens the right side, so its growth counts backwards.
-        steepest /= right.growth(larger(a, b), smaller(c, d))
-        gentlest /= right.growth(smaller(a, b), larger(c, d))
+        steepest /= pair.right.growth(larger(a, b), smaller(c, d))
+        gentlest /= pair.right.growth(smaller(a, b), larger(c, d))
     leaning = _leaning_bound(low, high, steepest.log(), gentlest.log())
-    return smaller(flat.log(), leaning)
+    return smaller(flat, leaning)
 
 
 def _leaning_bound(low: _Point, high: _Point, steepest: arb, gentlest: arb) -> arb:

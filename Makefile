@@ -1,0 +1,44 @@
+# Two commands do everything: `make demo` and `make test`. Both build .venv first.
+
+PYTHON ?= python3.11
+ifeq ($(shell command -v $(PYTHON) 2>/dev/null),)
+PYTHON := python3
+endif
+BIN := .venv/bin
+INSTALLED := .venv/installed
+# Test workers: one a core.
+WORKERS ?= auto
+
+.PHONY: help demo test lint bench docs-figures clean
+
+help:
+	@echo "make demo   install, then fit, calibrate, sanitize, verify and attack built-in data"
+	@echo "make test   install, then run all tests"
+	@echo "make lint   install, then run ruff and mypy"
+	@echo "make bench  install, then run the benchmarks that need no peers"
+	@echo "make clean  remove .venv, caches and the demo's output"
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
+	touch $(INSTALLED)
+
+demo: $(INSTALLED)
+	$(BIN)/chainveil demo
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks
+
+docs-figures: $(INSTALLED)
+	for script in docs/figures/*.py; do $(BIN)/python $$script; done
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

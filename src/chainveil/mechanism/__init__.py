@@ -1,0 +1,29 @@
+"""Noise on series: the only room of chainveil that draws it."""
+
+from __future__ import annotations
+
+from chainveil.mechanism.correlated import release_correlated, sanitize_correlated
+from chainveil.mechanism.independent import release, sanitize
+from chainveil.mechanism.packed import release_packed, sanitize_packed
+from chainveil.mechanism.randomness import Secure, Seeded, Source, secure, seeded
+from chainveil.mechanism.reading import check_length
+from chainveil.mechanism.release import Release, Report
+from chainveil.mechanism.stream import Stream
+
+__all__ = [
+    "Release",
+    "Report",
+    "Secure",
+    "Seeded",
+    "Source",
+    "Stream",
+    "check_length",
+    "release",
+    "release_correlated",
+    "release_packed",
+    "sanitize",
+    "sanitize_correlated",
+    "sanitize_packed",
+    "secure",
+    "seeded",
+]

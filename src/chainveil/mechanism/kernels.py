@@ -1,0 +1,303 @@
+"""Compiled loops of the mechanisms. Random bytes are drawn outside and passed in.
+
+No loop branches on a state or on a decision about one. Ties branch on the random symbol
+alone, which is independent of the data.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+from chainveil.mechanism.vectors import (
+    STRIPE,
+    flip_block,
+    flip_group,
+    reserved_mask,
+    trailing_zeros,
+)
+
+_BYTE = np.uint64(0xFF)
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+
+
+@numba.njit(cache=True, nogil=True)
+def _swapped(word: Any) -> Any:
+    """The eight bytes of a word in the opposite order."""
+    result = np.uint64(0)
+    for byte in range(8):
+        result |= ((word >> np.uint64(8 * byte)) & _BYTE) << np.uint64(56 - 8 * byte)
+    return result
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(symbols: Any, reserved: Any, base: int, places: Any) -> int:
+    """List ``base`` plus the place of each symbol below ``reserved``, in order; returns how many.
+
+    The first of 64 is written whether there is one or not: a branch that is taken now and
+    then costs more than the write.
+    """
+    found = np.uint64(0)
+    for first in range(0, len(symbols), 64):
+        mask = reserved_mask(symbols, first, reserved)
+        places[found] = base + first + np.int64(trailing_zeros(mask))
+        found += np.uint64(mask != _ZERO)
+        mask &= mask - _ONE
+        while mask != _ZERO:
+            places[found] = base + first + np.int64(trailing_zeros(mask))
+            found += _ONE
+            mask &= mask - _ONE
+    return np.int64(found)  # type: ignore[return-value]
+
+
+@numba.njit(cache=True, nogil=True)
+def flip(states: Any, symbols: Any, high0: Any, high1: Any, out: Any, base: int, ties: Any) -> int:
+    """Two states: write the reports of all points that do not tie; list those that do.
+
+    ``states``, ``out`` : uint8 (n,); ``symbols`` : uint8, filled up with 255 to a multiple
+    of 64; ``ties`` : int64, room for n. A point that ties keeps its state in ``out``; its
+    place is listed counted from ``-base``.
+    Returns the number of ties, or -1 if a state was neither 0 nor 1.
+    """
+    found = np.uint64(0)
+    strange = np.uint64(0)
+    whole = len(states) // 64 * 64
+    for first in range(0, whole, 64):
+        mask, wrong = flip_block(states, symbols, first, high0, high1, out)
+        strange |= wrong
+        ties[found] = base + first + np.int64(trailing_zeros(mask))
+        found += np.uint64(mask != _ZERO)
+        mask &= mask - _ONE
+        while mask != _ZERO:
+            ties[found] = base + first + np.int64(trailing_zeros(mask))
+            found += _ONE
+            mask &= mask - _ONE
+    for i in range(whole, len(states)):
+        high = np.uint8(high0 ^ (np.uint8(high0 ^ high1) & np.uint8(-states[i])))
+        out[i] = states[i] ^ np.uint8(np.uint8(symbols[i] - np.uint8(1)) < high)
+        strange |= np.uint64(states[i] > 1)
+        ties[found] = base + i
+        found += np.uint64(symbols[i] == 0)
+    return np.int64(found) if strange == _ZERO else np.int64(-1)  # type: ignore[return-value]
+
+
+@numba.njit(cache=True, nogil=True)
+def flip_codes(symbols: Any, high0: Any, high1: Any, codes: Any, ties: Any) -> int:
+    """Noise chain: what each symbol makes of either noise state; lists ties like ``flip``.
+
+    Bit 0 of ``codes`` is the next noise state from 0; bit 1 says whether that from 1 differs.
+    """
+    for i in range(len(codes)):
+        symbol = np.uint8(symbols[i] - np.uint8(1))
+        from0 = np.uint8(symbol < high0)
+        from1 = np.uint8(symbol >= high1)
+        codes[i] = np.uint8(from0 | np.uint8((from0 ^ from1) << np.uint8(1)))
+    return _find(symbols, np.uint8(1), 0, ties)
+
+
+@numba.njit(cache=True, nogil=True)
+def settle_flips(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, out: Any) -> None:
+    """Decide ties of two states; ``draws`` : uint64 (2 n,), of which every other is used."""
+    either = low0 ^ low1
+    for i in range(len(ties)):
+        state = out[ties[i]]
+        low = low0 ^ (either & (_ZERO - np.uint64(state)))
+        out[ties[i]] = state ^ np.uint8((draws[2 * i] >> shift) < low)
+
+
+@numba.njit(cache=True, nogil=True)
+def settle_codes(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, codes: Any) -> None:
+    """Decide ties of the noise chain, from either noise state."""
+    for i in range(len(ties)):
+        draw = draws[2 * i] >> shift
+        from0 = np.uint8(draw < low0)
+        from1 = np.uint8(draw >= low1)
+        codes[ties[i]] = np.uint8(from0 | np.uint8((from0 ^ from1) << np.uint8(1)))
+
+
+@numba.njit(cache=True, nogil=True)
+def walk(states: Any, codes: Any, offsets: Any, starts: Any, fresh: Any, out: Any) -> None:
+    """Run the noise chain along each series and flip: ``out = states XOR noise``.
+
+    ``starts`` : uint8 (series,), the noise at the first point (``fresh``) or before it;
+    overwritten with the noise at the last point.
+    """
+    for j in range(len(starts)):
+        noise = starts[j]
+        part = slice(offsets[j], offsets[j + 1])
+        held, turns, reports = states[part], codes[part], out[part]
+        if fresh and len(turns):
+            turns[0] = noise
+        for i in range(len(turns)):
+            code = turns[i]
+            noise = np.uint8((code & np.uint8(1)) ^ (noise & (code >> np.uint8(1))))
+            reports[i] = held[i] ^ noise
+        starts[j] = noise
+
+
+@numba.njit(cache=True, nogil=True)
+def report_few(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ties: Any) -> int:
+    """Up to 8 states and outputs; ``last`` : uint8 (8, 7), padded with 255.
+
+    Ties keep the state and are listed, as in ``flip``; returns how many. Every point is
+    compared with every row; the wrong rows are masked out, so that no address depends on
+    a state.
+    """
+    for i in range(len(states)):
+        state = states[i]
+        symbol = symbols[i]
+        result = np.uint8(0)
+        for row in range(8):
+            for j in range(7):
+                result += np.uint8((state == row) & (symbol > last[row, j]))
+        out[i] = result if symbol >= reserved else state
+    return _find(symbols, reserved, 0, ties)
+
+
+@numba.njit(cache=True, nogil=True)
+def report_many(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ties: Any) -> int:
+    """Any number of states: each point is compared with its whole row. Ties as above."""
+    for i in range(len(states)):
+        symbol = symbols[i]
+        result = np.uint16(0)
+        for j in range(last.shape[1]):
+            result += np.uint16(symbol > last[states[i], j])
+        out[i] = result if symbol >= reserved else states[i]
+    return _find(symbols, reserved, 0, ties)
+
+
+@numba.njit(cache=True, nogil=True)
+def settle_reports(
+    ties: Any, draws: Any, shift: Any, rest: Any, symbols: Any, tied: Any, out: Any
+) -> None:
+    """Decide ties of any channel: the number is the symbol followed by ``rest`` further bits."""
+    for i in range(len(ties)):
+        place = ties[i]
+        number = (np.uint64(symbols[place]) << rest) | (draws[2 * i] >> shift)
+        state = out[place]
+        result = 0
+        for j in range(tied.shape[1]):
+            result += number >= tied[state, j]
+        out[place] = result
+
+
+@numba.njit(cache=True, nogil=True)
+def flip_packed(
+    states: Any, symbols: Any, offsets: Any, skip: int, masks: Any, out: Any, ties: Any
+) -> None:
+    """Two states, eight points a byte. ``ties`` : uint8, a bit for each point that ties.
+
+    ``offsets`` : int64 (series + 1,), where each series begins in ``states``; each series
+    owns whole groups of ``symbols``: 8 planes of ``STRIPE`` bytes, the least bit first.
+    ``skip`` is where the first byte of every series lies in its first group. ``masks`` :
+    uint8 (2, 8), all ones where the high threshold of the state has that bit.
+    """
+    base = 0
+    for series in range(len(offsets) - 1):
+        shift = skip - offsets[series]
+        groups = (offsets[series + 1] + shift + STRIPE - 1) // STRIPE
+        for group in range(groups):
+            begin = max(offsets[series], group * STRIPE - shift)
+            end = min(offsets[series + 1], (group + 1) * STRIPE - shift)
+            first = base + 8 * STRIPE * group
+            if end - begin == STRIPE:
+                flip_group(states, begin, symbols, first, masks, out, ties)
+            else:
+                planes = symbols[first + begin + shift - group * STRIPE : first + 8 * STRIPE]
+                _flip_few(states[begin:end], planes, masks, out[begin:end], ties[begin:end])
+        base += groups * 8 * STRIPE
+
+
+@numba.njit(cache=True, nogil=True)
+def _flip_few(states: Any, planes: Any, masks: Any, out: Any, ties: Any) -> None:
+    """Part of a group, a byte at a time; ``planes`` begins at the first byte's first plane."""
+    for i in range(len(states)):
+        some = np.uint8(0)
+        below0 = np.uint8(255)
+        below1 = np.uint8(255)
+        for bit in range(8):
+            drawn = planes[i + bit * STRIPE]
+            some = np.uint8(some | drawn)
+            clear = np.uint8(~drawn)
+            below0 = np.uint8((below0 & clear) | (masks[0, bit] & (below0 | clear)))
+            below1 = np.uint8((below1 & clear) | (masks[1, bit] & (below1 | clear)))
+        state = states[i]
+        ties[i] = np.uint8(~some)
+        out[i] = np.uint8(state ^ (some & ((below0 & ~state) | (below1 & state))))
+
+
+@numba.njit(cache=True, nogil=True)
+def find_bits(words: Any, places: Any) -> int:
+    """List the places of set bits (bit 0 of byte 0 first); returns how many."""
+    found = np.uint64(0)
+    for i in range(len(words)):
+        mask = words[i]
+        places[found] = 64 * i + np.int64(trailing_zeros(mask))
+        found += np.uint64(mask != _ZERO)
+        mask &= mask - _ONE
+        while mask != _ZERO:
+            places[found] = 64 * i + np.int64(trailing_zeros(mask))
+            found += _ONE
+            mask &= mask - _ONE
+    return np.int64(found)  # type: ignore[return-value]
+
+
+@numba.njit(cache=True, nogil=True)
+def settle_bits(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, out: Any) -> None:
+    """Decide ties of packed points; ``ties`` : places of bits in ``out``."""
+    either = low0 ^ low1
+    for i in range(len(ties)):
+        byte = ties[i] >> 3
+        bit = np.uint8(ties[i] & 7)
+        state = (out[byte] >> bit) & np.uint8(1)
+        low = low0 ^ (either & (_ZERO - np.uint64(state)))
+        out[byte] ^= np.uint8(np.uint8((draws[2 * i] >> shift) < low) << bit)
+
+
+@numba.njit(cache=True, nogil=True)
+def tie_counters(
+    ties: Any, offsets: Any, series: Any, first: Any, plane: Any, counters: Any
+) -> None:
+    """The counter of each tie, shape (n, 2): its series, its plane and its point.
+
+    Series ``series + j`` holds the places ``offsets[j] … offsets[j + 1] - 1``, of which the
+    first is point ``first``.
+    """
+    j = 0
+    for i in range(len(ties)):
+        while ties[i] >= offsets[j + 1]:
+            j += 1
+        point = np.uint64(first + ties[i] - offsets[j])
+        counters[i, 0] = _swapped(np.uint64(series + j))
+        counters[i, 1] = _swapped(plane | point)
+
+
+@numba.njit(cache=True, nogil=True)
+def run_counters(
+    lengths: Any, series: Any, block: Any, skip: Any, plane: Any, counters: Any
+) -> None:
+    """Counters of the runs of many series, whole blocks, one run after the other."""
+    at = 0
+    for j in range(len(lengths)):
+        for i in range((skip + lengths[j] + 15) // 16 if lengths[j] else 0):
+            counters[at, 0] = _swapped(np.uint64(series + j))
+            counters[at, 1] = _swapped(plane | np.uint64(block + i))
+            at += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def join_runs(lengths: Any, skip: Any, blocks: Any, out: Any) -> None:
+    """Drop the bytes of the blocks that no run asked for; ``out`` : uint8 (sum of lengths,)."""
+    source = 0
+    goal = 0
+    for j in range(len(lengths)):
+        run = blocks[source + skip : source + skip + lengths[j]]
+        place = out[goal : goal + lengths[j]]
+        for i in range(len(run)):
+            place[i] = run[i]
+        goal += lengths[j]
+        if lengths[j]:
+            source += (skip + lengths[j] + 15) // 16 * 16

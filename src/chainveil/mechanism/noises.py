@@ -1,0 +1,218 @@
+"""The mechanisms at work: keystream in, reports out. One class for each kind of table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.channel import Channel
+from chainveil.mechanism import tables
+from chainveil.mechanism.pieces import LONG, PIECE, Piece
+from chainveil.mechanism.randomness import BLOCK, SPARE, Bytes, Keystream, Plane, Source, fill_up
+
+IntArray = NDArray[np.int64]
+
+# Bytes kept at hand for single points.
+WINDOW = 1024
+
+
+class Draws:
+    """Random bytes for pieces of series: the keystream and the scratch memory it needs."""
+
+    def __init__(self, source: Source) -> None:
+        self.keystream: Keystream = source.open()
+        self._series = source.first_series
+        self._point = source.first_point
+        self._joined = np.empty(0, np.uint8)
+        self._counters = np.empty((0, 2), np.uint64)
+        self._window = b""
+        self._window_at: tuple[Plane, int] | None = None
+        self.ties = np.empty(0, np.int64)
+
+    @cached_property
+    def kernels(self) -> Any:
+        """The compiled loops: they take a second to import, and single points need none."""
+        from chainveil.mechanism import kernels
+
+        return kernels
+
+    def symbol(self, plane: Plane, point: int, width: int = 1) -> int:
+        """The symbol of one point of the first series, as ``symbols`` gives it."""
+        place, inside = divmod((point + self._point) * width, WINDOW)
+        if self._window_at != (plane, place):
+            run = self.keystream.run(plane, self._series, place * WINDOW, WINDOW)
+            self._window, self._window_at = run.tobytes(), (plane, place)
+        return int.from_bytes(self._window[inside : inside + width], "little")
+
+    def refined_one(self, plane: Plane, point: int, shift: int) -> int:
+        """The further random bits of one point of the first series, as ``refined`` gives them."""
+        return self.keystream.word(plane, self._series, point + self._point) >> shift
+
+    def uniform(self, series: int, count: int, below: int) -> NDArray[np.uint64]:
+        """A whole number in ``0 … below - 1`` for each of ``count`` series, exactly uniform.
+
+        Numbers that are too large are drawn again, at the next address.
+        """
+        shift = np.uint64(64 - max(1, (below - 1).bit_length()))
+        result = np.zeros(count, np.uint64)
+        pending = np.arange(count)
+        attempt = 0
+        while len(pending):
+            counters = np.empty((len(pending), 2), ">u8")
+            counters[:, 0] = pending + (series + self._series)
+            counters[:, 1] = (int(Plane.START) << 56) | attempt
+            words = self.keystream.blocks(counters.view(np.uint64)).view(np.uint64)[::2]
+            result[pending] = words >> shift
+            pending = pending[result[pending] >= below]
+            attempt += 1
+        return result
+
+    def symbols(self, plane: Plane, piece: Piece, width: int = 1) -> Bytes:
+        """``width`` bytes for each point of a piece, filled up with 255."""
+        first = (piece.begin + self._point) * width
+        series = piece.series + self._series
+        self.reserve_ties(piece.size)
+        if piece.count == 1:
+            return self.keystream.run(plane, series, first, piece.size * width)
+        return self.many(plane, series, first, np.diff(piece.offsets) * width)
+
+    def cached_symbols(self, plane: Plane, piece: Piece) -> Iterator[tuple[slice, Bytes]]:
+        """``symbols`` of one byte, a part at a time with its place, each still in the cache."""
+        if piece.count > 1:
+            yield slice(0, piece.size), self.symbols(plane, piece)
+            return
+        self.reserve_ties(piece.size)
+        series, first = piece.series + self._series, piece.begin + self._point
+        for begin in range(0, piece.size, PIECE):
+            count = min(PIECE, piece.size - begin)
+            part = slice(begin, begin + count)
+            yield part, self.keystream.run(plane, series, first + begin, count)
+
+    def reserve_ties(self, points: int) -> None:
+        """Make room for the places of ties among so many points, in ``ties``."""
+        if len(self.ties) < points + 64:
+            self.ties = np.empty(points + 64, np.int64)
+
+    def many(self, plane: Plane, series: int, first: int, lengths: IntArray) -> Bytes:
+        """The runs of ``lengths`` bytes of several series, joined; each begins at ``first``."""
+        block, skip = divmod(first, BLOCK)
+        needed = np.where(lengths > 0, -(-(lengths + skip) // BLOCK), 0)
+        counters = self._room(int(needed.sum()))
+        self.kernels.run_counters(lengths, series, block, skip, _TOP[plane], counters)
+        blocks = self.keystream.blocks(counters)
+        total = int(lengths.sum())
+        if len(self._joined) < total + SPARE:
+            self._joined = np.empty(total + SPARE, np.uint8)
+        self.kernels.join_runs(lengths, skip, blocks, self._joined)
+        return fill_up(self._joined, total)
+
+    def refined(self, plane: Plane, piece: Piece, ties: IntArray, scale: int = 1) -> Any:
+        """Further random words for the points that tie: uint64 (2 n,), two for each.
+
+        ``scale`` is the number of points at each place of the piece's offsets.
+        """
+        counters = self._room(len(ties))
+        first = piece.begin * scale + self._point
+        series = piece.series + self._series
+        offsets = piece.offsets * scale if scale > 1 else piece.offsets
+        self.kernels.tie_counters(ties, offsets, series, first, _TOP[plane], counters)
+        return self.keystream.blocks(counters).view(np.uint64)
+
+    def _room(self, count: int) -> NDArray[np.uint64]:
+        if len(self._counters) < count:
+            self._counters = np.empty((count + count // 4 + 64, 2), np.uint64)
+        return self._counters[:count]
+
+
+class Flips:
+    """Independent noise on two states."""
+
+    states = outputs = 2
+    dtype = np.dtype(np.uint8)
+    notices = True
+    stretch = LONG
+
+    def __init__(self, channel: Channel, draws: Draws) -> None:
+        self.table = tables.channel_flip_table(channel)
+        self._draws = draws
+        self._high = (np.uint8(self.table.high[0]), np.uint8(self.table.high[1]))
+        self._settling = settling(self.table)
+
+    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
+        """Flip each state of a piece with its probability."""
+        draws, kernels = self._draws, self._draws.kernels
+        found = 0
+        for part, padded in draws.cached_symbols(Plane.BYTES, piece):
+            room = draws.ties[found:]
+            more = kernels.flip(states[part], padded, *self._high, out[part], part.start, room)
+            if more < 0:
+                return False
+            found += more
+        ties = draws.ties[:found]
+        words = self._draws.refined(Plane.BYTES_REFINED, piece, ties)
+        kernels.settle_flips(ties, words, *self._settling, out)
+        return True
+
+    def one(self, point: int, state: int) -> int:
+        """The report of one point, the same as ``apply`` gives it."""
+        symbol = self._draws.symbol(Plane.BYTES, point)
+        if symbol:
+            return state ^ int(symbol <= self.table.high[state])
+        draw = self._draws.refined_one(Plane.BYTES_REFINED, point, self.table.shift)
+        return state ^ int(draw < self.table.low[state])
+
+
+class Reports:
+    """Independent noise on any number of states and outputs."""
+
+    notices = False
+    stretch = PIECE
+
+    def __init__(self, channel: Channel, draws: Draws) -> None:
+        self.table = tables.report_table(channel)
+        self.states, self.outputs = channel.states, channel.outputs
+        self.dtype = self.table.last.dtype
+        self._draws = draws
+        self._planes = (Plane.BYTES, Plane.BYTES_REFINED)
+        if self.table.bits == 16:
+            self._planes = (Plane.WIDE, Plane.WIDE_REFINED)
+        self._last = self.table.last
+        if self.table.bits == 8:
+            self._last = np.full((tables.SMALL, tables.SMALL - 1), 255, np.uint8)
+            self._last[: self.states, : self.outputs - 1] = self.table.last
+
+    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
+        """Report each state of a piece by its row of the channel."""
+        kernels = self._draws.kernels
+        padded = self._draws.symbols(self._planes[0], piece, self.dtype.itemsize)
+        symbols = padded.view(self.dtype)
+        reserved = self.dtype.type(self.table.reserved)
+        report = kernels.report_few if self.table.bits == 8 else kernels.report_many
+        found = report(states, symbols, reserved, self._last, out, self._draws.ties)
+        ties = self._draws.ties[:found]
+        words = self._draws.refined(self._planes[1], piece, ties)
+        shift, rest = np.uint64(self.table.shift), np.uint64(self.table.rest)
+        kernels.settle_reports(ties, words, shift, rest, symbols, self.table.tied, out)
+        return True
+
+    def one(self, point: int, state: int) -> int:
+        """The report of one point, the same as ``apply`` gives it."""
+        symbol = self._draws.symbol(self._planes[0], point, self.dtype.itemsize)
+        if symbol >= self.table.reserved:
+            return int((symbol > self.table.last[state]).sum())
+        draw = self._draws.refined_one(self._planes[1], point, self.table.shift)
+        number = np.uint64((symbol << self.table.rest) | draw)
+        return int((number >= self.table.tied[state]).sum())
+
+
+def settling(table: tables.FlipTable) -> tuple[np.uint64, np.uint64, np.uint64]:
+    """What the kernels need to decide a tie of two states: shift, and the low thresholds."""
+    return np.uint64(table.shift), np.uint64(table.low[0]), np.uint64(table.low[1])
+
+
+# The plane where the kernels want it: in the top byte of the lower half of a counter.
+_TOP = {plane: np.uint64(int(plane) << 56) for plane in Plane}

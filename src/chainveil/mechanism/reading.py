@@ -1,0 +1,152 @@
+"""What a user hands over, checked and turned into states; nothing is changed here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.errors import InvalidInput
+from chainveil.mechanism.pieces import Piece, Table
+from chainveil.sequences import ALLOWED
+
+Missing = Literal["error", "keep"]
+
+# The mark of a gap in whole numbers, as in the codes of a pandas categorical.
+GAP = -1
+GAP_ADVICE = (
+    'Fill the gap, cut the series there, or pass missing="keep": the gap then stays '
+    "visible in the result and is not protected."
+)
+
+
+def check_missing(missing: str) -> None:
+    """Error unless ``missing`` is one of the two ways to treat gaps."""
+    if missing not in ("error", "keep"):
+        raise InvalidInput("missing", missing, '"error" or "keep"')
+
+
+def as_table(name: str, value: Any) -> tuple[Table, Table | None]:
+    """The series and, for masked arrays, their masks; dtype and shape are checked."""
+    if not isinstance(value, np.ndarray) and _holds_series(value):
+        parts = [_array(f"{name}[{j}]", part) for j, part in enumerate(value)]
+        for j, part in enumerate(parts):
+            if part.ndim != 1:
+                raise InvalidInput(f"{name}[{j}]", f"an array of shape {part.shape}", ALLOWED)
+        table = Table([np.asarray(part) for part in parts])
+        masked = any(np.ma.isMaskedArray(part) for part in parts)
+        masks = Table([np.ma.getmaskarray(part) for part in parts]) if masked else None
+    else:
+        array = _array(name, value)
+        if array.ndim not in (1, 2):
+            raise InvalidInput(name, f"an array of shape {array.shape}", ALLOWED)
+        table = Table(np.asarray(array))
+        masks = Table(np.ma.getmaskarray(array)) if np.ma.isMaskedArray(array) else None
+    if table.points == 0:
+        raise InvalidInput(name, "no points", "at least one point")
+    return table, masks
+
+
+def check_length(name: str, value: Any, length: int | None) -> None:
+    """Error if a series is longer than ``length`` points; None is no bound.
+
+    ``value`` is anything that can be sanitized, or a number of points.
+    """
+    if length is None:
+        return
+    longest = value if isinstance(value, int) else as_table(name, value)[0].longest
+    if longest > length:
+        raise InvalidInput(
+            name,
+            f"a series of {longest} points",
+            f"at most {length} points a series, the length the noise was calibrated for",
+            "Calibrate for the longer series, or with length=None for any length.",
+        )
+
+
+def states_of(
+    name: str,
+    raw: NDArray[Any],
+    mask: NDArray[np.bool_] | None,
+    states: int,
+    missing: str,
+    piece: Piece,
+    trusting: bool,
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """The states of a piece, unsigned and contiguous, and which points are gaps (if any).
+
+    Gaps hold state 0. The result shares memory with ``raw`` where it can. ``trusting``
+    leaves the check of bytes to whoever reads them next.
+    """
+    gaps = _gaps(raw, mask, states, missing)
+    if gaps is not None:
+        if missing == "error":
+            where = piece.place(int(np.argmax(gaps)))
+            raise InvalidInput(name, "a missing value", "no gaps", f"It is {where}. {GAP_ADVICE}")
+        raw = np.where(gaps, np.zeros((), raw.dtype), raw)
+    if not (trusting and raw.dtype.itemsize == 1):
+        _check_states(name, raw, states, piece)
+    if raw.dtype.itemsize == 1 and states <= 256:
+        return np.ascontiguousarray(raw).view(np.uint8), gaps
+    return raw.astype(np.uint8 if states <= 256 else np.uint16), gaps
+
+
+def _gaps(
+    raw: NDArray[Any], mask: NDArray[np.bool_] | None, states: int, missing: str
+) -> NDArray[np.bool_] | None:
+    """Which points are gaps; None where there are none."""
+    gaps = None
+    if raw.dtype.kind == "f":
+        gaps = np.isnan(raw)
+    elif raw.dtype.kind == "i" and missing == "keep":
+        gaps = raw == GAP
+    if mask is not None:
+        gaps = mask if gaps is None else gaps | mask
+    return gaps if gaps is not None and gaps.any() else None
+
+
+def _check_states(name: str, raw: NDArray[Any], states: int, piece: Piece) -> None:
+    """Error naming the first point that is not one of ``0 … states - 1``."""
+    if raw.dtype.kind == "f":
+        good = (raw >= 0) & (raw < states) & (raw == np.floor(raw))
+        if good.all():
+            return
+        wrong = ~good
+    else:
+        # Seen without a sign, negative numbers are too large: one comparison finds both.
+        bare = raw.view(np.dtype(f"u{raw.dtype.itemsize}")) if raw.dtype.isnative else raw
+        if int(bare.max()) < states and (raw.dtype.isnative or int(raw.min()) >= 0):
+            return
+        wrong = (bare >= states) | (raw < 0 if raw.dtype.kind == "i" else False)
+    first = int(np.argmax(wrong))
+    advice = f"It is {piece.place(first)}."
+    if raw.dtype.kind == "i" and raw[first] == GAP:
+        advice += f" If it marks a gap: {GAP_ADVICE}"
+    elif raw.dtype.kind == "f":
+        advice += " Discretize the series first."
+    raise InvalidInput(name, raw[first].item(), f"states 0 … {states - 1}, whole numbers", advice)
+
+
+def _array(name: str, value: Any) -> NDArray[Any]:
+    try:
+        array = value if isinstance(value, np.ndarray) else np.asarray(value)
+    except (TypeError, ValueError):
+        raise InvalidInput(name, value, ALLOWED) from None
+    if array.dtype.kind not in "biuf" and array.size:
+        raise InvalidInput(
+            name,
+            f"dtype {array.dtype.name}",
+            "a boolean, integer or whole float dtype",
+            "Encode the states.",
+        )
+    return array
+
+
+def _holds_series(value: Any) -> bool:
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, str | bytes)
+        and any(isinstance(item, np.ndarray | Sequence) for item in value)
+    )

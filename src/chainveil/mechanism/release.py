@@ -1,0 +1,244 @@
+"""The one way from input to sanitized output, whatever the noise: check, take, apply, put."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.errors import InvalidInput
+from chainveil.mechanism import reading
+from chainveil.mechanism.pieces import Piece, Table
+from chainveil.mechanism.randomness import Source
+
+Mechanism = Literal["independent", "correlated"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was done, for the caller and for a certificate.
+
+    Attributes
+    ----------
+    mechanism : "independent" or "correlated"
+    source : "release" or "study"
+        "study" marks seeded noise, which must not be published.
+    series, points, gaps : int
+        ``points`` counts the gaps too. Gaps are visible in the result: which points are
+        missing is not protected.
+    """
+
+    mechanism: Mechanism
+    source: Literal["release", "study"]
+    series: int
+    points: int
+    gaps: int
+
+    @property
+    def for_release(self) -> bool:
+        """Whether the noise was secure."""
+        return self.source == "release"
+
+    @property
+    def gaps_visible(self) -> bool:
+        """Whether the result shows where points are missing."""
+        return self.gaps > 0
+
+
+@dataclass(frozen=True)
+class Release:
+    """Sanitized values and the report on them.
+
+    ``values`` has the form of the input: an array of its shape and dtype, or a list of them.
+    """
+
+    values: Any
+    report: Report
+
+
+class Noise(Protocol):
+    """A mechanism at work: knows its randomness and writes reports for a piece."""
+
+    @property
+    def states(self) -> int:
+        """Number of states of the input."""
+
+    @property
+    def outputs(self) -> int:
+        """Number of reports."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What ``apply`` reads and writes."""
+
+    @property
+    def stretch(self) -> int:
+        """The most points of one series that ``apply`` takes at once."""
+
+    @property
+    def notices(self) -> bool:
+        """Whether ``apply`` itself notices bytes that are not states."""
+
+    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
+        """Write the report of each state; the two arrays are contiguous and do not overlap.
+
+        False if it noticed a byte that is not a state; ``out`` is then of no use.
+        """
+
+
+def source_word(source: Source) -> Literal["release", "study"]:
+    """How a report names the source."""
+    return "release" if source.for_release else "study"
+
+
+def release(
+    x: Any,
+    noise: Noise,
+    out: Any,
+    source: Source,
+    missing: str,
+    mechanism: Mechanism,
+    check_first: bool = False,
+) -> Release:
+    """Sanitize ``x``. On an error the input is untouched and ``out`` holds nothing of it.
+
+    ``check_first`` looks at all of the input before any noise is drawn.
+    """
+    reading.check_missing(missing)
+    table, masks = reading.as_table("x", x)
+    goal, in_place = _goal(table, out, noise.outputs)
+    if in_place or check_first:
+        for piece in table.pieces(noise.stretch):
+            _states(table, masks, noise, missing, piece, trusting=False)
+    gaps = _fill(table, masks, noise, missing, goal, in_place)
+    report = Report(mechanism, source_word(source), table.series, table.points, gaps)
+    return Release(_dressed(goal, masks, out), report)
+
+
+def _fill(
+    table: Table, masks: Table | None, noise: Noise, missing: str, goal: Table, in_place: bool
+) -> int:
+    """Write every piece of ``goal``; returns the number of gaps."""
+    try:
+        return sum(
+            _apply(table, masks, noise, missing, goal, in_place, piece)
+            for piece in table.pieces(noise.stretch)
+            if piece.size
+        )
+    except InvalidInput:
+        if not in_place:
+            _blank(goal)
+        raise
+
+
+def _apply(
+    table: Table,
+    masks: Table | None,
+    noise: Noise,
+    missing: str,
+    goal: Table,
+    in_place: bool,
+    piece: Piece,
+) -> int:
+    states, gaps = _states(table, masks, noise, missing, piece, trusting=noise.notices)
+    direct = None if in_place or noise.dtype != np.uint8 else goal.direct(piece)
+    reports = np.empty(piece.size, noise.dtype) if direct is None else direct
+    if not noise.apply(piece, states, reports):
+        _states(table, masks, noise, missing, piece, trusting=False)
+    if gaps is None:
+        if direct is None:
+            goal.put(piece, reports)
+        return 0
+    raw = table.take(piece)
+    hidden = masks.take(piece) if masks is not None else np.zeros(piece.size, np.bool_)
+    # What lies under a mask is data too: it is wiped, while a visible gap mark is kept.
+    marks = np.where(hidden, np.zeros((), raw.dtype), raw)
+    goal.put(piece, np.where(gaps, marks, reports.astype(raw.dtype)))
+    return int(gaps.sum())
+
+
+def _states(
+    table: Table,
+    masks: Table | None,
+    noise: Noise,
+    missing: str,
+    piece: Piece,
+    trusting: bool,
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    if piece.size == 0:
+        return np.empty(0, noise.dtype), None
+    mask = None if masks is None else masks.take(piece)
+    raw = table.take(piece)
+    states, gaps = reading.states_of("x", raw, mask, noise.states, missing, piece, trusting)
+    return states.astype(noise.dtype, copy=False), gaps
+
+
+def _goal(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
+    """Where the result goes, and whether that is the input itself."""
+    parts = [table.held] if isinstance(table.held, np.ndarray) else list(table.held)
+    for part in parts:
+        check_room("x", part.dtype, outputs)
+    if out is None:
+        fresh = [np.empty_like(part, subok=False) for part in parts]
+        return Table(fresh[0] if isinstance(table.held, np.ndarray) else fresh), False
+    goals = [out] if isinstance(table.held, np.ndarray) else out
+    if not isinstance(goals, list | tuple) or len(goals) != len(parts):
+        raise InvalidInput("out", out, f"a list of {len(parts)} arrays, one a series of x")
+    for part, goal in zip(parts, goals, strict=True):
+        check_goal("x", part, goal)
+    in_place = any(np.may_share_memory(a, b) for a, b in zip(parts, goals, strict=True))
+    bare = [np.asarray(goal) for goal in goals]
+    return Table(bare[0] if isinstance(table.held, np.ndarray) else bare), in_place
+
+
+def check_room(name: str, dtype: np.dtype[Any], outputs: int) -> None:
+    """Error unless a dtype can hold every report."""
+    limit = 2 if dtype.kind == "b" else 2**62 if dtype.kind == "f" else np.iinfo(dtype).max + 1
+    if outputs > limit:
+        raise InvalidInput(
+            name,
+            f"dtype {dtype.name}",
+            f"a dtype that holds the reports 0 … {outputs - 1}",
+            "Convert the series first, for instance with x.astype(np.int16).",
+        )
+
+
+def check_goal(name: str, part: NDArray[Any], goal: Any) -> None:
+    """Error unless ``goal`` is an array like ``part``: the same one, or one apart from it."""
+    allowed = f"a writeable array of shape {part.shape} and dtype {part.dtype.name}, like {name}"
+    if not isinstance(goal, np.ndarray):
+        raise InvalidInput("out", f"an object of type {type(goal).__name__}", allowed)
+    if goal.shape != part.shape or goal.dtype != part.dtype:
+        raise InvalidInput("out", f"shape {goal.shape} and dtype {goal.dtype.name}", allowed)
+    if not goal.flags.writeable:
+        raise InvalidInput("out", "a read-only array", allowed)
+    same = (
+        goal.__array_interface__["data"] == part.__array_interface__["data"]
+        and goal.strides == part.strides
+    )
+    if not same and np.may_share_memory(part, goal):
+        raise InvalidInput(
+            "out",
+            f"an array that overlaps {name}",
+            f"{name} itself, or an array that shares no memory with {name}",
+        )
+
+
+def _dressed(goal: Table, masks: Table | None, out: Any) -> Any:
+    """The result in the form of the input: ``out`` itself, masked again where x was."""
+    if out is not None:
+        return out
+    if masks is None:
+        return goal.held
+    if isinstance(goal.held, np.ndarray):
+        return np.ma.MaskedArray(goal.held, mask=np.array(masks.held))
+    pairs = zip(goal.held, masks.held, strict=True)
+    return [np.ma.MaskedArray(part, mask=np.array(mask)) for part, mask in pairs]
+
+
+def _blank(goal: Table) -> None:
+    """Leave nothing half done behind."""
+    for part in [goal.held] if isinstance(goal.held, np.ndarray) else goal.held:
+        part[...] = 0

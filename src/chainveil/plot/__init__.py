@@ -1,0 +1,12 @@
+"""Results as figures. Computes nothing: every function draws what it is handed.
+
+Needs the extra ``plot`` (matplotlib), which is imported when a figure is drawn.
+"""
+
+from __future__ import annotations
+
+from chainveil.plot.noise_region import noise_region
+from chainveil.plot.style import save
+from chainveil.plot.tradeoff import tradeoff
+
+__all__ = ["noise_region", "save", "tradeoff"]

@@ -1,0 +1,1 @@
+"""Exact loss and least noise of correlated noise: one owner, one noise chain."""

@@ -1,0 +1,86 @@
+"""The one-way flow of the data, and what an import may cost."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import chainveil
+
+ROOT = Path(chainveil.__file__).parent
+
+# A room may import rooms to its left only, and itself. docs/architecture.md draws the same line.
+ORDER = [
+    "errors",
+    "checks",
+    "sequences",
+    "simulate",
+    "chain",
+    "channel",
+    "noise_chain",
+    "privacy",
+    "mechanism",
+    "plan",
+    "inference",
+    "attack",
+    "estimate",
+    "certificate",
+    "table",
+    "plot",
+    "cli",
+]
+
+
+def _room(path: Path) -> str:
+    relative = path.relative_to(ROOT)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def _imported_rooms(path: Path) -> set[str]:
+    """Rooms that a file imports when it runs; imports for type checkers only do not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = []
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert node.module is not None
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    parts = [name.split(".") for name in names]
+    return {part[1] for part in parts if part[0] == "chainveil" and len(part) > 1}
+
+
+FILES = sorted(
+    path for path in ROOT.rglob("*.py") if path.name != "__init__.py" or path.parent != ROOT
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_later_stage_imports_earlier_ones_never_the_reverse(path: Path) -> None:
+    room = _room(path)
+    assert room in ORDER, f"{room} has no place in the flow yet"
+    for other in _imported_rooms(path) & set(ORDER):
+        assert ORDER.index(other) <= ORDER.index(room), f"{room} imports {other}"
+
+
+def test_the_import_is_light() -> None:
+    heavy = (
+        "numba", "flint", "scipy", "matplotlib", "torch", "pyspark", "cryptography", "polars",
+        "pandas", "pyarrow", "rich", "click", "narwhals",
+    )  # fmt: skip
+    code = f"import sys, chainveil; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_exist_and_are_documented() -> None:
+    for name in chainveil.__all__:
+        assert getattr(chainveil, name).__doc__, name

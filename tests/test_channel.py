@@ -1,0 +1,79 @@
+"""Channels: make, check, round to the grid."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import chainveil as cv
+from chainveil.channel import GRID
+
+
+def test_constructors() -> None:
+    assert cv.Channel.binary(0.3, 0.25).matrix.tolist() == [[0.7, 0.3], [0.25, 0.75]]
+    response = cv.Channel.randomized_response(4, 0.3)
+    assert response.matrix[0] == pytest.approx([0.7, 0.1, 0.1, 0.1])
+    assert (response.states, response.outputs) == (4, 4)
+    wide = cv.Channel([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]])
+    assert (wide.states, wide.outputs) == (2, 3)
+    assert pickle.loads(pickle.dumps(wide)) == wide
+    assert eval(repr(wide), {"Channel": cv.Channel}) == wide
+
+
+def test_expected_flips() -> None:
+    chain = cv.MarkovChain.binary(0.1, 0.3)
+    assert cv.Channel.binary(0.4, 0.2).expected_flips(chain) == pytest.approx(
+        0.75 * 0.4 + 0.25 * 0.2
+    )
+    with pytest.raises(cv.InvalidInput, match="2 states and 3 outputs"):
+        cv.Channel([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]).expected_flips(chain)
+    with pytest.raises(cv.InvalidInput, match="3 states"):
+        cv.Channel.randomized_response(3, 0.1).expected_flips(chain)
+
+
+@given(st.integers(2, 6), st.floats(0, 1))
+def test_grid_is_exact_and_adds_noise(states: int, rho: float) -> None:
+    channel = cv.Channel.randomized_response(states, rho)
+    realised = channel.on_grid()
+    scaled = realised.matrix * GRID
+    assert np.array_equal(scaled, np.round(scaled))
+    assert np.array_equal(scaled.sum(axis=1), np.full(states, GRID))
+    away = ~np.eye(states, dtype=bool)
+    if rho < 0.99:
+        assert np.all(realised.matrix[away] >= channel.matrix[away])
+    assert realised.matrix == pytest.approx(channel.matrix, abs=states / GRID)
+    assert realised.on_grid() == realised
+
+
+@pytest.mark.parametrize("value", [np.nan, -0.1, 1.1, np.inf, "x", None])
+def test_bad_probabilities(value: object) -> None:
+    with pytest.raises(cv.InvalidInput, match="rho0: found"):
+        cv.Channel.binary(value, 0.5)  # type: ignore[arg-type]
+    with pytest.raises(cv.InvalidInput, match="rho1: found"):
+        cv.Channel.binary(0.5, value)  # type: ignore[arg-type]
+    with pytest.raises(cv.InvalidInput, match="rho: found"):
+        cv.Channel.randomized_response(3, value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[0.5, 0.6], [0.5, 0.5]], "sum to 1.1"),
+        ([[1.0]], "two rows"),
+        ([[np.nan, 1.0], [0.5, 0.5]], "row 0"),
+        ([], "2-D"),
+    ],
+)
+def test_bad_matrices(matrix: object, message: str) -> None:
+    with pytest.raises(cv.InvalidInput, match=message):
+        cv.Channel(matrix)  # type: ignore[arg-type]
+
+
+def test_bad_number_of_states() -> None:
+    for states in (1, 2.5, "2"):
+        with pytest.raises(cv.InvalidInput, match="states"):
+            cv.Channel.randomized_response(states, 0.1)  # type: ignore[arg-type]

@@ -1,0 +1,68 @@
+"""Documentation is tested: examples in Markdown and in docstrings run and print what they say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import chainveil
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]+?)(?:#[^)]*)?\)")
+
+
+def _examples(page: Path) -> str:
+    """The Python blocks of a page that show a session, in order: they share their names."""
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return "\n".join(block for block in blocks if ">>>" in block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = doctest.DocTestParser().get_doctest(_examples(page), {}, page.name, str(page), 0)
+    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    output: list[str] = []
+    runner.run(session, out=output.append)
+    assert not runner.failures, "".join(output)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_other_python_blocks_run(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = [b for b in BLOCK.findall(page.read_text(encoding="utf-8")) if ">>>" not in b]
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, page.name, "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def _modules() -> list[str]:
+    found = pkgutil.walk_packages(chainveil.__path__, "chainveil.")
+    return sorted(module.name for module in found if not module.name.endswith("__main__"))
+
+
+@pytest.mark.parametrize("name", _modules())
+def test_examples_in_docstrings(name: str) -> None:
+    try:
+        module = importlib.import_module(name)
+    except chainveil.MissingExtra as error:
+        pytest.skip(str(error))
+    result = doctest.testmod(module, optionflags=OPTIONS)
+    assert result.failed == 0
