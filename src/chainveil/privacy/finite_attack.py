@@ -9,7 +9,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.finite_numbers import Numbers
+from chainveil.privacy.finite_numbers import BoolArray, Numbers, successors
 from chainveil.privacy.finite_side import Source
 from chainveil.privacy.sequence_witness import SequenceWitness
 
@@ -72,7 +72,7 @@ def _outputs_up_to(numbers: Numbers, place: int, value: int) -> list[int]:
     """Possible outputs of the points 0 … place, the last of which has the given value."""
     possible = [numbers.start > 0]
     for _ in range(place):
-        possible.append((possible[-1][:, None] & (numbers.transition > 0)).any(axis=0))
+        possible.append(successors(possible[-1], numbers.transition > 0))
     states = [value]
     for t in range(place - 1, -1, -1):
         weights = np.where(possible[t], numbers.transition[:, states[-1]], 0.0)
@@ -123,7 +123,7 @@ def informed_witness(
     Positions are tried until what the point before can be repeats.
     """
     best: tuple[float, SequenceWitness] | None = None
-    before: FloatArray | None = None
+    before: BoolArray | None = None
     seen: set[tuple[bytes, bool]] = set()
     positions = numbers.states**2 * 4 + math.lcm(*range(1, numbers.states + 1))
     for index in range(min(length or positions, positions)):
@@ -137,10 +137,7 @@ def informed_witness(
                 best = found
         elif length is None or length > positions:
             break
-        now = numbers.start > 0 if before is None else before
-        if before is not None:
-            now = (before[:, None] & (numbers.transition > 0)).any(axis=0)
-        before = now
+        before = numbers.start > 0 if before is None else successors(before, numbers.transition > 0)
     return best
 
 
@@ -148,15 +145,15 @@ def _informed_at(
     numbers: Numbers,
     emission: FloatArray,
     index: int,
-    before: FloatArray | None,
+    before: BoolArray | None,
     is_last: bool,
     is_inner: bool,
 ) -> tuple[float, SequenceWitness] | None:
     """The worst pair of one position; ``before`` says which values the point before may have."""
-    lefts: list[tuple[int | None, FloatArray]] = [(None, numbers.start > 0)]
+    lefts: list[tuple[int | None, BoolArray]] = [(None, numbers.start > 0)]
     if before is not None:
         lefts = [(y, numbers.transition[y] > 0) for y in np.flatnonzero(before).tolist()]
-    rights: list[tuple[int | None, FloatArray]] = []
+    rights: list[tuple[int | None, BoolArray]] = []
     if is_last:
         rights.append((None, np.ones(numbers.states, bool)))
     if is_inner:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
@@ -20,6 +21,7 @@ from chainveil.errors import NotSupported
 from chainveil.privacy.rationals import channel_entries, joint_row, start_law, transition_entries
 
 Rows = list[list[Fraction]]
+BoolArray = NDArray[np.bool_]
 
 # Smaller positive probabilities could underflow in a product of two.
 LEAST_PROBABILITY = 1e-50
@@ -158,3 +160,8 @@ def _check_range(name: str, array: FloatArray) -> None:
             f"{name}: found the probability {positive.min():.3g}; with more than two states "
             f"positive probabilities below {LEAST_PROBABILITY:g} are not offered."
         )
+
+
+def successors(possible: BoolArray, step: BoolArray) -> BoolArray:
+    """The states that can follow one of the possible ones, shape (k,)."""
+    return np.asarray((possible[:, None] & step).any(axis=0))

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chainveil.privacy.finite_numbers import Numbers
-from chainveil.privacy.finite_side import IntArray, Source
+from chainveil.privacy.finite_numbers import BoolArray, Numbers, successors
+from chainveil.privacy.finite_side import Source
+from chainveil.privacy.finite_zones import IntArray
 
 Pair = tuple[int, int]
 
@@ -49,11 +50,11 @@ def find_ways(
 
 
 def _explore(
-    matrix: np.ndarray, emission: np.ndarray, source: Source, first: int, last: int, ways: Ways
+    matrix: BoolArray, emission: BoolArray, source: Source, first: int, last: int, ways: Ways
 ) -> None:
     prior = source.start > 0
     # Supports at this depth, each with the outputs that lead to it, nearest the target first.
-    level = {prior.tobytes(): (prior, ())}
+    level: dict[bytes, tuple[BoolArray, tuple[int, ...]]] = {prior.tobytes(): (prior, ())}
     seen: set[tuple[bytes, bytes]] = set()
     depth = 0
     while level and (last < 0 or depth <= last):
@@ -66,17 +67,17 @@ def _explore(
                 key: entry for key, entry in level.items() if (prior.tobytes(), key) not in seen
             }
             seen |= {(prior.tobytes(), key) for key in level}
-        following: dict[bytes, tuple[np.ndarray, tuple[int, ...]]] = {}
+        following: dict[bytes, tuple[BoolArray, tuple[int, ...]]] = {}
         for support, symbols in level.values():
             for z in range(emission.shape[1]):
-                image = (matrix & (support & emission[:, z])[None, :]).any(axis=1)
+                image = successors(support & emission[:, z], matrix.T)
                 if image.any() and image.tobytes() not in following:
                     following[image.tobytes()] = (image, (z, *symbols))
-        prior = (matrix & prior[None, :]).any(axis=1)
+        prior = successors(prior, matrix.T)
         level, depth = following, depth + 1
 
 
-def _record(prior: np.ndarray, support: np.ndarray, way: Way, ways: Ways) -> None:
+def _record(prior: BoolArray, support: BoolArray, way: Way, ways: Ways) -> None:
     for a in np.flatnonzero(support & prior).tolist():
         for b in np.flatnonzero(prior).tolist():
             if a == b:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.privacy import finite_kernels as kernels
-from chainveil.privacy.finite_numbers import Numbers
+from chainveil.privacy import finite_search
+from chainveil.privacy.finite_numbers import Numbers, successors
 from chainveil.privacy.finite_zones import UNIT, IntArray, ZoneTable, deep_table, shallow_table
 
 # Points next to a source whose zones are kept apart at least.
@@ -70,7 +70,7 @@ class Side:
 
     def root_bounds(self, first: IntArray, last: IntArray) -> FloatArray:
         """Quick upper bounds for every pair, shape (k, k); -inf where there is no pair."""
-        bounds: FloatArray = kernels.root_bounds(
+        bounds: FloatArray = finite_search.root_bounds(
             *self.table, self.prior, self.tail, first, last, self.period
         )  # fmt: skip
         return bounds + self.rounding(0)
@@ -84,7 +84,7 @@ class Side:
         max_nodes: int,
     ) -> tuple[Found, int]:
         """Bounds for one pair to a tolerance or a cutoff, and the nodes it took."""
-        upper, lower, source, depth, symbols, nodes, longest = kernels.branch_and_bound(
+        upper, lower, source, depth, symbols, nodes, longest = finite_search.branch_and_bound(
             self.steps, *self.table, self.prior, self.tail, self.samples,
             ranges[0], ranges[1], self.period, *pair, cutoff, tolerance, max_nodes,
         )  # fmt: skip
@@ -103,7 +103,7 @@ class Side:
         """Bound on what rounding can have taken off a log value (docs/finite-states.md)."""
         k = self.steps.shape[1]
         steps = longest + self.prior.shape[1] + 8
-        return UNIT * (2 * (k + 12) * steps + 8 * k + 4096)
+        return float(UNIT * (2 * (k + 12) * steps + 8 * k + 4096))
 
 
 def sources_left(numbers: Numbers, known: bool, opened: bool = True) -> tuple[Source, ...]:
@@ -130,7 +130,7 @@ def first_arrivals(numbers: Numbers) -> list[int]:
     possible = numbers.start > 0
     arrival = [0 if possible[y] else -1 for y in range(numbers.states)]
     for t in range(1, numbers.states**2 + 2):
-        possible = (possible[:, None] & (numbers.transition > 0)).any(axis=0)
+        possible = successors(possible, numbers.transition > 0)
         arrival = [t if arrival[y] < 0 and possible[y] else arrival[y] for y in range(len(arrival))]
     return arrival
 

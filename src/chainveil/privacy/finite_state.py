@@ -21,18 +21,18 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.finite_attack import attack_witness, informed_witness
-from chainveil.privacy.finite_numbers import Numbers, read_numbers
+from chainveil.privacy.finite_numbers import BoolArray, Numbers, read_numbers, successors
 from chainveil.privacy.finite_reveal import find_revelation, find_ways
 from chainveil.privacy.finite_side import (
     MAX_STORED,
     Found,
-    IntArray,
     Side,
     Source,
     build_side,
     sources_left,
     sources_right,
 )
+from chainveil.privacy.finite_zones import IntArray
 from chainveil.privacy.sequence_witness import SequenceWitness
 
 TOLERANCE = 1e-6
@@ -143,9 +143,11 @@ def lay_out(numbers: Numbers, length: int | None, adversary: Model | Adversary) 
         return Sources(sources_left(numbers, known), sources_right(numbers, known))
     target = adversary.target
     near_left, near_right = adversary.nearest
-    if max(target, near_right or 0, length or 0) > MAX_STORED and max(
-        target, (near_right or target) - target, 0 if length is None else length - target
-    ) > MAX_STORED:
+    if (
+        max(target, near_right or 0, length or 0) > MAX_STORED
+        and max(target, (near_right or target) - target, 0 if length is None else length - target)
+        > MAX_STORED
+    ):
         raise NotSupported(
             f"adversary: a named adversary on a chain of more than two states is offered up to "
             f"{MAX_STORED} points on either side of its target."
@@ -163,14 +165,14 @@ def lay_out(numbers: Numbers, length: int | None, adversary: Model | Adversary) 
     return Sources(left, right, left_depth, right_depth)
 
 
-def _possible_at(numbers: Numbers, index: int) -> np.ndarray:
+def _possible_at(numbers: Numbers, index: int) -> BoolArray:
     """Which states the point ``index`` may have, shape (k,)."""
     possible, step = numbers.start > 0, numbers.transition > 0
     while index:
         if index & 1:
-            possible = (possible[:, None] & step).any(axis=0)
+            possible = successors(possible, step)
         step, index = step @ step, index >> 1
-    return np.asarray(possible)
+    return possible
 
 
 def _ranges(sources: tuple[Source, ...], room: int | None, depth: int | None = None) -> Ranges:

@@ -158,14 +158,14 @@ def privacy_loss(
         return correlated_loss(chain, channel, length, adversary)
     points = read_length(length)
     who = read_adversary(adversary, points)
-    channel = together(channel)
-    check_states(chain, channel)
+    shown = together(channel)
+    check_states(chain, shown)
     if chain.states == 2:
-        return _two_state_loss(chain, channel, points, who)
+        return _two_state_loss(chain, shown, points, who)
     from chainveil.privacy.finite_state import Effort, finite_state_loss
 
     effort = Effort(*_read_limits(tolerance, max_nodes, max_seconds))
-    case = finite_state_loss(chain, channel, points, who, effort)
+    case = finite_state_loss(chain, shown, points, who, effort)
     return PrivacyLoss(case.upper, case.lower, case.witness, who, points)
 
 

@@ -75,7 +75,7 @@ class SequenceWitness:
         A forward recursion over the joint law of states and outputs in ball arithmetic,
         from the first point to the last. It knows nothing of sides, zones or searches.
         """
-        from flint import arb, ctx
+        from flint import ctx
 
         from chainveil.privacy.rounding import down
 
