@@ -20,6 +20,7 @@ ORDER = [
     "sequences",
     "simulate",
     "chain",
+    "region",
     "channel",
     "noise_chain",
     "privacy",

@@ -20,11 +20,13 @@ from chainveil.privacy import baselines, closed_form
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.baselines import success_bound
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+from chainveil.region import ChainRegion
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Adversary",
+    "ChainRegion",
     "ChainveilError",
     "Channel",
     "CorrelatedNoise",

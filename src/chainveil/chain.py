@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,9 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.sequences import as_sequences
+
+if TYPE_CHECKING:
+    from chainveil.region import ChainRegion
 
 IntArray = NDArray[np.int64]
 
@@ -90,6 +93,16 @@ class MarkovChain:
                 "Use more data, fewer states, or give the chain by hand.",
             )
         return cls(counts / leaving[:, None], counts=counts)
+
+    def region(self, confidence: float) -> ChainRegion:
+        """The box of chains that the counts of a fitted two-state chain leave open.
+
+        q and r lie in it, both at once, with probability ``confidence`` or more, if the
+        data follow such a chain.
+        """
+        from chainveil.region import region_from_counts
+
+        return region_from_counts(self, confidence)
 
     @property
     def states(self) -> int:

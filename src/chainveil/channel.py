@@ -178,6 +178,18 @@ class Channel:
             )
         return float(chain.stationary @ self.flip_probabilities)
 
+    def expected_distance(self, chain: MarkovChain) -> float:
+        """Mean distance between a state and its report, for ordered states (stationary law)."""
+        if self.states != self.outputs or chain.states != self.states:
+            raise InvalidInput(
+                "matrix",
+                f"{self.states} states and {self.outputs} outputs",
+                f"{chain.states} states and as many outputs, for a distance to mean anything",
+            )
+        places = np.arange(self.states)
+        distance = np.abs(places[:, None] - places[None, :])
+        return float(chain.stationary @ (self.matrix * distance).sum(axis=1))
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Channel)

@@ -21,6 +21,7 @@ from chainveil.privacy.adversary import (
     read_adversary,
     read_length,
 )
+from chainveil.region import ChainRegion
 
 # Bits of the balls: the first try, and where giving up beats going on.
 FIRST_PRECISION, LAST_PRECISION = 192, 12_288
@@ -107,7 +108,7 @@ class PrivacyLoss:
 
 
 def privacy_loss(
-    chain: MarkovChain,
+    chain: MarkovChain | ChainRegion,
     channel: Channel | Sequence[Channel] | CorrelatedNoise,
     length: int | None = None,
     adversary: Model | Adversary = "any",
@@ -124,8 +125,9 @@ def privacy_loss(
 
     Parameters
     ----------
-    chain : MarkovChain
+    chain : MarkovChain or ChainRegion
         Any number of states; lazy or not, reversible or not, stationary at the start or not.
+        Over a region the result holds for every chain in it (see docs/uncertain-chains.md).
     channel : Channel, sequence of Channel, or CorrelatedNoise
         A channel applied point by point, with as many states as the chain and any number
         of outputs; several channels for several releases of the same series, seen
@@ -152,13 +154,18 @@ def privacy_loss(
     >>> print(loss.witness)
     an adversary after point 2 of 5, knowing point 0 = 1 and point 4 = 1, sees 0 everywhere and weighs 0 against 1
     """  # noqa: E501 - the witness is one line
-    if isinstance(channel, CorrelatedNoise):
+    if isinstance(channel, CorrelatedNoise) and not isinstance(chain, ChainRegion):
         from chainveil.privacy.correlated.loss import correlated_loss
 
         return correlated_loss(chain, channel, length, adversary)
     points = read_length(length)
     who = read_adversary(adversary, points)
     shown = together(channel)
+    if isinstance(chain, ChainRegion):
+        from chainveil.privacy.region import region_loss
+
+        check_states(chain.slowest, shown)
+        return region_loss(chain, shown, points, who)
     check_states(chain, shown)
     if chain.states == 2:
         return _two_state_loss(chain, shown, points, who)
