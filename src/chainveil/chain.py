@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.region import ChainRegion, region_from_counts
 from chainveil.sequences import as_sequences
-
-if TYPE_CHECKING:
-    from chainveil.region import ChainRegion
 
 IntArray = NDArray[np.int64]
 
@@ -100,9 +98,13 @@ class MarkovChain:
         q and r lie in it, both at once, with probability ``confidence`` or more, if the
         data follow such a chain.
         """
-        from chainveil.region import region_from_counts
-
-        return region_from_counts(self, confidence)
+        if self.states != 2:
+            raise NotSupported(f"chain: found {self.states} states; regions cover two states.")
+        if self.counts is None:
+            raise InvalidInput(
+                "chain", self, "a fitted chain, which has counts", "MarkovChain.fit makes one."
+            )
+        return region_from_counts(self.counts, confidence)
 
     @property
     def states(self) -> int:

@@ -259,7 +259,7 @@ def calibrate(
         raise InvalidInput("family", family, '"response" for two states', "It is the only one.")
     points = read_length(length)
     who = read_adversary(adversary, points)
-    likely = chain.chain if isinstance(chain, ChainRegion) else chain
+    likely = _likely(chain)
     weights = _weights(likely, objective)
     if mechanism == "correlated" and isinstance(chain, MarkovChain):
         _check_default("objective", objective, "flips")
@@ -296,10 +296,22 @@ def _plan(
     from chainveil.privacy.calibrate_region import least_noise_region
 
     safe = least_noise_region(chain, epsilon, *rest)
-    known = least_noise(chain.chain, epsilon, *rest).channel
+    known = least_noise(_likely(chain), epsilon, *rest).channel
     return NoisePlan(
-        chain.chain, safe.channel, safe.loss, epsilon, objective, safe.region, spent, chain, known
+        _likely(chain),
+        safe.channel,
+        safe.loss,
+        epsilon,
+        objective,
+        safe.region,
+        spent,
+        chain,
+        known,
     )
+
+
+def _likely(chain: MarkovChain | ChainRegion) -> MarkovChain:
+    return MarkovChain.binary(*chain.estimate) if isinstance(chain, ChainRegion) else chain
 
 
 def _finite_plan(

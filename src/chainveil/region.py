@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Interval = tuple[float, float]
 
@@ -44,23 +47,19 @@ class ChainRegion:
         object.__setattr__(self, "estimate", (float(estimate[0]), float(estimate[1])))
 
     @property
-    def chain(self) -> MarkovChain:
-        """The chain of the estimate."""
-        return MarkovChain.binary(*self.estimate)
-
-    @property
-    def slowest(self) -> MarkovChain:
-        """The chain that changes state least often: the corner of the least q and r."""
-        return MarkovChain.binary(self.q[0], self.r[0])
+    def slowest(self) -> tuple[float, float]:
+        """The (q, r) of the chain that changes state least often: the least of both."""
+        return self.q[0], self.r[0]
 
     def __contains__(self, chain: object) -> bool:
-        if not isinstance(chain, MarkovChain) or chain.states != 2 or chain.initial is not None:
+        transition = getattr(chain, "transition", None)
+        if transition is None or len(transition) != 2 or getattr(chain, "initial", 0) is not None:
             return False
-        q, r = float(chain.transition[0, 1]), float(chain.transition[1, 0])
+        q, r = float(transition[0, 1]), float(transition[1, 0])
         return self.q[0] <= q <= self.q[1] and self.r[0] <= r <= self.r[1]
 
 
-def region_from_counts(chain: MarkovChain, confidence: float) -> ChainRegion:
+def region_from_counts(counts: NDArray[np.int64], confidence: float) -> ChainRegion:
     """The box that holds q and r, both at once, with the given confidence, from the counts.
 
     For each state the outcomes of its visits are independent coin tosses, but how many there
@@ -70,13 +69,7 @@ def region_from_counts(chain: MarkovChain, confidence: float) -> ChainRegion:
     martingale and Ville's inequality. Half of the error goes to each of q and r.
     """
     confidence = checks.probability("confidence", confidence, zero=False, one=False)
-    if chain.states != 2:
-        raise NotSupported(f"chain: found {chain.states} states; regions cover two states.")
-    if chain.counts is None:
-        raise InvalidInput(
-            "chain", chain, "a fitted chain, which has counts", "MarkovChain.fit makes one."
-        )
-    (stay, leave), (back, keep) = chain.counts.tolist()
+    (stay, leave), (back, keep) = counts.tolist()
     alpha = (1 - confidence) / 2
     q = _interval_from_counts(leave, leave + stay, alpha)
     r = _interval_from_counts(back, back + keep, alpha)

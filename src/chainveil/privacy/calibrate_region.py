@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import UnreachableBudget
 from chainveil.privacy.adversary import Adversary, Model
@@ -42,9 +43,10 @@ def least_noise_region(
     """
     # Against any adversary the certificate is for all lengths, and so is the noise.
     points = None if adversary == "any" else length
+    corner = MarkovChain.binary(*region.slowest)
     for reserve in RESERVES:
         budget = epsilon - min(reserve, epsilon / 2)
-        found = least_noise(region.slowest, budget, points, adversary, weights, max_noise, spent)
+        found = least_noise(corner, budget, points, adversary, weights, max_noise, spent)
         loss = region_loss(region, Channel.joint(*spent, found.channel), length, adversary)
         if loss.epsilon <= epsilon:
             return RegionCalibrated(found.channel, loss, found.region)

@@ -164,7 +164,7 @@ def privacy_loss(
     if isinstance(chain, ChainRegion):
         from chainveil.privacy.region import region_loss
 
-        check_states(chain.slowest, shown)
+        check_states(MarkovChain.binary(*chain.slowest), shown)
         return region_loss(chain, shown, points, who)
     check_states(chain, shown)
     if chain.states == 2:
