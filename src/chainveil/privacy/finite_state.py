@@ -236,7 +236,8 @@ class _Search:
                 break
             value, sides = self._pair(pair, sides, nodes)
             value = min(value, -bound)
-            if value <= self.value + 2 * self.tolerance:
+            # Past the limit another look would find the same.
+            if value <= self.value + 2 * self.tolerance or nodes > self.effort.max_nodes:
                 upper = max(upper, value)
             else:
                 heapq.heappush(heap, (-value, nodes * 4, pair, sides))
