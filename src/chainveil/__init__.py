@@ -2,30 +2,67 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
-from chainveil.errors import (
-    ChainveilError,
-    InvalidInput,
-    MissingExtra,
-    NotSupported,
-    UnreachableBudget,
-)
-from chainveil.noise_chain import CorrelatedNoise
-from chainveil.plan import NoisePlan, calibrate
-from chainveil.privacy import baselines, closed_form
-from chainveil.privacy.adversary import Adversary
-from chainveil.privacy.baselines import success_bound
-from chainveil.privacy.loss import PrivacyLoss, privacy_loss
-from chainveil.region import ChainRegion
+if TYPE_CHECKING:
+    from chainveil.certificate import Certificate, Verification
+    from chainveil.chain import MarkovChain
+    from chainveil.channel import Channel
+    from chainveil.errors import (
+        ChainveilError,
+        InvalidInput,
+        MissingExtra,
+        NotSupported,
+        UnreachableBudget,
+    )
+    from chainveil.noise_chain import CorrelatedNoise
+    from chainveil.plan import NoisePlan, calibrate
+    from chainveil.privacy import baselines, closed_form
+    from chainveil.privacy.adversary import Adversary
+    from chainveil.privacy.baselines import success_bound
+    from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+    from chainveil.region import ChainRegion
+    from chainveil.table import TableRelease, sanitize_table, verify
 
 __version__ = "0.1.0"
 
+# Where each public name lives. Names are imported when they are first used, so that a
+# program that only prints its help does not pay for the arithmetic.
+_HOMES = {
+    "Adversary": "chainveil.privacy.adversary",
+    "Certificate": "chainveil.certificate",
+    "ChainRegion": "chainveil.region",
+    "ChainveilError": "chainveil.errors",
+    "Channel": "chainveil.channel",
+    "CorrelatedNoise": "chainveil.noise_chain",
+    "InvalidInput": "chainveil.errors",
+    "MarkovChain": "chainveil.chain",
+    "MissingExtra": "chainveil.errors",
+    "NoisePlan": "chainveil.plan",
+    "NotSupported": "chainveil.errors",
+    "PrivacyLoss": "chainveil.privacy.loss",
+    "TableRelease": "chainveil.table",
+    "UnreachableBudget": "chainveil.errors",
+    "Verification": "chainveil.certificate",
+    "calibrate": "chainveil.plan",
+    "privacy_loss": "chainveil.privacy.loss",
+    "sanitize_table": "chainveil.table",
+    "success_bound": "chainveil.privacy.baselines",
+    "verify": "chainveil.table",
+}
+
+# Modules that are reached through the package, without a further import statement.
+_ROOMS = {
+    "baselines": "chainveil.privacy.baselines",
+    "closed_form": "chainveil.privacy.closed_form",
+    "mechanism": "chainveil.mechanism",
+    "plot": "chainveil.plot",
+}
+
 __all__ = [
     "Adversary",
+    "Certificate",
     "ChainRegion",
     "ChainveilError",
     "Channel",
@@ -36,23 +73,28 @@ __all__ = [
     "NoisePlan",
     "NotSupported",
     "PrivacyLoss",
+    "TableRelease",
     "UnreachableBudget",
+    "Verification",
     "baselines",
     "calibrate",
     "closed_form",
     "privacy_loss",
+    "sanitize_table",
     "success_bound",
+    "verify",
 ]
-
-# Rooms with heavy dependencies: `chainveil.plot` works without a further import statement.
-_ROOMS = ("mechanism", "plot")
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return importlib.import_module(f"chainveil.{name}")
-    raise AttributeError(f"module 'chainveil' has no attribute {name!r}")
+        return import_module(_ROOMS[name])
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_ROOMS])
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from chainveil.mechanism import Release, Source, Stream
     from chainveil.mechanism.reading import Missing
 
+if TYPE_CHECKING:
+    from chainveil.certificate import Certificate
+
 Objective = Literal["flips", "estimate", "distance"]
 Family = Literal["response", "ordinal", "per-state"]
 Mechanism = Literal["independent", "correlated"]
@@ -136,6 +139,12 @@ class NoisePlan:
         from chainveil.mechanism import Stream
 
         return Stream(self.noise, rng, self.loss.length, missing)
+
+    def certificate(self) -> Certificate:
+        """What this plan promises, as a document that anyone can check again."""
+        from chainveil.certificate import certify
+
+        return certify(self)
 
     def __str__(self) -> str:
         return (

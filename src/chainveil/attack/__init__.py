@@ -1,0 +1,37 @@
+"""What an attacker can do with a release, and what an honest audit can say about it.
+
+Importing this package loads neither torch nor any compiled kernel.
+"""
+
+from __future__ import annotations
+
+from chainveil.attack.audit import AuditResult, audit_release, audit_sanitizer
+from chainveil.attack.base import Attack
+from chainveil.attack.expected import ExpectedSuccess, expected_success
+from chainveil.attack.lstm import LSTM, CrossValidation, LSTMSettings
+from chainveil.attack.misfit import Misfit, Reading, misfit
+from chainveil.attack.posterior import Posterior
+from chainveil.attack.single_bit import SingleBit
+from chainveil.attack.success import Success, estimated_epsilon, score
+from chainveil.attack.viterbi import Viterbi
+
+__all__ = [
+    "LSTM",
+    "Attack",
+    "AuditResult",
+    "CrossValidation",
+    "ExpectedSuccess",
+    "LSTMSettings",
+    "Misfit",
+    "Posterior",
+    "Reading",
+    "SingleBit",
+    "Success",
+    "Viterbi",
+    "audit_release",
+    "audit_sanitizer",
+    "estimated_epsilon",
+    "expected_success",
+    "misfit",
+    "score",
+]

@@ -1,0 +1,316 @@
+"""A lower bound on the loss of any sanitizer, by experiment.
+
+The exact loss names a worst case: a point, what the adversary knows, and two values to be told
+apart. The audit plays it. It draws series with either value, sanitizes them, and counts how
+often the output speaks for the first; ``log(p / p')`` is a loss that really occurs, so a
+confidence bound on it is a bound on epsilon from below. It can show that a sanitizer gives
+away more than it should. It cannot show that one does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil import checks, inference
+from chainveil.attack.simulation import sample_given
+from chainveil.attack.success import clopper_pearson
+from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
+from chainveil.sequences import as_sequences
+
+if TYPE_CHECKING:
+    from chainveil.privacy.loss import Attack as Witness
+
+Sanitizer = Callable[[NDArray[Any]], NDArray[Any]]
+Model = Literal["any", "ignorant", "informed"]
+
+# Windows tried when no length is given: the worst output of a longer one is too rare to count.
+LENGTHS = (1, 3, 5, 7, 9, 11, 15)
+# Thresholds tried on the first half of the trials.
+THRESHOLDS = 64
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """At least this much is given away, with this confidence.
+
+    Attributes
+    ----------
+    lower_bound : float
+        ``epsilon >= lower_bound`` with probability ``confidence``; 0 where nothing was shown.
+    witness : chainveil.privacy.loss.Attack
+        The adversary that was played.
+    threshold : float
+        The output counts as speaking for ``witness.value`` where its log-likelihood ratio is
+        at least this.
+    value_hits, value_trials, other_hits, other_trials : int
+        How often it did, with either value as the truth.
+    nominal : float or None
+        The epsilon that was promised.
+    """
+
+    lower_bound: float
+    confidence: float
+    witness: Witness
+    threshold: float
+    value_hits: int
+    value_trials: int
+    other_hits: int
+    other_trials: int
+    nominal: float | None = None
+
+    @property
+    def exceeds_nominal(self) -> bool | None:
+        """Whether more than the promise was shown. False says nothing in favour of it."""
+        return None if self.nominal is None else self.lower_bound > self.nominal
+
+    def __str__(self) -> str:
+        text = f"at least epsilon >= {self.lower_bound:.3f} with {self.confidence:.0%} confidence"
+        if self.nominal is None:
+            return text
+        if self.exceeds_nominal:
+            return f"{text}: more than the nominal {self.nominal:g}"
+        return f"{text}; the nominal {self.nominal:g} was not refuted, which does not confirm it"
+
+
+def audit_sanitizer(
+    sanitizer: Sanitizer,
+    chain: MarkovChain,
+    channel: Channel,
+    *,
+    length: int | None = None,
+    adversary: Model = "any",
+    trials: int = 400_000,
+    confidence: float = 0.99,
+    nominal: float | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> AuditResult:
+    """Play the worst-case adversary against a sanitizer and bound its loss from below.
+
+    Parameters
+    ----------
+    sanitizer : callable
+        Takes states of shape (rows, n) and returns outputs of that shape, fresh noise each.
+    chain, channel : MarkovChain, Channel
+        The data, and the noise that the sanitizer claims to add. The bound holds whatever
+        the sanitizer really does; the claim only chooses whom to play.
+    length : int, optional
+        Points of the series; by default the length that promises the best bound.
+    adversary : "any", "ignorant" or "informed"
+        Whom to choose the worst case among; see :func:`chainveil.privacy_loss`.
+    trials : int
+        Series drawn with each of the two values. Half of them choose what to count.
+    confidence : float
+        Probability with which the bound holds.
+    nominal : float, optional
+        The epsilon that was promised, to be held against the bound.
+    rng : numpy Generator or int, optional
+        Draws the series. The noise is the sanitizer's own.
+    """
+    trials = checks.whole("trials", trials, 100)
+    confidence = checks.probability("confidence", confidence, zero=False, one=False)
+    witness = choose_witness(chain, channel, length, adversary, trials, confidence)
+    generator = np.random.default_rng(rng)
+    ratios = []
+    for value in (witness.value, witness.other):
+        fixed = dict(witness.known) | {witness.target: value}
+        x = sample_given(chain, fixed, witness.length, trials, generator)
+        z = _checked_output(sanitizer(x), x)
+        ratios.append(log_ratios(chain, channel, witness, z))
+    return _bound(ratios[0], ratios[1], witness, confidence, nominal)
+
+
+def audit_release(
+    x: Any,
+    z: Any,
+    chain: MarkovChain,
+    channel: Channel,
+    *,
+    length: int = 5,
+    adversary: Model = "ignorant",
+    gap: int | None = None,
+    confidence: float = 0.99,
+    nominal: float | None = None,
+) -> AuditResult:
+    """The same bound from one release and its original.
+
+    Windows of ``length`` points, ``gap`` points apart, in which the adversary's known points
+    have their values, are the trials. They count as independent, which is right once the
+    gap outlasts the memory of the data; by default it is taken from the chain.
+    """
+    confidence = checks.probability("confidence", confidence, zero=False, one=False)
+    length = checks.whole("length", length, 1)
+    truth = as_sequences("x", x, chain.states)
+    release = as_sequences("z", z, channel.outputs)
+    if not np.array_equal(truth.lengths, release.lengths):
+        raise InvalidInput("z", f"lengths {release.lengths.tolist()[:5]}", "the lengths of x")
+    gap = mixing_gap(chain) if gap is None else checks.whole("gap", gap, 0)
+    witness = _witness(chain, channel, length, adversary)
+    where = _windows(truth.offsets, length, length + gap)
+    points = where[:, None] + np.arange(length)
+    states, outputs = truth.flat[points], release.flat[points]
+    fits = np.ones(len(where), dtype=bool)
+    for position, value in witness.known.items():
+        fits &= states[:, position] == value
+    ratios = log_ratios(chain, channel, witness, outputs)
+    groups = [
+        ratios[fits & (states[:, witness.target] == value)]
+        for value in (witness.value, witness.other)
+    ]
+    return _bound(groups[0], groups[1], witness, confidence, nominal)
+
+
+def choose_witness(
+    chain: MarkovChain,
+    channel: Channel,
+    length: int | None,
+    adversary: Model,
+    trials: int,
+    confidence: float,
+) -> Witness:
+    """The adversary to play: of the lengths tried, the one that promises the best bound."""
+    if length is not None:
+        return _witness(chain, channel, checks.whole("length", length, 1), adversary)
+    candidates = [_witness(chain, channel, n, adversary) for n in LENGTHS]
+    return max(candidates, key=lambda w: _promise(chain, channel, w, trials // 2, confidence))
+
+
+def _witness(chain: MarkovChain, channel: Channel, length: int, adversary: Model) -> Witness:
+    from chainveil.privacy.loss import privacy_loss
+
+    witness = privacy_loss(chain, channel, length=length, adversary=adversary).witness
+    if witness is None:
+        raise InvalidInput("chain", chain, "a chain in which some point has two possible values")
+    return witness
+
+
+def _promise(
+    chain: MarkovChain, channel: Channel, witness: Witness, trials: int, confidence: float
+) -> float:
+    """The bound to expect from counting the worst output, if the channel is as claimed."""
+    chances = [_chance(chain, channel, witness, value) for value in (witness.value, witness.other)]
+    hits = [int(trials * chance) for chance in chances]
+    return _log_bound(hits[0], trials, hits[1], trials, confidence)
+
+
+def _chance(chain: MarkovChain, channel: Channel, witness: Witness, value: int) -> float:
+    """``Pr`` of the worst output where it matters: strictly between the known points."""
+    begin = max((t for t in witness.known if t < witness.target), default=0)
+    end = min((t for t in witness.known if t > witness.target), default=witness.length - 1)
+    fixed = {t - begin: state for t, state in witness.known.items() if begin <= t <= end}
+    output = np.array(witness.output_array()[begin : end + 1])
+    surplus = 0.0
+    for t, state in fixed.items():
+        # What is published at a known point tells nothing: take the likeliest, and take it out.
+        output[t] = np.argmax(channel.matrix[state])
+        surplus += math.log(channel.matrix[state, output[t]])
+    fixed[witness.target - begin] = value
+    prior = _log_prior(chain, fixed, len(output))
+    return math.exp(inference.log_likelihood(chain, channel, output, fixed) - prior - surplus)
+
+
+def _log_prior(chain: MarkovChain, fixed: Mapping[int, int], length: int) -> float:
+    """``log Pr`` of the fixed points alone: their likelihood under a channel that says nothing."""
+    mute = Channel(np.ones((chain.states, 1)))
+    silence = np.zeros(length, dtype=np.uint8)
+    return float(inference.log_likelihood(chain, mute, silence, fixed))
+
+
+def log_ratios(
+    chain: MarkovChain, channel: Channel, witness: Witness, z: NDArray[Any]
+) -> FloatArray:
+    """``log Pr[z | value, known] / Pr[z | other, known]`` of each row, under the claims."""
+    likelihoods = [
+        inference.log_likelihood(
+            chain, channel, np.asarray(z), dict(witness.known) | {witness.target: value}
+        )
+        for value in (witness.value, witness.other)
+    ]
+    priors = [
+        _log_prior(chain, dict(witness.known) | {witness.target: value}, witness.length)
+        for value in (witness.value, witness.other)
+    ]
+    return np.asarray(likelihoods[0] - likelihoods[1] - (priors[0] - priors[1]))
+
+
+def _bound(
+    value_ratios: FloatArray,
+    other_ratios: FloatArray,
+    witness: Witness,
+    confidence: float,
+    nominal: float | None,
+) -> AuditResult:
+    """Choose a threshold on every other trial, and count on the rest."""
+    threshold = _best_threshold(value_ratios[::2], other_ratios[::2], confidence)
+    value, other = value_ratios[1::2], other_ratios[1::2]
+    hits = int((value >= threshold).sum()), int((other >= threshold).sum())
+    bound = _log_bound(hits[0], len(value), hits[1], len(other), confidence)
+    return AuditResult(
+        max(0.0, bound), confidence, witness, threshold,
+        hits[0], len(value), hits[1], len(other), nominal,
+    )  # fmt: skip
+
+
+def _best_threshold(value: FloatArray, other: FloatArray, confidence: float) -> float:
+    if len(value) == 0 or len(other) == 0:
+        return math.inf
+    # A little below each ratio, so that rounding does not split equal outputs.
+    levels = np.unique(np.round(value, 9))
+    if len(levels) > THRESHOLDS:
+        levels = np.unique(np.quantile(levels, np.linspace(0, 1, THRESHOLDS)))
+    levels = levels - 1e-8
+    bounds = [
+        _log_bound(
+            int((value >= level).sum()), len(value), int((other >= level).sum()), len(other),
+            confidence,
+        )
+        for level in levels
+    ]  # fmt: skip
+    return float(levels[int(np.argmax(bounds))])
+
+
+def _log_bound(
+    value_hits: int, value_trials: int, other_hits: int, other_trials: int, confidence: float
+) -> float:
+    """Lower end for ``log(p / p')``: both Clopper-Pearson ends hold at once."""
+    if value_hits == 0 or other_trials == 0:
+        return -math.inf
+    low, _ = clopper_pearson(value_hits, value_trials, confidence)
+    _, high = clopper_pearson(other_hits, other_trials, confidence)
+    return math.log(low / high)
+
+
+def mixing_gap(chain: MarkovChain) -> int:
+    """Points after which the chain remembers less than one percent of where it was."""
+    second = float(np.sort(np.abs(np.linalg.eigvals(chain.transition)))[-2])
+    if second >= 1:
+        raise InvalidInput(
+            "gap", None, "a whole number", "This chain never forgets; give the gap by hand."
+        )
+    return 0 if second < 0.01 else math.ceil(math.log(0.01) / math.log(second))
+
+
+def _windows(offsets: NDArray[np.int64], length: int, stride: int) -> NDArray[np.int64]:
+    """First points of windows that lie inside a series, ``stride`` apart."""
+    parts = [np.arange(begin, end - length + 1, stride) for begin, end in pairwise(offsets)]
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+
+def _checked_output(z: Any, x: NDArray[Any]) -> NDArray[Any]:
+    array = np.asarray(z)
+    if array.shape != x.shape:
+        raise InvalidInput(
+            "sanitizer",
+            f"an output of shape {array.shape}",
+            f"the shape of its input, {x.shape}",
+        )
+    return array

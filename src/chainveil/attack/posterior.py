@@ -1,0 +1,51 @@
+"""The attacker who knows the chain and weighs the whole release (correlation aware)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chainveil import inference
+from chainveil.attack.base import Attack
+from chainveil.attack.expected import ExpectedSuccess, expected_success
+from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
+
+
+@dataclass(frozen=True)
+class Posterior(Attack):
+    """Guess each point's likeliest state given all of ``z`` (Correlation Aware, Section 4.1).
+
+    No attacker with the same knowledge guesses more points right on average.
+    """
+
+    chain: MarkovChain
+    channel: Channel
+
+    def probabilities(self, z: Any, known: Any = None) -> Any:
+        """``Pr[X_t = x | z, known]``; see :func:`chainveil.inference.smoothed`."""
+        return inference.smoothed(self.chain, self.channel, z, known)
+
+    def reconstruct(self, z: Any, known: Any = None) -> Any:
+        """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
+        if self.chain.states == 2:
+            found = inference.smoothed(self.chain, self.channel, z, known, state=1)
+            if isinstance(found, list):
+                return [(part > 0.5).astype(np.uint8) for part in found]
+            return (found > 0.5).astype(np.uint8)
+        found = self.probabilities(z, known)
+        if isinstance(found, list):
+            return [np.argmax(part, axis=-1) for part in found]
+        return np.argmax(found, axis=-1)
+
+    def expected_success(
+        self,
+        length: int,
+        target: int | None = None,
+        samples: int = 20_000,
+        rng: np.random.Generator | int | None = None,
+    ) -> ExpectedSuccess:
+        """How often this attacker guesses one point right; see ``attack.expected``."""
+        return expected_success(self.chain, self.channel, length, target, samples, rng)

@@ -1,0 +1,127 @@
+"""A certificate as a value: made from JSON, written as JSON, sealed against change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chainveil.certificate.schema import validate
+from chainveil.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from chainveil.certificate.checking import Verification
+    from chainveil.plan import NoisePlan
+
+# A certificate is a page of text; anything longer is not one.
+LARGEST = 16 << 20
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was promised and done, in the fields of ``docs/certificate.md``.
+
+    Attributes
+    ----------
+    document : dict
+        The fields as JSON values. Validated; that they are *true* is for :meth:`verify` to say.
+    """
+
+    document: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        validate(self.document)
+
+    @classmethod
+    def sealed(cls, fields: Mapping[str, Any]) -> Certificate:
+        """A certificate of these fields, with the seal put on."""
+        return cls({**fields, "seal": {"algorithm": "sha256", "digest": seal(fields)}})
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Certificate:
+        """Read and validate; unknown, missing, repeated or ill-typed fields are errors."""
+        return cls(parse(text, "certificate"))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Certificate:
+        """Read a certificate file."""
+        return cls.from_json(read_text(path))
+
+    def to_json(self) -> str:
+        """JSON in which every number is written so that it is read back to the last bit."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def verify(self) -> Verification:
+        """Compute everything again; :func:`chainveil.verify` also takes the release."""
+        from chainveil.certificate.checking import check
+
+        return check(self)
+
+    def plan(self) -> NoisePlan:
+        """The plan that the certificate describes, its loss computed anew."""
+        from chainveil.certificate.checking import plan_of
+
+        return plan_of(self)
+
+    def __getitem__(self, path: str) -> Any:
+        """The value at a path such as ``"loss.epsilon"``; None inside a section that is null."""
+        value: Any = self.document
+        for key in path.split("."):
+            value = None if value is None else value[key]
+        return value
+
+    def __str__(self) -> str:
+        return self.to_json()
+
+
+def seal(fields: Mapping[str, Any]) -> str:
+    """SHA-256 of all fields but the seal itself, in canonical form.
+
+    Canonical: keys sorted, no white space, ASCII, whole numbers without a decimal point.
+    The form survives other programs that read the certificate and write it again.
+    """
+    plain = {key: canonical(value) for key, value in fields.items() if key != "seal"}
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def canonical(value: Any) -> Any:
+    """``value`` with whole floats as ints, all the way down."""
+    if isinstance(value, Mapping):
+        return {str(key): canonical(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [canonical(item) for item in value]
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer():
+        return int(value)
+    return value
+
+
+def parse(text: str | bytes, name: str) -> Any:
+    """JSON without repeated keys, NaN or infinity."""
+    if len(text) > LARGEST:
+        raise InvalidInput(name, f"{len(text)} bytes", f"at most {LARGEST} bytes")
+    try:
+        return json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constants)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(name, f"text that is not JSON ({error})", "a JSON object") from None
+
+
+def read_text(path: str | Path) -> bytes:
+    """The bytes of a file, without reading a huge one by mistake."""
+    with Path(path).open("rb") as file:
+        return file.read(LARGEST + 1)
+
+
+def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise ValueError("a field is given twice")
+    return document
+
+
+def _no_constants(word: str) -> Any:
+    raise ValueError(f"{word} is not a number")

@@ -1,0 +1,229 @@
+"""From a plan, and what was done with it, to a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from itertools import groupby
+from typing import Any, Literal
+
+from chainveil.certificate import statements
+from chainveil.certificate.document import Certificate
+from chainveil.chain import MarkovChain
+from chainveil.channel import GRID, Channel
+from chainveil.errors import InvalidInput
+from chainveil.noise_chain import CorrelatedNoise
+from chainveil.plan import NoisePlan
+from chainveil.privacy.adversary import Adversary, Model, describe
+from chainveil.privacy.loss import Attack
+from chainveil.privacy.witness import Witness
+
+Origin = Literal["given", "reference", "private"]
+
+
+@dataclass(frozen=True)
+class Discretization:
+    """How values became states; ``edges`` is empty where the values were states already."""
+
+    kind: Literal["threshold", "edges", "states"]
+    edges: Sequence[float]
+    labels: Sequence[str | float | bool]
+    origin: Literal["given", "private mean", "private median"] = "given"
+
+
+@dataclass(frozen=True)
+class ReleasedFile:
+    """Format, size and digest of a file."""
+
+    format: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Released:
+    """What can be seen of a release, and checked again by whoever holds it."""
+
+    column: str
+    series_column: str | None
+    rows: int
+    series: int
+    states_sha256: str
+    file: ReleasedFile | None = None
+
+
+def certify(
+    plan: NoisePlan,
+    origin: Origin = "given",
+    discretization: Discretization | None = None,
+    source: Literal["release", "study"] | None = None,
+    released: Released | None = None,
+    created: datetime | None = None,
+) -> Certificate:
+    """The certificate of a plan, or of a release made by it.
+
+    Parameters
+    ----------
+    plan : NoisePlan
+        Noise and its loss.
+    origin : "given", "reference" or "private"
+        Where the chain came from.
+    discretization, source, released : optional
+        What was done; without them the certificate is that of a plan.
+    created : datetime, optional
+        Defaults to now.
+    """
+    if origin not in statements.ORIGIN:
+        raise InvalidInput("origin", origin, " or ".join(f'"{o}"' for o in statements.ORIGIN))
+    fields = {
+        "schema": statements.SCHEMA,
+        "schema_version": statements.SCHEMA_VERSION,
+        "software": software(),
+        "created": _utc(created),
+        "promise": _promise(plan),
+        "chain": chain_section(plan.chain, origin),
+        "noise": noise_section(plan),
+        "loss": loss_section(plan),
+        "discretization": _discretization(discretization),
+        "randomness": _randomness(source),
+        "release": None if released is None else _release(released),
+        "cannot_be_checked": list(statements.CANNOT_BE_CHECKED),
+    }
+    return Certificate.sealed(fields)
+
+
+def software() -> dict[str, str]:
+    """The versions that a loss depends on to the last bit."""
+    import chainveil
+
+    return {"chainveil": chainveil.__version__, "python-flint": metadata.version("python-flint")}
+
+
+def chain_section(chain: MarkovChain, origin: str) -> dict[str, Any]:
+    """The chain as the loss reads it: with two states, the diagonal is what is left of one."""
+    plain = exact_chain(chain)
+    return {
+        "transition": plain.transition.tolist(),
+        "initial": None if plain.initial is None else plain.initial.tolist(),
+        "origin": origin,
+        "meaning": statements.ORIGIN[origin],
+    }
+
+
+def exact_chain(chain: MarkovChain) -> MarkovChain:
+    """The chain rebuilt from the numbers that define it, so that no entry is free to change."""
+    if chain.states != 2:
+        return chain
+    q, r = float(chain.transition[0, 1]), float(chain.transition[1, 0])
+    return MarkovChain.binary(q, r, chain.initial)
+
+
+def noise_section(plan: NoisePlan) -> dict[str, Any]:
+    """The noise as it is realised: on the grid of 2^-53."""
+    matrix = noise_matrix(plan.noise.on_grid())
+    return {
+        "mechanism": plan.mechanism,
+        "matrix": matrix,
+        "units": units(matrix),
+        "expected_flips": plan.expected_flips,
+        "objective": plan.objective,
+    }
+
+
+def noise_matrix(noise: Channel | CorrelatedNoise) -> list[list[float]]:
+    """The noise in numbers: a channel's matrix, or the transitions of the chain of flips."""
+    if isinstance(noise, Channel):
+        return [[float(entry) for entry in row] for row in noise.matrix]
+    return [[1 - noise.rho0, noise.rho0], [noise.rho1, 1 - noise.rho1]]
+
+
+def units(matrix: list[list[float]]) -> list[list[int]]:
+    """Probabilities on the grid, as whole numbers of 2^-53."""
+    return [[int(entry * GRID) for entry in row] for row in matrix]
+
+
+def loss_section(plan: NoisePlan) -> dict[str, Any]:
+    """Upper bound, lower bound, and the attack that attains the lower one."""
+    return {
+        "epsilon": plan.loss.epsilon,
+        "lower": plan.loss.lower,
+        "witness": None if plan.loss.witness is None else witness_section(plan.loss.witness),
+    }
+
+
+def witness_section(witness: Attack) -> dict[str, Any]:
+    """An attack in JSON."""
+    return {
+        "length": witness.length,
+        "target": witness.target,
+        "known": [[index, value] for index, value in witness.known.items()],
+        "value": witness.value,
+        "other": witness.other,
+        "symbols": list(witness.symbols) if isinstance(witness, Witness) else [],
+        "output": [] if isinstance(witness, Witness) else _runs(witness),
+        "words": str(witness),
+    }
+
+
+def _runs(witness: Attack) -> list[list[int]]:
+    return [[int(z), len(list(run))] for z, run in groupby(witness.output_array().tolist())]
+
+
+def adversary_section(adversary: Model | Adversary) -> dict[str, Any]:
+    """An adversary in JSON."""
+    one = isinstance(adversary, Adversary)
+    return {
+        "model": "one" if one else adversary,
+        "target": adversary.target if isinstance(adversary, Adversary) else None,
+        "known": sorted(adversary.known) if isinstance(adversary, Adversary) else [],
+        "meaning": describe(adversary),
+    }
+
+
+def _promise(plan: NoisePlan) -> dict[str, Any]:
+    return {
+        "unit": statements.UNIT,
+        "epsilon": plan.epsilon,
+        "length": plan.loss.length,
+        "adversary": adversary_section(plan.loss.adversary),
+        "unprotected": list(statements.UNPROTECTED),
+    }
+
+
+def _discretization(done: Discretization | None) -> dict[str, Any] | None:
+    if done is None:
+        return None
+    return {
+        "kind": done.kind,
+        "edges": [float(edge) for edge in done.edges],
+        "labels": list(done.labels),
+        "origin": done.origin,
+        "meaning": statements.EDGES_ORIGIN[done.origin],
+    }
+
+
+def _randomness(source: str | None) -> dict[str, str] | None:
+    if source is None:
+        return None
+    return {"source": source, "meaning": statements.RANDOMNESS[source]}
+
+
+def _release(released: Released) -> dict[str, Any]:
+    file = released.file
+    return {
+        "column": released.column,
+        "series_column": released.series_column,
+        "rows": released.rows,
+        "series": released.series,
+        "states_sha256": released.states_sha256,
+        "file": None
+        if file is None
+        else {"format": file.format, "bytes": file.bytes, "sha256": file.sha256},
+    }
+
+
+def _utc(created: datetime | None) -> str:
+    moment = datetime.now(UTC) if created is None else created.astimezone(UTC)
+    return moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z"

@@ -1,0 +1,240 @@
+"""Schema 1 of a certificate: every field, what it may hold, what it means, how it is checked."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from chainveil.certificate import statements
+from chainveil.errors import InvalidInput
+
+# recomputed: from the other fields; fixed: one possible text; release: from the published
+# table; bounded: from one side only; open: nothing to check it against.
+Checked = Literal["recomputed", "fixed", "release", "bounded", "open"]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field: its path, the kind of value it holds, how it is checked, what it means."""
+
+    path: str
+    kind: str
+    checked: Checked
+    meaning: str
+
+
+# Sections that may be null as a whole.
+OPTIONAL = ("loss.witness", "discretization", "randomness", "release", "release.file")
+
+FIELDS = (
+    Field("schema", "schema name", "fixed", "what kind of document this is"),
+    Field("schema_version", "schema version", "fixed", "the version of this schema"),
+    Field("software.chainveil", "text", "open", "version that made the certificate"),
+    Field("software.python-flint", "text", "open", "version of the ball arithmetic it used"),
+    Field("created", "time", "open", "when, in UTC"),
+    Field("promise.unit", "text", "fixed", "what is protected"),
+    Field("promise.epsilon", "positive number", "bounded", "the budget asked for; the loss is "
+          "never above it"),
+    Field("promise.length", "length", "recomputed", "points of a series the promise covers; "
+          "null: any number"),
+    Field("promise.adversary.model", "adversary", "recomputed", "whom the promise holds against; "
+          "`any` is Bayesian differential privacy"),
+    Field("promise.adversary.target", "index or null", "recomputed", "the point that the model "
+          "`one` is after; else null"),
+    Field("promise.adversary.known", "indices", "recomputed", "the points that the model `one` "
+          "knows; else empty"),
+    Field("promise.adversary.meaning", "text", "recomputed", "the adversary in words"),
+    Field("promise.unprotected", "texts", "fixed", "what the promise does not cover"),
+    Field("chain.transition", "matrix", "recomputed", "probability of each next state, a row a "
+          "state"),
+    Field("chain.initial", "vector or null", "recomputed", "law of the first point; null: "
+          "stationary"),
+    Field("chain.origin", "origin", "open", "`given`, `reference` or `private`"),
+    Field("chain.meaning", "text", "recomputed", "the origin in words"),
+    Field("noise.mechanism", "mechanism", "recomputed", "how the noise is drawn"),
+    Field("noise.matrix", "matrix", "recomputed", "independent: probability of each report, a "
+          "row a state; correlated: of going on and of stopping to flip"),
+    Field("noise.units", "units", "recomputed", "the same in whole numbers of 2^-53, as realised"),
+    Field("noise.expected_flips", "share", "recomputed", "share of points changed on average"),
+    Field("noise.objective", "objective", "open", "what was minimised: `flips` or `estimate`"),
+    Field("loss.epsilon", "number", "recomputed", "the loss of this noise on this chain: an "
+          "upper bound"),
+    Field("loss.lower", "number", "recomputed", "the loss that the witness attains"),
+    Field("loss.witness.length", "count", "recomputed", "points of the series attacked"),
+    Field("loss.witness.target", "index", "recomputed", "the point attacked, counted from 0"),
+    Field("loss.witness.known", "pairs", "recomputed", "[point, value] pairs known beforehand"),
+    Field("loss.witness.value", "index", "recomputed", "the value the output speaks for"),
+    Field("loss.witness.other", "index", "recomputed", "the value it speaks against"),
+    Field("loss.witness.symbols", "indices", "recomputed", "the output at the target, at even "
+          "and at odd distance from it; empty where it has no such pattern"),
+    Field("loss.witness.output", "pairs", "recomputed", "the output as [report, repetitions] "
+          "pairs, where it has no such pattern; else empty"),
+    Field("loss.witness.words", "text", "recomputed", "the attack in words"),
+    Field("discretization.kind", "discretization", "recomputed", "`threshold`, `edges` or "
+          "`states`"),
+    Field("discretization.edges", "edges", "open", "limits between states; a value on a "
+          "limit belongs above it"),
+    Field("discretization.labels", "labels", "release", "what each state is called in the release"),
+    Field("discretization.origin", "edges origin", "open", "`given`, `private mean` or `private "
+          "median`"),
+    Field("discretization.meaning", "text", "recomputed", "the origin in words"),
+    Field("randomness.source", "source", "open", "`release` or `study`"),
+    Field("randomness.meaning", "text", "recomputed", "the source in words"),
+    Field("release.column", "text", "release", "the published column"),
+    Field("release.series_column", "text or null", "release", "the column that names the series"),
+    Field("release.rows", "count", "release", "rows of the release"),
+    Field("release.series", "count", "release", "series in the release"),
+    Field("release.states_sha256", "digest", "release", "digest of the published states, in "
+          "order, one byte each"),
+    Field("release.file.format", "text", "release", "format of the file"),
+    Field("release.file.bytes", "count", "release", "its size"),
+    Field("release.file.sha256", "digest", "release", "digest of its bytes"),
+    Field("cannot_be_checked", "texts", "fixed", "what verification must take on trust"),
+    Field("seal.algorithm", "seal algorithm", "fixed", "how the seal is made"),
+    Field("seal.digest", "digest", "recomputed", "checksum of everything above"),
+)  # fmt: skip
+
+BY_PATH = {field.path: field for field in FIELDS}
+
+
+def validate(document: Any, name: str = "certificate") -> None:
+    """Error unless ``document`` has exactly the fields of the schema, each with its kind."""
+    if not isinstance(document, dict):
+        raise InvalidInput(name, type(document).__name__, "a JSON object")
+    _check_version(document, name)
+    values = dict(leaves(document))
+    for path, value in values.items():
+        if path in OPTIONAL and value is None:
+            continue
+        if path not in BY_PATH:
+            raise InvalidInput(name, f"an unknown field {path!r}", "the fields of schema 1")
+        _check_kind(BY_PATH[path], value, name)
+    missing = sorted(set(BY_PATH) - set(values) - set(_excused(values)))
+    if missing:
+        raise InvalidInput(name, f"no field {missing[0]!r}", "all fields of schema 1")
+
+
+def leaves(document: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every path and its value; objects are descended into, lists are values."""
+    if isinstance(document, dict):
+        for key, value in document.items():
+            yield from leaves(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, document
+
+
+def _check_version(document: dict[str, Any], name: str) -> None:
+    found = document.get("schema"), document.get("schema_version")
+    if found[0] != statements.SCHEMA:
+        raise InvalidInput(
+            name, f"schema {found[0]!r}", f"{statements.SCHEMA!r}", "Is this the right file?"
+        )
+    if isinstance(found[1], bool) or found[1] != statements.SCHEMA_VERSION:
+        raise InvalidInput(
+            name,
+            f"schema version {found[1]!r}",
+            f"version {statements.SCHEMA_VERSION}",
+            "A later version of chainveil may be able to read it.",
+        )
+
+
+def _check_kind(field: Field, value: Any, name: str) -> None:
+    test, allowed = KINDS[field.kind]
+    if not test(value):
+        raise InvalidInput(f"{name} field {field.path}", value, allowed)
+
+
+def _excused(values: dict[str, Any]) -> Iterator[str]:
+    """Fields that need not be there because their section is null."""
+    for section in OPTIONAL:
+        if section in values:
+            yield from (path for path in BY_PATH if path.startswith(section + "."))
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: Any, test: Callable[[Any], bool], least: int = 0) -> bool:
+    return isinstance(value, list) and len(value) >= least and all(test(item) for item in value)
+
+
+def _is_matrix(value: Any, test: Callable[[Any], bool]) -> bool:
+    return _is_list(value, lambda row: _is_list(row, test, 2), 2) and len(set(map(len, value))) == 1
+
+
+def _is_pair(value: Any) -> bool:
+    return _is_list(value, _is_count) and len(value) == 2
+
+
+def _is_label(value: Any) -> bool:
+    return isinstance(value, str | bool) or _is_number(value)
+
+
+def _is_time(value: Any) -> bool:
+    if not isinstance(value, str) or not value.endswith("Z"):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
+def _one_of(*names: str) -> tuple[Callable[[Any], bool], str]:
+    allowed = " or ".join(f'"{name}"' for name in names)
+    return (lambda value: isinstance(value, str) and value in names), allowed
+
+
+KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "schema name": _one_of(statements.SCHEMA),
+    "schema version": (lambda v: _is_count(v) and v == statements.SCHEMA_VERSION, "1"),
+    "text": (_is_text, "a text"),
+    "text or null": (lambda v: v is None or _is_text(v), "a text or null"),
+    "texts": (lambda v: _is_list(v, _is_text), "a list of texts"),
+    "time": (_is_time, "a time in UTC such as 2026-01-31T12:00:00Z"),
+    "number": (lambda v: _is_number(v) and v >= 0, "a finite number of at least 0"),
+    "positive number": (lambda v: _is_number(v) and v > 0, "a finite number above 0"),
+    "share": (lambda v: _is_number(v) and 0 <= v <= 1, "a number from 0 to 1"),
+    "count": (_is_count, "a whole number of at least 0"),
+    "index": (_is_count, "a whole number of at least 0"),
+    "index or null": (lambda v: v is None or _is_count(v), "a whole number or null"),
+    "indices": (lambda v: _is_list(v, _is_count), "a list of whole numbers"),
+    "length": (lambda v: v is None or (_is_count(v) and v >= 1), "null or at least 1"),
+    "pairs": (lambda v: _is_list(v, _is_pair), "a list of pairs of whole numbers"),
+    "vector or null": (lambda v: v is None or _is_list(v, _is_number, 2), "null or numbers"),
+    "matrix": (lambda v: _is_matrix(v, _is_number), "a list of rows of numbers"),
+    "units": (lambda v: _is_matrix(v, _is_count), "a list of rows of whole numbers"),
+    "edges": (lambda v: _is_list(v, _is_number), "a list of numbers"),
+    "labels": (lambda v: _is_list(v, _is_label, 2), "a list of texts, numbers or booleans"),
+    "digest": (_is_digest, "64 hexadecimal digits"),
+    "adversary": _one_of("any", "ignorant", "informed", "one"),
+    "origin": _one_of(*statements.ORIGIN),
+    "edges origin": _one_of(*statements.EDGES_ORIGIN),
+    "mechanism": _one_of("independent", "correlated"),
+    "objective": _one_of("flips", "estimate"),
+    "discretization": _one_of("threshold", "edges", "states"),
+    "source": _one_of(*statements.RANDOMNESS),
+    "seal algorithm": _one_of("sha256"),
+}

@@ -1,0 +1,83 @@
+"""The command line: parse, call, print. One file a command."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from chainveil import __version__
+from chainveil.cli import attack, calibrate, data, demo, fit, loss, sanitize, verify
+from chainveil.cli.output import FAILED, INTERRUPTED, UNREACHABLE, USAGE, complain
+from chainveil.errors import ChainveilError, NotSupported, UnreachableBudget
+
+EPILOG = """
+\b
+Exit codes: 0 done and, for verify, everything holds; 1 verification failed;
+2 wrong usage or unusable input; 3 a budget that cannot be met or a question
+that cannot be answered exactly; 130 interrupted.
+
+\b
+Completion: eval "$(_CHAINVEIL_COMPLETE=bash_source chainveil)", in zsh and
+fish with zsh_source and fish_source.
+"""
+
+
+class InOrder(click.Group):
+    """Commands in the order of the work, not of the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names as they were added."""
+        return list(self.commands)
+
+
+@click.group(cls=InOrder, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="chainveil")
+def cli() -> None:
+    """Publish time series under Bayesian differential privacy.
+
+    Finds the least noise that meets a budget, applies it, and hands over the release with
+    a certificate that anyone can check again.
+
+    \b
+    chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 -o release.parquet
+    chainveil verify release.certificate.json release.parquet
+    """
+
+
+for command in (
+    fit.fit, calibrate.calibrate, sanitize.sanitize, verify.verify,
+    loss.loss, attack.attack, demo.demo, data.data,
+):  # fmt: skip
+    cli.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the program; ends the process with a meaningful code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the program and return its exit code."""
+    try:
+        result = cli.main(arguments, prog_name="chainveil", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted; nothing was written")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; a second error at exit helps nobody.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except (UnreachableBudget, NotSupported) as error:
+        complain(error)
+        return UNREACHABLE
+    except (ChainveilError, OSError) as error:
+        complain(error)
+        return USAGE
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,86 @@
+"""``chainveil calibrate``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from chainveil.cli import options
+from chainveil.cli.output import show, upper
+
+
+@click.command()
+@options.chain_options
+@click.option("--epsilon", type=float, required=True, help="The privacy budget, in nats.")
+@options.promise_options
+@options.objective
+@click.option("--mechanism", type=click.Choice(["independent", "correlated"]),
+              default="independent", show_default=True, help="Noise for each point on its own, or "
+              "one chain of flips for the holder of a whole series.")  # fmt: skip
+@click.option("-o", "--output", type=options.FILE, help="Write the plan to this file.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@options.as_json
+def calibrate(
+    epsilon: float, output: str | None, force: bool, mechanism: Any, **given: Any
+) -> None:
+    """Find the least noise that meets a budget.
+
+    The plan is written as a certificate without a release; chainveil verify checks it.
+
+    \b
+    Example:
+      chainveil calibrate --q 0.0893 --r 0.1092 --epsilon 3 -o plan.json
+    """
+    from chainveil.certificate import certify
+    from chainveil.plan import calibrate as find
+    from chainveil.privacy.baselines import compare
+    from chainveil.table.atomic import drafts
+
+    chain, file = options.need_chain(given)
+    length, adversary = given["length"], given["adversary"]
+    plan = find(
+        chain, epsilon, length, adversary, mechanism=mechanism, objective=given["objective"]
+    )
+    origin: Any = "given" if file is None else file.origin
+    described = None if file is None else file.discretizer.described
+    certificate = certify(plan, origin, described)
+    if output is not None:
+        with drafts([output], force) as (draft,):
+            draft.file.write(certificate.to_json().encode())
+    others = compare(chain, epsilon, length) if chain.states == 2 else []
+    facts = {
+        "plan": certificate.document,
+        "others": [
+            {"method": other.method, "flip_probability": other.rho, "reason": other.reason}
+            for other in others
+        ],
+    }
+    show(facts, _lines(plan, others), given["as_json"])
+
+
+def _lines(plan: Any, others: list[Any]) -> list[tuple[str, str]]:
+    from chainveil.privacy.adversary import describe
+
+    lines = [
+        ("budget", f"epsilon {plan.epsilon:g}"),
+        ("loss", f"at most {upper(plan.loss.epsilon, 10)}"),
+        ("against", describe(plan.loss.adversary)),
+        ("noise", _noise(plan)),
+        ("changed points", f"{plan.expected_flips:.4%} on average"),
+    ]
+    if plan.loss.witness is not None:
+        lines.append(("worst attack", str(plan.loss.witness)))
+    for other in others:
+        found = other.reason.removeprefix(other.method).strip()
+        if other.rho is not None:
+            found = f"{other.rho:.4%} changed points"
+        lines.append((other.method, found))
+    return lines
+
+
+def _noise(plan: Any) -> str:
+    if plan.mechanism == "correlated":
+        return f"begin flipping with {plan.noise.rho0!r}, stop with {plan.noise.rho1!r}"
+    flips = plan.channel.flip_probabilities
+    return ", ".join(f"state {x} changes with {float(rho)!r}" for x, rho in enumerate(flips))

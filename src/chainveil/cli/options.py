@@ -1,0 +1,160 @@
+"""Options that several commands share, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from chainveil.chain import MarkovChain
+    from chainveil.cli.chain_file import ChainFile
+    from chainveil.table.reading import Source
+    from chainveil.table.request import Layout
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FILE = click.Path(dir_okay=False)
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Several options as one decorator, in the order in which help should show them."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+
+layout_options = together(
+    click.option("--column", required=True, help="Column with the values."),
+    click.option("--series", help="Column that names the series of a row."),
+    click.option("--time", help="Column with the time; must increase within a series."),
+    click.option("--step", type=float, help="Regular step of the time column (seconds, or its "
+                 "own units); any other step is an error."),
+    click.option("--max-gap", type=float, help="Split a series at longer steps than this."),
+)  # fmt: skip
+
+discretize_options = together(
+    click.option("--threshold", metavar="V|mean|median", help="Two states: below V, and from V "
+                 "on. mean and median look at the private data."),
+    click.option("--edges", metavar="A,B,…", help="Limits between more than two states."),
+    click.option("--states", metavar="A,B,…", help="The values that the column holds already."),
+    click.option("--labels", metavar="A,B,…", help="What to call the states in the release."),
+)  # fmt: skip
+
+format_options = together(
+    click.option("--format", "form", metavar="NAME", help="csv, tsv, text, parquet or arrow, "
+                 "where the file's name does not tell."),
+    click.option("--no-header", is_flag=True, help="The first line holds values; columns are "
+                 "called column1, column2, …"),
+)  # fmt: skip
+
+chain_options = together(
+    click.option("--chain", "chain_file", type=FILE, help="Chain written by chainveil fit."),
+    click.option("--q", type=float, help="Probability of a step from state 0 to state 1."),
+    click.option("--r", type=float, help="Probability of a step from state 1 to state 0."),
+    click.option("--theta", type=float, help="Both at once, for a symmetric chain."),
+)
+
+promise_options = together(
+    click.option("--length", type=int, help="Points of the longest series; default: any number."),
+    click.option("--adversary", type=click.Choice(["any", "ignorant", "informed"]), default="any",
+                 show_default=True, help="Whom to withstand; only any is Bayesian differential "
+                 "privacy."),
+)  # fmt: skip
+
+objective = click.option(
+    "--objective", type=click.Choice(["flips", "estimate"]), default="flips", show_default=True,
+    help="What to minimise: changed points, or the spread of estimated frequencies.",
+)  # fmt: skip
+
+
+def read_layout(options: dict[str, Any]) -> Layout:
+    """Where things stand in the table."""
+    from chainveil.table.request import Layout
+
+    return Layout(*(options[name] for name in ("column", "series", "time", "step", "max_gap")))
+
+
+def read_source(table: str, options: dict[str, Any], text: bool = True) -> Source:
+    """The table; ``text`` keeps the cells of a text file to the letter."""
+    from chainveil.table.reading import open_source
+
+    return open_source(table, options["form"], not options["no_header"], text)
+
+
+def read_discretization(options: dict[str, Any]) -> dict[str, Any]:
+    """Arguments for a request from --threshold, --edges, --states and --labels."""
+    threshold = options["threshold"]
+    if threshold is not None and threshold not in ("mean", "median"):
+        threshold = _number("threshold", threshold)
+    return {
+        "threshold": threshold,
+        "edges": None if options["edges"] is None else _numbers("edges", options["edges"]),
+        "states": _texts(options["states"]),
+        "labels": _labels(options["labels"]),
+    }
+
+
+def read_chain(options: dict[str, Any]) -> tuple[MarkovChain | None, ChainFile | None]:
+    """The chain from a file or from numbers; (None, None) where there is none."""
+    path, q, r, theta = (options[name] for name in ("chain_file", "q", "r", "theta"))
+    ways = [path is not None, q is not None or r is not None, theta is not None]
+    if sum(ways) > 1:
+        raise click.UsageError("Give one of --chain, --q with --r, and --theta.")
+    if path is not None:
+        from chainveil.cli.chain_file import read_chain_file
+
+        file = read_chain_file(path)
+        return file.chain, file
+    if not any(ways):
+        return None, None
+    if theta is None and (q is None or r is None):
+        raise click.UsageError("--q and --r belong together.")
+    from chainveil.chain import MarkovChain
+
+    return MarkovChain.symmetric(theta) if theta is not None else MarkovChain.binary(q, r), None
+
+
+def need_chain(options: dict[str, Any]) -> tuple[MarkovChain, ChainFile | None]:
+    """As :func:`read_chain`, where a chain must be given."""
+    chain, file = read_chain(options)
+    if chain is None:
+        raise click.UsageError("Give a chain: --chain FILE, --q and --r, or --theta.")
+    return chain, file
+
+
+def _texts(value: str | None) -> list[Any] | None:
+    return None if value is None else [part.strip() for part in value.split(",")]
+
+
+def _labels(value: str | None) -> list[Any] | None:
+    """Labels as numbers where all of them are, else as text."""
+    texts = _texts(value)
+    if texts is None:
+        return None
+    try:
+        return [int(text) for text in texts]
+    except ValueError:
+        pass
+    try:
+        return [_number("labels", text) for text in texts]
+    except click.UsageError:
+        return texts
+
+
+def _numbers(name: str, value: str) -> list[float]:
+    return [_number(name, part) for part in value.split(",")]
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise click.UsageError(f"--{name}: {text!r} is not a number.") from None

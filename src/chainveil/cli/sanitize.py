@@ -1,0 +1,139 @@
+"""``chainveil sanitize``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from chainveil.cli import options
+from chainveil.cli.output import progress, show, upper, warn
+
+
+@click.command()
+@click.argument("table")
+@click.option("-o", "--output", required=True, help="The release: a file, or - for standard "
+              "output.")  # fmt: skip
+@options.layout_options
+@options.discretize_options
+@click.option("--epsilon", type=float, help="The privacy budget, in nats.")
+@options.chain_options
+@click.option("--plan", "plan_file", type=options.FILE, help="Plan written by chainveil calibrate.")
+@click.option("--reference", help="Separate public table to fit the chain on.")
+@options.promise_options
+@options.objective
+@options.format_options
+@click.option("--output-format", metavar="NAME", help="Format of the release, where its name "
+              "does not tell.")  # fmt: skip
+@click.option("--text", is_flag=True, help="Keep all columns of a text file as text, also in "
+              "Parquet and Arrow.")  # fmt: skip
+@click.option("--certificate", type=options.FILE, help="Where the certificate goes; default: "
+              "beside the release.")  # fmt: skip
+@click.option("--seed", type=int, help="Reproducible noise, for study only; the certificate "
+              "says so.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@options.as_json
+def sanitize(table: str, output: str, **given: Any) -> None:
+    """Publish a column of TABLE (a file, or - for standard input) with a certificate.
+
+    Without --chain, --q and --r, --plan or --reference the chain is fitted on the table
+    itself. That leaks, and the certificate says so. All other columns pass through.
+
+    \b
+    Example:
+      chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 \\
+        --q 0.0893 --r 0.1092 -o release.parquet
+    """
+    from chainveil.mechanism.randomness import seeded
+    from chainveil.table.flow import make_goal, sanitize_file
+    from chainveil.table.formats import by_path
+
+    typed = output != "-" and not by_path(output, given["output_format"], "output").is_text
+    source = options.read_source(table, given, text=given["text"] or not typed)
+    goal = make_goal(output, source, given["output_format"], given["certificate"], given["force"])
+    request = _request(given)
+    rng = None if given["seed"] is None else seeded(given["seed"])
+    with progress(source.rows, given["as_json"]) as tell:
+        certificate = sanitize_file(source, goal, request, rng, tell)
+    _warnings(certificate)
+    # The release itself may be on standard output.
+    if output != "-":
+        where = str(goal.certificate)
+        facts = {"release": output, "certificate": where, "contents": certificate.document}
+        show(facts, _lines(certificate, output, where), given["as_json"])
+
+
+def _request(given: dict[str, Any]) -> Any:
+    """What is asked for, from whichever files it comes."""
+    from chainveil.table.request import Request
+
+    chain, file = options.read_chain(given)
+    origin: Any = "given" if file is None else file.origin
+    discretizer = None if file is None else file.discretizer
+    plan = None
+    if given["plan_file"] is not None:
+        plan, origin, discretizer = _plan(given["plan_file"])
+    reference = given["reference"]
+    return Request(
+        options.read_layout(given),
+        **options.read_discretization(given),
+        discretizer=discretizer,
+        epsilon=given["epsilon"],
+        chain=chain,
+        chain_origin=origin,
+        plan=plan,
+        reference=None if reference is None else options.read_source(reference, given),
+        length=given["length"],
+        adversary=given["adversary"],
+        objective=given["objective"],
+    )
+
+
+def _plan(path: str) -> tuple[Any, str, Any]:
+    """A plan that holds, or an error: noise is never taken on trust."""
+    from chainveil.certificate import Certificate
+    from chainveil.errors import InvalidInput
+
+    try:
+        certificate = Certificate.read(path)
+    except FileNotFoundError:
+        raise InvalidInput("plan", path, "a file that exists") from None
+    failures = certificate.verify().failures
+    if failures:
+        raise InvalidInput("plan", f"{path}: {failures[0].text}", "a plan that can be verified")
+    return certificate.plan(), certificate["chain.origin"], _limits(certificate)
+
+
+def _limits(certificate: Any) -> Any:
+    """The limits between states that the plan was made with, if any."""
+    from chainveil.table.discretize import make_discretizer
+
+    if not certificate["discretization.edges"]:
+        return None
+    return make_discretizer(
+        edges=certificate["discretization.edges"],
+        labels=certificate["discretization.labels"],
+        origin=certificate["discretization.origin"],
+    )
+
+
+def _warnings(certificate: Any) -> None:
+    if certificate["chain.origin"] == "private":
+        warn(certificate["chain.meaning"])
+    if certificate["discretization.origin"] != "given":
+        warn(certificate["discretization.meaning"])
+    if certificate["randomness.source"] == "study":
+        warn("seeded noise: " + certificate["randomness.meaning"])
+    if certificate["promise.adversary.model"] != "any":
+        warn("this holds against " + certificate["promise.adversary.meaning"])
+
+
+def _lines(certificate: Any, output: str, where: str) -> list[tuple[str, str]]:
+    rows, series = certificate["release.rows"], certificate["release.series"]
+    return [
+        ("release", f"{output}: {rows:,} rows in {series:,} series"),
+        ("certificate", where),
+        ("loss", f"at most {upper(certificate['loss.epsilon'], 10)}"),
+        ("against", certificate["promise.adversary.meaning"]),
+        ("changed points", f"{certificate['noise.expected_flips']:.4%} on average"),
+    ]

@@ -1,0 +1,247 @@
+"""Compiled forward-backward and Viterbi for any number of states.
+
+``Pr[X_t, z_0 … z_t]`` and ``Pr[z_{t+1} … | X_t]`` are vectors of k numbers, each kept at sum
+one. Where a chain has zeros an entry can shrink for ever while the truth may still come back
+to it; a scaled entry below ``TINY`` therefore ends the attempt, and
+``inference.log_domain`` does the work instead.
+
+Every function returns a number: ``DONE``, ``SHRUNK``, or the point at which what was
+seen, together with what is known, has probability zero. The functions on ``many`` series write
+that number for each of them to ``outcomes``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+
+DONE = -1
+SHRUNK = -2
+
+# One step shrinks an entry by a factor of at least SMALLEST (inference.tables sees to it), so
+# an entry is met below TINY before it could vanish.
+TINY = 1e-250
+SMALLEST = 1e-50
+
+_compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
+
+
+@_compiled
+def _move(vector: Any, matrix: Any, moved: Any) -> None:
+    """``moved = vector @ matrix``, along the rows of the matrix.
+
+    Four rows at a time: every pass over ``moved`` waits for the one before it.
+    """
+    k = len(vector)
+    paired = k - k % 4
+    for b in range(k):
+        moved[b] = 0.0
+    for a in range(0, paired, 4):
+        w0, w1, w2, w3 = vector[a], vector[a + 1], vector[a + 2], vector[a + 3]
+        for b in range(k):
+            first = w0 * matrix[a, b] + w1 * matrix[a + 1, b]
+            second = w2 * matrix[a + 2, b] + w3 * matrix[a + 3, b]
+            moved[b] += first + second
+    for a in range(paired, k):
+        weight = vector[a]
+        for b in range(k):
+            moved[b] += weight * matrix[a, b]
+
+
+@_compiled
+def _weigh(vector: Any, emission: Any, symbol: int, weighted: Any) -> float:
+    """``weighted = vector * emission[symbol]``; returns its sum."""
+    total = 0.0
+    for a in range(len(vector)):
+        value = vector[a] * emission[symbol, a]
+        weighted[a] = value
+        total += value
+    return total
+
+
+@_compiled
+def _scale(vector: Any, total: float) -> bool:
+    """Divide by ``total``; whether an entry other than zero has become tiny."""
+    factor = 1.0 / total
+    least = 1.0
+    for a in range(len(vector)):
+        value = vector[a] * factor
+        vector[a] = value
+        least = min(least, value if value > 0.0 else 1.0)
+    return least < TINY
+
+
+@_compiled
+def forward(symbols: Any, emission: Any, start: Any, transition: Any, out: Any) -> int:
+    """Write ``Pr[X_t | z_0 … z_t]`` to ``out``, shape (n, k)."""
+    k = len(start)
+    moved, vector = start.copy(), np.empty(k)
+    for t in range(len(symbols)):
+        if t > 0:
+            _move(vector, transition, moved)
+        total = _weigh(moved, emission, symbols[t], vector)
+        if total <= 0.0:
+            return t
+        if _scale(vector, total):
+            return SHRUNK
+        for a in range(k):
+            out[t, a] = vector[a]
+    return DONE
+
+
+@_compiled
+def smooth(symbols: Any, emission: Any, start: Any, transition: Any, back: Any, out: Any) -> int:
+    """Write ``Pr[X_t | z]`` to ``out``, shape (n, k); ``back`` is ``transition`` transposed."""
+    outcome = forward(symbols, emission, start, transition, out)
+    if outcome != DONE:
+        return outcome
+    k = len(start)
+    message, weighted = np.ones(k), np.empty(k)
+    for t in range(len(symbols) - 2, -1, -1):
+        total = _weigh(message, emission, symbols[t + 1], weighted)
+        if _scale(weighted, total):
+            return SHRUNK
+        _move(weighted, back, message)
+        total = 0.0
+        for a in range(k):
+            value = out[t, a] * message[a]
+            out[t, a] = value
+            total += value
+        factor = 1.0 / total
+        for a in range(k):
+            out[t, a] *= factor
+    return DONE
+
+
+@_compiled
+def log_likelihood(symbols: Any, emission: Any, start: Any, transition: Any, found: Any) -> int:
+    """Write ``log Pr[z, known points]`` to ``found[0]``."""
+    moved, vector = start.copy(), np.empty(len(start))
+    logarithm = 0.0
+    for t in range(len(symbols)):
+        if t > 0:
+            _move(vector, transition, moved)
+        total = _weigh(moved, emission, symbols[t], vector)
+        if total <= 0.0:
+            return t
+        if _scale(vector, total):
+            return SHRUNK
+        logarithm += np.log(total)
+    found[0] = logarithm
+    return DONE
+
+
+@_compiled
+def viterbi(
+    symbols: Any, log_emission: Any, log_start: Any, log_back: Any, pointers: Any, path: Any
+) -> int:
+    """Write the likeliest path to ``path``, shape (n,); equal paths go to the lower state.
+
+    ``log_back[b, a] = log P(a, b)``; ``pointers`` has shape (n, k). Scores are kept with
+    their maximum at zero, so that they do not lose digits as the series goes on.
+    """
+    n, k = len(symbols), len(log_start)
+    if n == 0:
+        return DONE
+    score, best = log_start + log_emission[symbols[0]], np.empty(k)
+    if np.max(score) == -np.inf:
+        return 0
+    for t in range(1, n):
+        symbol = symbols[t]
+        top = -np.inf
+        for b in range(k):
+            value, origin = score[0] + log_back[b, 0], 0
+            for a in range(1, k):
+                candidate = score[a] + log_back[b, a]
+                if candidate > value:
+                    value = candidate
+                    origin = a
+            pointers[t, b] = origin
+            value += log_emission[symbol, b]
+            best[b] = value
+            if value > top:
+                top = value
+        if top == -np.inf:
+            return t
+        for b in range(k):
+            score[b] = best[b] - top
+    state = np.argmax(score)
+    for t in range(n - 1, 0, -1):
+        path[t] = state
+        state = pointers[t, state]
+    path[0] = state
+    return DONE
+
+
+@_compiled
+def forward_many(
+    symbols: Any,
+    offsets: Any,
+    emission: Any,
+    start: Any,
+    transition: Any,
+    out: Any,
+    outcomes: Any,
+) -> None:
+    """``forward`` for series laid end to end."""
+    for series in range(len(outcomes)):
+        begin, end = offsets[series], offsets[series + 1]
+        outcomes[series] = forward(symbols[begin:end], emission, start, transition, out[begin:end])
+
+
+@_compiled
+def smooth_many(
+    symbols: Any,
+    offsets: Any,
+    emission: Any,
+    start: Any,
+    transition: Any,
+    back: Any,
+    out: Any,
+    outcomes: Any,
+) -> None:
+    """``smooth`` for series laid end to end."""
+    for series in range(len(outcomes)):
+        begin, end = offsets[series], offsets[series + 1]
+        outcomes[series] = smooth(
+            symbols[begin:end], emission, start, transition, back, out[begin:end]
+        )
+
+
+@_compiled
+def log_likelihood_many(
+    symbols: Any,
+    offsets: Any,
+    emission: Any,
+    start: Any,
+    transition: Any,
+    found: Any,
+    outcomes: Any,
+) -> None:
+    """``log_likelihood`` for series laid end to end; ``found`` has shape (series,)."""
+    for series in range(len(outcomes)):
+        begin, end = offsets[series], offsets[series + 1]
+        outcomes[series] = log_likelihood(
+            symbols[begin:end], emission, start, transition, found[series : series + 1]
+        )
+
+
+@_compiled
+def viterbi_many(
+    symbols: Any,
+    offsets: Any,
+    log_emission: Any,
+    log_start: Any,
+    log_back: Any,
+    pointers: Any,
+    path: Any,
+    outcomes: Any,
+) -> None:
+    """``viterbi`` for series laid end to end; ``pointers`` is as long as the longest of them."""
+    for series in range(len(outcomes)):
+        begin, end = offsets[series], offsets[series + 1]
+        outcomes[series] = viterbi(
+            symbols[begin:end], log_emission, log_start, log_back, pointers, path[begin:end]
+        )

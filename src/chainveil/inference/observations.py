@@ -1,0 +1,135 @@
+"""What the attacker holds: a release, and perhaps some true points. Read once, for all kernels.
+
+Known points need no code of their own in the kernels: an output ``z`` at a point whose state
+``y`` is known is a symbol of its own, one that only state ``y`` can emit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil import checks
+from chainveil.errors import InvalidInput
+from chainveil.sequences import Sequences, as_sequences, check_alphabet, whole_states
+
+UNKNOWN = -1
+KNOWN_ALLOWED = (
+    "a mapping from position to state, or whole numbers shaped like z with -1 where unknown"
+)
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Symbols laid end to end, and the shape they came in.
+
+    Attributes
+    ----------
+    symbols : uint8 or uint16 array of shape (total,)
+        ``z`` where the state is unknown, ``outputs + z * states + y`` where it is ``y``.
+    offsets : int64 array of shape (series + 1,)
+    grid : tuple (rows, points) or None
+        Shape of a 2-D input, else None.
+    single : bool
+        Whether the input was one series.
+    """
+
+    symbols: NDArray[Any]
+    offsets: NDArray[np.int64]
+    grid: tuple[int, int] | None
+    single: bool
+
+    def restore(self, flat: NDArray[Any]) -> Any:
+        """``flat``, of shape (total, …), in the shape the observations came in."""
+        if self.single:
+            return flat
+        if self.grid is not None:
+            return flat.reshape(*self.grid, *flat.shape[1:])
+        return [flat[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
+
+    def place(self, point: int) -> str:
+        """Where the flat index ``point`` lies, in words."""
+        if self.single:
+            return f"point {point}"
+        series = int(np.searchsorted(self.offsets, point, side="right")) - 1
+        return f"point {point - int(self.offsets[series])} of series {series}"
+
+
+def read(z: Any, states: int, outputs: int, known: Any = None) -> Observations:
+    """Check a release against the alphabet and fold the known points in."""
+    series = as_sequences("z", z, outputs)
+    grid = z.shape if isinstance(z, np.ndarray) and z.ndim == 2 else None
+    # A plain list of numbers is one series; a list of series is never a 2-D array.
+    single = grid is None and (isinstance(z, np.ndarray) or all(np.ndim(a) == 0 for a in z))
+    symbols = _narrow(series.flat, outputs, states)
+    if known is not None:
+        symbols = _fold(symbols, known_points(known, series, states), states, outputs)
+    return Observations(symbols, series.offsets, grid, single)
+
+
+def _narrow(flat: NDArray[Any], outputs: int, states: int) -> NDArray[Any]:
+    """The smallest dtype that holds every symbol; no copy where the input has it already."""
+    symbols = outputs * (states + 1)
+    dtype = np.uint8 if symbols <= 256 else np.uint16 if symbols <= 65536 else np.uint32
+    return np.ascontiguousarray(flat.astype(dtype, copy=False))
+
+
+def known_points(known: Any, series: Sequences, states: int) -> NDArray[np.int64]:
+    """The known state of every point, laid end to end, ``UNKNOWN`` elsewhere."""
+    if isinstance(known, Mapping):
+        return _from_mapping(known, series, states)
+    flat, lengths = _flat_known(known)
+    if not np.array_equal(lengths, series.lengths):
+        raise InvalidInput(
+            "known",
+            f"series of lengths {lengths.tolist()[:5]}",
+            f"the lengths of z, {series.lengths.tolist()[:5]}",
+        )
+    flat = whole_states("known", flat).astype(np.int64)
+    check_alphabet("known", np.where(flat == UNKNOWN, 0, flat), states)
+    return flat
+
+
+def _flat_known(known: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    if isinstance(known, (list, tuple)) and any(np.ndim(item) > 0 for item in known):
+        parts = [np.asarray(item) for item in known]
+        lengths = np.array([part.size for part in parts])
+        return np.concatenate([part.reshape(-1) for part in parts]), lengths
+    array = np.asarray(known)
+    if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
+        raise InvalidInput("known", known, KNOWN_ALLOWED)
+    count = 1 if array.ndim == 1 else array.shape[0]
+    return array.reshape(-1), np.full(count, array.shape[-1])
+
+
+def _from_mapping(known: Mapping[Any, Any], series: Sequences, states: int) -> NDArray[np.int64]:
+    """The same positions in every series; a value is one state, or one state a series."""
+    flat = np.full(series.flat.size, UNKNOWN, dtype=np.int64)
+    shortest = int(series.lengths.min()) if series.count else 0
+    for position, value in known.items():
+        where = checks.whole("known", position, 0, "positions that are whole numbers from 0")
+        if where >= shortest:
+            raise InvalidInput(
+                "known", f"position {where}", f"positions 0 … {shortest - 1}, as in z"
+            )
+        values = whole_states("known", np.asarray(value))
+        if values.shape not in ((), (series.count,)):
+            raise InvalidInput(
+                "known", value, f"one state, or one for each of the {series.count} series"
+            )
+        check_alphabet("known", values.reshape(-1), states)
+        flat[series.offsets[:-1] + where] = values
+    return flat
+
+
+def _fold(
+    symbols: NDArray[Any], known: NDArray[np.int64], states: int, outputs: int
+) -> NDArray[Any]:
+    where = np.flatnonzero(known != UNKNOWN)
+    folded = symbols.copy()
+    folded[where] = outputs + symbols[where].astype(np.int64) * states + known[where]
+    return folded

@@ -1,0 +1,154 @@
+"""Times of rows as numbers that can be subtracted, and what steps between them are allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from chainveil import checks
+from chainveil.errors import InvalidInput
+from chainveil.table.place import at_row
+
+TICKS_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+# Steps of decimal fractions such as 0.1 are equal up to the rounding of two sums.
+FLOAT_STEP = 1e-6
+
+
+@dataclass
+class Clock:
+    """The time column: its name, the step it should have, the longest step that is no gap.
+
+    ``step`` and ``max_gap`` are in the column's own units where it holds numbers, and in
+    seconds where it holds dates or times. Without ``step`` any positive step is allowed.
+    """
+
+    name: str
+    step: float | None = None
+    max_gap: float | None = None
+    # Found with the first batch: how text is read, and how many ticks a second has.
+    _text_type: pa.DataType | None = field(default=None, repr=False)
+    _scale: float = field(default=1.0, repr=False)
+
+    def __post_init__(self) -> None:
+        for label in ("step", "max_gap"):
+            value = getattr(self, label)
+            if value is not None and checks.real(label, value) <= 0:
+                raise InvalidInput(label, value, "a number above 0")
+
+    @property
+    def usual(self) -> float:
+        """The step that was asked for, in ticks."""
+        return self._ticks_of(self.step)
+
+    def ticks(self, column: pa.Array, first_row: int) -> NDArray[Any]:
+        """The column as whole numbers, or floats where it has fractions."""
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if column.null_count:
+            row = first_row + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise InvalidInput(self.name, "no time", "a time in every row", at_row(row))
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = self._from_text(column, first_row)
+        return self._from_type(column, first_row)
+
+    def first_wrong(self, steps: NDArray[Any], free: NDArray[np.int64]) -> int | None:
+        """The first row whose step is not allowed; the rows ``free`` begin a series."""
+        steps[free] = 1
+        if steps.min() <= 0:
+            return int(np.argmax(steps <= 0))
+        if self.step is None:
+            return None
+        wrong = steps != self.usual
+        wrong[free] = False
+        if not wrong.any():
+            return None
+        # A long step is a gap, and split if that was asked for; a short one is always wrong.
+        wrong &= ~np.isclose(steps, self.usual, rtol=FLOAT_STEP, atol=0)
+        if self.max_gap is not None:
+            wrong &= steps <= self._ticks_of(self.max_gap)
+        return int(np.argmax(wrong)) if wrong.any() else None
+
+    def breaks(self, steps: NDArray[Any], free: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows before which the series is split."""
+        if self.max_gap is None:
+            return np.empty(0, np.int64)
+        long = steps > self._ticks_of(self.max_gap)
+        long[free] = False
+        return np.flatnonzero(long)
+
+    def in_words(self, ticks: float) -> str:
+        """A step for an error message."""
+        return f"{ticks / self._scale:g}{' s' if self._scale != 1 else ''}"
+
+    def _ticks_of(self, value: float | None) -> float:
+        assert value is not None
+        return value * self._scale
+
+    def _from_type(self, column: pa.Array, first_row: int) -> NDArray[Any]:
+        kind = column.type
+        if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):
+            self._scale = TICKS_PER_SECOND[kind.unit]
+            bits = 32 if pa.types.is_time32(kind) else 64
+            return _plain(column.view(pa.int64() if bits == 64 else pa.int32()))
+        if pa.types.is_date(kind):
+            self._scale = 1 / 86_400 if pa.types.is_date32(kind) else 1_000
+            return _plain(column.view(pa.int32() if pa.types.is_date32(kind) else pa.int64()))
+        if pa.types.is_integer(kind) and kind != pa.uint64():
+            return _plain(column)
+        if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or kind == pa.uint64():
+            return self._finite(_plain(column.cast(pa.float64(), safe=False)), first_row)
+        raise InvalidInput(self.name, f"a column of type {kind}", "numbers, dates or times")
+
+    def _finite(self, values: NDArray[Any], first_row: int) -> NDArray[Any]:
+        finite = np.isfinite(values)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            raise InvalidInput(
+                self.name, float(values[row]), "a time in every row", at_row(first_row + row)
+            )
+        return values
+
+    def _from_text(self, column: pa.Array, first_row: int) -> pa.Array:
+        trimmed = pc.utf8_trim_whitespace(column)
+        kinds = [pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")]
+        if self._text_type in kinds[1:]:
+            kinds = [self._text_type]
+        for kind in kinds:
+            try:
+                read = trimmed.cast(kind)
+            except pa.ArrowInvalid:
+                continue
+            self._text_type = kind
+            return read
+        self._reject_text(trimmed, kinds, first_row)
+        raise AssertionError("unreachable")
+
+    def _reject_text(self, column: pa.Array, kinds: list[pa.DataType], first_row: int) -> None:
+        """Name the first row that cannot be read in the way most of the column can."""
+        for row, text in enumerate(column.to_pylist()):
+            if not any(_readable(text, kind) for kind in kinds):
+                raise InvalidInput(
+                    self.name, text or "an empty cell", "numbers or times as 2026-01-31 12:00:00",
+                    at_row(first_row + row),
+                )  # fmt: skip
+        raise InvalidInput(self.name, "a mixture of numbers and times", "one kind of time")
+
+
+def _readable(text: str, kind: pa.DataType) -> bool:
+    try:
+        pa.scalar(text).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _plain(column: pa.Array) -> NDArray[Any]:
+    values = column.to_numpy(zero_copy_only=False)
+    # Small and unsigned whole numbers would wrap around when subtracted.
+    whole = values.dtype.kind in "iu"
+    return values.astype(np.int64, copy=False) if whole else np.asarray(values)

@@ -1,0 +1,70 @@
+"""What a release shows of itself, to be held against its certificate."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from chainveil.certificate.document import Certificate
+from chainveil.certificate.make import Released, ReleasedFile
+from chainveil.errors import InvalidInput
+from chainveil.table.discretize import Discretizer
+from chainveil.table.frames import FrameSource
+from chainveil.table.place import check_column
+from chainveil.table.prepare import Progress
+from chainveil.table.reading import Source, open_source
+from chainveil.table.request import Readable, one_column
+from chainveil.table.tracker import Columns, Tracker
+
+CHUNK = 1 << 22
+
+
+def released_facts(
+    certificate: Certificate,
+    release: Any,
+    form: str | None = None,
+    header: bool = True,
+    progress: Progress | None = None,
+) -> Released:
+    """Rows, series and digests of a release, read with the labels of its certificate."""
+    discretizer = _labels(certificate)
+    column, series = certificate["release.column"], certificate["release.series_column"]
+    table, file = _open(release, form, header)
+    check_column("column", column, table.columns)
+    check_column("series", series, table.columns)
+    tracker, digest = Tracker(series, None), hashlib.sha256()
+    for batch in table.batches([column] if series is None else [column, series]):
+        codes = discretizer.read_back(one_column(batch, column), column, tracker.rows)
+        digest.update(codes.data)
+        owner = None if series is None else one_column(batch, series)
+        tracker.update(Columns(owner, None, None), batch.num_rows)
+        if progress is not None:
+            progress("checking", batch.num_rows)
+    return Released(column, series, tracker.rows, tracker.series, digest.hexdigest(), file)
+
+
+def _labels(certificate: Certificate) -> Discretizer:
+    labels = certificate["discretization.labels"]
+    if labels is None or certificate["release"] is None:
+        raise InvalidInput("certificate", "a plan", "the certificate of a release")
+    return Discretizer((), tuple(labels), tuple(labels))
+
+
+def _open(release: Any, form: str | None, header: bool) -> tuple[Readable, ReleasedFile | None]:
+    if not isinstance(release, str | Path):
+        return FrameSource(release), None
+    source = open_source(release, form, header)
+    size, digest = _file_digest(source)
+    return source, ReleasedFile(str(source.format), size, digest)
+
+
+def _file_digest(source: Source) -> tuple[int, str]:
+    if isinstance(source.place, bytes):
+        return len(source.place), hashlib.sha256(source.place).hexdigest()
+    digest, size = hashlib.sha256(), 0
+    with source.place.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+    return size, digest.hexdigest()

@@ -1,0 +1,178 @@
+"""From file to file: read, discretize, add noise, write; a batch at a time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from chainveil.certificate import Certificate, Released, ReleasedFile, certify
+from chainveil.errors import InvalidInput
+from chainveil.mechanism.randomness import Source as Randomness
+from chainveil.table import formats
+from chainveil.table.atomic import Digested, check_goal, drafts
+from chainveil.table.formats import Format
+from chainveil.table.noise import ColumnNoise, check_length
+from chainveil.table.prepare import Prepared, Progress, check_not_empty, follow, prepare
+from chainveil.table.reading import Source
+from chainveil.table.request import Layout, Request, one_column
+from chainveil.table.tracker import Tracker
+from chainveil.table.writing import Writer, open_writer
+
+Item = TypeVar("Item")
+_NO_CODES = np.empty(0, np.uint8)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Where a release goes: a path, or standard output for ``-``; and its certificate."""
+
+    release: str
+    format: Format
+    certificate: Path | None
+    force: bool = False
+
+    def check(self, table: Source) -> None:
+        """Error now rather than after an hour."""
+        for path in self.paths:
+            check_goal(path, self.force)
+            same = path.exists() and not isinstance(table.place, bytes)
+            if same and path.samefile(str(table.place)):
+                raise InvalidInput("output", f"{path}, the table itself", "another file")
+        if len(set(self.paths)) < len(self.paths):
+            raise InvalidInput(
+                "certificate", str(self.certificate), "another file than the release"
+            )
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files to write, in the order in which they take their names."""
+        # The certificate first: a release never stands there without one.
+        release = [] if self.release == "-" else [Path(self.release)]
+        return ([] if self.certificate is None else [self.certificate]) + release
+
+
+def make_goal(
+    release: str, table: Source, form: str | None, certificate: str | None, force: bool
+) -> Goal:
+    """A goal with the default certificate beside the release, and the format of its ending."""
+    if release == "-":
+        found = formats.read_name(form, "format") or table.format.name
+        path = None if certificate is None else Path(certificate)
+        return Goal(release, Format(found), path, force)
+    beside = certificate_path(release) if certificate is None else Path(certificate)
+    return Goal(release, formats.by_path(release, form, "output"), beside, force)
+
+
+def certificate_path(release: str | Path) -> Path:
+    """``release.parquet`` has its certificate in ``release.certificate.json``."""
+    path = Path(release)
+    name = path.name
+    for ending in reversed(path.suffixes):
+        if ending.lower() in {**formats.ENDINGS, **formats.COMPRESSED}:
+            name = name.removesuffix(ending)
+    return path.with_name(name + ".certificate.json")
+
+
+def sanitize_file(
+    table: Source,
+    goal: Goal,
+    request: Request,
+    rng: Randomness | None = None,
+    progress: Progress | None = None,
+) -> Certificate:
+    """Release one column of a file; the certificate is written and returned."""
+    goal.check(table)
+    prepared = prepare(table, request, progress)
+    noise = ColumnNoise(prepared.plan, rng)
+    with drafts(goal.paths, goal.force) as files:
+        to_stdout = goal.release == "-"
+        sink = Digested(sys.stdout.buffer if to_stdout else files[-1].file)
+        try:
+            seen = _pour(table, goal.format, request.layout, prepared, noise, sink, progress)
+        except BaseException:
+            sink.abandon()
+            raise
+        check_length(prepared.plan, seen)
+        file = ReleasedFile(str(goal.format), sink.bytes, sink.sha256)
+        certificate = _certificate(request.layout, prepared, noise, seen, file)
+        if goal.certificate is not None:
+            files[0].file.write(certificate.to_json().encode())
+    return certificate
+
+
+def _pour(
+    table: Source,
+    form: Format,
+    layout: Layout,
+    prepared: Prepared,
+    noise: ColumnNoise,
+    sink: Digested,
+    progress: Progress | None,
+) -> Tracker:
+    """Read, change and write every batch; reading and writing run beside the noise."""
+    tracker = prepared.seen or Tracker(layout.series, layout.clock())
+    schema = _released_schema(table.schema, layout.column, prepared)
+    writer = open_writer(sink, schema, form, table.header, table.parquet)
+    with ThreadPoolExecutor(2, thread_name_prefix="chainveil") as pool:
+        writing: Future[None] | None = None
+        for batch in _ahead(table.batches(), pool):
+            column = one_column(batch, layout.column)
+            codes = prepared.discretizer.codes(column, layout.column, noise.rows)
+            if prepared.seen is None:
+                follow(tracker, layout, batch, None)
+            released = _replaced(batch, schema, layout.column, prepared, noise.apply(codes))
+            if writing is not None:
+                writing.result()
+            writing = pool.submit(_write, writer, released)
+            if progress is not None:
+                progress("releasing", batch.num_rows)
+        if writing is not None:
+            writing.result()
+    check_not_empty(noise.rows)
+    writer.close()
+    return tracker
+
+
+def _ahead(items: Iterator[Item], pool: ThreadPoolExecutor) -> Iterator[Item]:
+    """The items, the next one being fetched while this one is used."""
+    end: Any = object()
+    coming = pool.submit(next, items, end)
+    while (item := coming.result()) is not end:
+        coming = pool.submit(next, items, end)
+        yield item
+
+
+def _write(writer: Writer, batch: pa.RecordBatch) -> None:
+    writer.write(batch)
+
+
+def _released_schema(schema: pa.Schema, column: str, prepared: Prepared) -> pa.Schema:
+    """The schema with the published column in its new type."""
+    index = schema.get_field_index(column)
+    old = schema.field(index)
+    kind = prepared.discretizer.values(_NO_CODES, old.type).type
+    return schema.set(index, pa.field(column, kind, old.nullable, old.metadata))
+
+
+def _replaced(
+    batch: pa.RecordBatch, schema: pa.Schema, column: str, prepared: Prepared, codes: Any
+) -> pa.RecordBatch:
+    index = schema.get_field_index(column)
+    values = prepared.discretizer.values(codes, batch.schema.field(index).type)
+    columns = [values if i == index else kept for i, kept in enumerate(batch.columns)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _certificate(
+    layout: Layout, prepared: Prepared, noise: ColumnNoise, seen: Tracker, file: ReleasedFile
+) -> Certificate:
+    released = Released(layout.column, layout.series, noise.rows, seen.series, noise.sha256, file)
+    described = prepared.discretizer.described
+    return certify(prepared.plan, prepared.origin, described, noise.source, released)

@@ -1,0 +1,95 @@
+"""File formats by name, by ending and by their first bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from chainveil.errors import InvalidInput
+
+Name = Literal["csv", "tsv", "text", "parquet", "arrow"]
+Compression = Literal["gzip", "zstd"]
+
+ENDINGS: dict[str, Name] = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".txt": "text",
+    ".dat": "text",
+    ".text": "text",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+COMPRESSED: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd", ".zstd": "zstd"}
+NAMES: tuple[Name, ...] = ("csv", "tsv", "text", "parquet", "arrow")
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format, and how the file as a whole is compressed."""
+
+    name: Name
+    compression: Compression | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the file holds lines of text, and no types."""
+        return self.name in ("csv", "tsv", "text")
+
+    @property
+    def separator(self) -> str:
+        """What stands between the cells of a line."""
+        return {"csv": ",", "tsv": "\t", "text": " "}[self.name]
+
+    def __str__(self) -> str:
+        return self.name + (f"+{self.compression}" if self.compression else "")
+
+
+def read_name(name: str | None, argument: str) -> Name | None:
+    """``name`` if it is a format; None stays None."""
+    if name is None or name in NAMES:
+        return name
+    raise InvalidInput(argument, name, " or ".join(NAMES))
+
+
+def by_path(path: str | Path, name: str | None = None, argument: str = "table") -> Format:
+    """The format of a file by its ending; ``name`` decides where it is given."""
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    compression = COMPRESSED.get(endings[-1]) if endings else None
+    bare = endings[:-1] if compression else endings
+    found = read_name(name, "format") or (ENDINGS.get(bare[-1]) if bare else None)
+    if found is None:
+        raise InvalidInput(
+            argument,
+            str(path),
+            f"a file that ends in {', '.join(ENDINGS)} (and .gz or .zst)",
+            "Or say the format with --format.",
+        )
+    return _checked(Format(found, compression), argument)
+
+
+def by_bytes(start: bytes, name: str | None = None) -> Format:
+    """The format of a stream by its first bytes: Parquet, Arrow, or else CSV."""
+    compression: Compression | None = None
+    if start[:2] == b"\x1f\x8b":
+        compression = "gzip"
+    elif start[:4] == b"\x28\xb5\x2f\xfd":
+        compression = "zstd"
+    found = read_name(name, "format")
+    if found is None:
+        is_arrow = start[:6] == b"ARROW1" or start[:4] == b"\xff\xff\xff\xff"
+        found = "parquet" if start[:4] == b"PAR1" else "arrow" if is_arrow else "csv"
+    return _checked(Format(found, compression), "table")
+
+
+def _checked(form: Format, argument: str) -> Format:
+    if form.compression and not form.is_text:
+        raise InvalidInput(
+            argument, str(form), "Parquet and Arrow without .gz or .zst",
+            "These formats compress their columns themselves.",
+        )  # fmt: skip
+    return form

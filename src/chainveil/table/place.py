@@ -1,0 +1,28 @@
+"""Where in a table something stands, and how an error says it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from chainveil.errors import InvalidInput
+
+
+def row_text(row: int) -> str:
+    """A row by its number; ``row`` counts from 0, people count from 1."""
+    return f"row {row + 1}"
+
+
+def at_row(row: int) -> str:
+    """Advice that names a row, ``row`` counted from 0."""
+    return f"It stands in {row_text(row)} (rows counted from 1, without a header)."
+
+
+def check_column(argument: str, name: str | None, columns: Iterable[str]) -> None:
+    """Error unless ``name`` is a column; the closest name is suggested."""
+    names = list(columns)
+    if name is None or name in names:
+        return
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    advice = f"Did you mean {close[0]!r}?" if close else ""
+    raise InvalidInput(argument, name, f"one of the columns {', '.join(map(repr, names))}", advice)

@@ -1,0 +1,185 @@
+"""Everything that has to be known before the first row can be released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from chainveil.certificate.make import Origin
+from chainveil.chain import MarkovChain
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.plan import NoisePlan, calibrate
+from chainveil.table.discretize import Discretizer, Label, make_discretizer, numbers
+from chainveil.table.request import Layout, LookedUp, Readable, Request, one_column
+from chainveil.table.tracker import Columns, Tracker
+
+# Values held at once to find a median: 400 MB.
+MOST_FOR_MEDIAN = 50_000_000
+
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A plan and a discretizer, where they came from, and what was seen on the way.
+
+    ``seen`` is None where the table has not been read through yet.
+    """
+
+    plan: NoisePlan
+    discretizer: Discretizer
+    origin: Origin
+    seen: Tracker | None
+
+
+def prepare(table: Readable, request: Request, progress: Progress | None = None) -> Prepared:
+    """Discretizer, chain and plan for a table, reading it as often as needed."""
+    layout = request.layout
+    layout.check(table)
+    if request.reference is not None:
+        layout.check(request.reference)
+    discretizer = find_discretizer(table, request, progress)
+    if request.plan is not None:
+        _check_states(discretizer, request.plan.chain.states)
+        return Prepared(request.plan, discretizer, request.chain_origin, None)
+    seen: Tracker | None = None
+    origin: Origin = request.chain_origin
+    if request.chain is not None:
+        chain = request.chain
+    elif request.reference is not None:
+        chain, origin = fit(survey(request.reference, layout, discretizer, progress)), "reference"
+    else:
+        seen = survey(table, layout, discretizer, progress)
+        chain, origin = fit(seen), "private"
+    _check_states(discretizer, chain.states)
+    assert request.epsilon is not None
+    plan = calibrate(
+        chain, request.epsilon, request.length, request.adversary, objective=request.objective
+    )
+    return Prepared(plan, discretizer, origin, seen)
+
+
+def find_discretizer(
+    table: Readable, request: Request, progress: Progress | None = None
+) -> Discretizer:
+    """The discretizer that was given or described; states 0, 1, … where nothing was said."""
+    described = (request.threshold, request.edges, request.states)
+    if request.discretizer is not None and all(part is None for part in described):
+        return request.discretizer.relabelled(request.labels)
+    threshold, origin = request.threshold, "given"
+    if isinstance(threshold, str):
+        looked_up = threshold
+        threshold = private_limit(table, request.layout, looked_up, progress)
+        origin = f"private {looked_up}"
+    states = request.states
+    if all(part is None for part in described):
+        states = _default_states(table, request)
+    return make_discretizer(threshold, request.edges, states, request.labels, origin)  # type: ignore[arg-type]
+
+
+def survey(
+    table: Readable,
+    layout: Layout,
+    discretizer: Discretizer,
+    progress: Progress | None = None,
+    memory: bool = False,
+) -> Tracker:
+    """One pass over a table that counts transitions; with ``memory`` also pairs of them."""
+    tracker = Tracker(layout.series, layout.clock(), discretizer.count, memory)
+    for batch in table.batches(layout.names):
+        codes = discretizer.codes(one_column(batch, layout.column), layout.column, tracker.rows)
+        follow(tracker, layout, batch, codes)
+        _tell(progress, "fitting", batch.num_rows)
+    check_not_empty(tracker.rows)
+    return tracker
+
+
+def follow(
+    tracker: Tracker, layout: Layout, batch: pa.RecordBatch, codes: np.ndarray | None
+) -> None:
+    """Show a tracker the next batch."""
+    series = None if layout.series is None else one_column(batch, layout.series)
+    time = None if layout.time is None else one_column(batch, layout.time)
+    tracker.update(Columns(series, time, codes), batch.num_rows)
+
+
+def fit(seen: Tracker) -> MarkovChain:
+    """The maximum-likelihood chain of what a tracker has counted."""
+    counts = seen.counts
+    assert counts is not None
+    leaving = counts.sum(axis=1)
+    if np.any(leaving == 0):
+        raise InvalidInput(
+            "table",
+            f"no transition out of state {int(np.argmin(leaving))} among {int(counts.sum())}",
+            "at least one transition out of every state",
+            "Use other limits, more data, or give the chain by hand.",
+        )
+    return MarkovChain(counts / leaving[:, None], counts=counts)
+
+
+def private_limit(
+    table: Readable, layout: Layout, which: LookedUp, progress: Progress | None = None
+) -> float:
+    """Mean or median of the column."""
+    if which not in ("mean", "median"):
+        raise InvalidInput("threshold", which, 'a number, "mean" or "median"')
+    parts: list[np.ndarray] = []
+    total, rows = 0.0, 0
+    for values in _number_batches(table, layout.column):
+        total, rows = total + float(values.sum()), rows + len(values)
+        if which == "median":
+            parts.append(values)
+        if which == "median" and rows > MOST_FOR_MEDIAN:
+            raise NotSupported(
+                f"the median of more than {MOST_FOR_MEDIAN:,} rows; give the threshold as a number"
+            )
+        _tell(progress, f"{which} of {layout.column}", len(values))
+    check_not_empty(rows)
+    return total / rows if which == "mean" else float(np.median(np.concatenate(parts)))
+
+
+def check_not_empty(rows: int) -> None:
+    """Error where there is nothing to publish."""
+    if rows == 0:
+        raise InvalidInput("table", "no rows", "at least one row")
+
+
+def _number_batches(table: Readable, column: str) -> Iterator[np.ndarray]:
+    rows = 0
+    for batch in table.batches([column]):
+        values = one_column(batch, column)
+        if values.null_count:
+            # The discretizer knows how to complain about a missing value.
+            make_discretizer(threshold=0.0).codes(values, column, rows)
+        yield numbers(values, column, rows)
+        rows += batch.num_rows
+
+
+def _default_states(table: Readable, request: Request) -> list[Label]:
+    """False and True, or 0 … k-1 where the chain says how many states there are."""
+    kind = table.schema.field(request.layout.column).type
+    if pa.types.is_boolean(kind):
+        return [False, True]
+    chain = request.plan.chain if request.plan is not None else request.chain
+    if chain is not None and (pa.types.is_integer(kind) or pa.types.is_string(kind)):
+        return list(range(chain.states))
+    raise InvalidInput(
+        "threshold, edges, states",
+        "none of them",
+        "one of them",
+        f"They say how the values of {request.layout.column!r} become states.",
+    )
+
+
+def _check_states(discretizer: Discretizer, states: int) -> None:
+    if discretizer.count != states:
+        raise InvalidInput("states", f"{discretizer.count} states", f"{states}, as the chain has")
+
+
+def _tell(progress: Progress | None, what: str, rows: int) -> None:
+    if progress is not None:
+        progress(what, rows)

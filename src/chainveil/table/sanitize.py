@@ -1,0 +1,136 @@
+"""``sanitize_table``: a data frame in, the same kind of frame and a certificate out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chainveil.certificate import Certificate, Released, certify
+from chainveil.chain import MarkovChain
+from chainveil.mechanism.randomness import Source as Randomness
+from chainveil.plan import NoisePlan, Objective
+from chainveil.privacy.adversary import Adversary, Model
+from chainveil.table.discretize import Label
+from chainveil.table.frames import FrameSource
+from chainveil.table.noise import ColumnNoise, check_length
+from chainveil.table.prepare import check_not_empty, follow, prepare
+from chainveil.table.request import Layout, LookedUp, Request, one_column
+from chainveil.table.tracker import Tracker
+
+
+@dataclass(frozen=True)
+class TableRelease:
+    """A released table and what is promised about it.
+
+    Attributes
+    ----------
+    table : data frame
+        Of the kind that was handed in, with the published column in place of the original.
+    certificate : Certificate
+    """
+
+    table: Any
+    certificate: Certificate
+
+
+def sanitize_table(
+    frame: Any,
+    column: str,
+    epsilon: float | None = None,
+    *,
+    series: str | None = None,
+    time: str | None = None,
+    threshold: float | LookedUp | None = None,
+    edges: Sequence[float] | None = None,
+    states: Sequence[Label] | None = None,
+    labels: Sequence[Label] | None = None,
+    chain: MarkovChain | None = None,
+    plan: NoisePlan | None = None,
+    reference: Any = None,
+    step: float | None = None,
+    max_gap: float | None = None,
+    length: int | None = None,
+    adversary: Model | Adversary = "any",
+    objective: Objective = "flips",
+    rng: Randomness | None = None,
+) -> TableRelease:
+    """Publish one column of a data frame under Bayesian differential privacy.
+
+    Parameters
+    ----------
+    frame : data frame
+        pandas, Polars, PyArrow, a DuckDB relation, or another kind that narwhals knows.
+    column : str
+        The values to publish. All other columns are passed on as they are.
+    epsilon : float
+        The budget, in nats.
+    series, time : str, optional
+        Columns that name the series of a row and its time. Rows of several series may be
+        mixed, but times must increase within each; nothing is sorted.
+    threshold : float, "mean" or "median"
+        Two states, below and from the threshold on. "mean" and "median" look at the private
+        data, which the certificate mentions.
+    edges : sequence of float
+        More states: the limits between them. A value on a limit belongs above it.
+    states : sequence
+        The values that the column holds already, in the order of the chain's states.
+    labels : sequence, optional
+        What the states are called in the release; by default 0, 1, … or ``states``.
+    chain, plan, reference : optional
+        Where the chain comes from: given by hand, in a ready plan, or fitted on a separate
+        public table. Without any of them it is fitted on ``frame`` itself, which leaks and
+        is said in the certificate.
+    step, max_gap : float, optional
+        The regular step of the time column, and the longest step that does not split a
+        series. In units of the column, or in seconds for dates and times.
+    length, adversary, objective : optional
+        As in :func:`chainveil.calibrate`.
+    rng : optional
+        None for a release; ``randomness.seeded(seed)`` for study.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import chainveil as cv
+    >>> frame = pl.DataFrame({"minute": range(6), "bpm": [58, 59, 66, 71, 64, 57]})
+    >>> released = cv.sanitize_table(
+    ...     frame, "bpm", epsilon=2, threshold=60, labels=["low", "high"],
+    ...     chain=cv.MarkovChain.binary(q=0.1, r=0.2),
+    ... )
+    >>> released.table.columns
+    ['minute', 'bpm']
+    >>> cv.verify(released.certificate, released.table).holds
+    True
+    """
+    table = FrameSource(frame)
+    public = None if reference is None else FrameSource(reference)
+    layout = Layout(column, series, time, step, max_gap)
+    request = Request(
+        layout, threshold, edges, states, labels, None, epsilon,
+        chain, "given", plan, public, length, adversary, objective,
+    )  # fmt: skip
+    return _release(table, request, rng)
+
+
+def _release(table: FrameSource, request: Request, rng: Randomness | None) -> TableRelease:
+    prepared = prepare(table, request)
+    layout, noise = request.layout, ColumnNoise(prepared.plan, rng)
+    seen = prepared.seen or Tracker(layout.series, layout.clock())
+    codes = None
+    for batch in table.batches(layout.names):
+        column = one_column(batch, layout.column)
+        codes = prepared.discretizer.codes(column, layout.column)
+        kind = column.type
+        if prepared.seen is None:
+            follow(seen, layout, batch, None)
+    if codes is None:
+        check_not_empty(0)
+        raise AssertionError("unreachable")
+    check_length(prepared.plan, seen)
+    values = prepared.discretizer.values(noise.apply(codes), kind)
+    released = Released(layout.column, layout.series, noise.rows, seen.series, noise.sha256)
+    described = prepared.discretizer.described
+    certificate = certify(prepared.plan, prepared.origin, described, noise.source, released)
+    changed = table.with_column(layout.column, values, prepared.discretizer.keeps_type)
+    return TableRelease(changed, certificate)

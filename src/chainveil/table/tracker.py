@@ -1,0 +1,245 @@
+"""Follow series through a table, batch after batch: order, gaps, lengths, transitions.
+
+Whole columns at a time. The unit of work is a block: neighbouring rows of one series.
+Rows of several series may be mixed; nothing is sorted, a block is compared with the
+block of the same series before it, in this batch or an earlier one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from chainveil.errors import InvalidInput
+from chainveil.table.clock import Clock
+from chainveil.table.place import at_row, row_text
+
+IntArray = NDArray[np.int64]
+MOST_FOR_TRIPLES = 16
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a batch that matter: which series, when, and which state."""
+
+    series: pa.Array | None
+    time: pa.Array | None
+    codes: NDArray[np.uint8] | None
+
+
+class Tracker:
+    """What is remembered of each series from one batch to the next.
+
+    Memory grows with the number of series, not with the number of rows.
+    """
+
+    def __init__(
+        self,
+        series: str | None,
+        clock: Clock | None,
+        states: int | None = None,
+        memory: bool = False,
+    ) -> None:
+        self._name = series
+        self._clock = clock
+        self._numbers: dict[Any, int] = {} if series is not None else {None: 0}
+        self._lengths = np.zeros(1, np.int64)
+        self._last_time: NDArray[Any] | None = None
+        self._last_state = np.zeros(1, np.uint8)
+        self.rows = 0
+        self.splits = 0
+        self.counts = None if states is None else np.zeros((states, states), np.int64)
+        few = memory and 0 < (states or 0) <= MOST_FOR_TRIPLES
+        self.triples = np.zeros((states or 0,) * 3, np.int64) if few else None
+
+    @property
+    def series(self) -> int:
+        """Number of series seen."""
+        return len(self._numbers) if self.rows else 0
+
+    @property
+    def longest(self) -> int:
+        """Rows of the longest series, across its gaps."""
+        return int(self._lengths.max())
+
+    def update(self, columns: Columns, rows: int) -> None:
+        """Take the next batch in; an error names the first row that is out of order."""
+        if rows == 0:
+            return
+        starts, owner = self._blocks(columns.series, rows)
+        self._grow(len(self._numbers))
+        known = self._lengths[owner] > 0
+        before = _previous(owner)
+        inner_breaks, edge_breaks = self._watch(columns.time, starts, owner, known, before)
+        if columns.codes is not None and self.counts is not None:
+            self._count(columns.codes, starts, owner, known, before, inner_breaks, edge_breaks)
+        sizes = np.diff(starts, append=rows)
+        np.add.at(self._lengths, owner, sizes)
+        self.rows += rows
+
+    def _blocks(self, series: pa.Array | None, rows: int) -> tuple[IntArray, IntArray]:
+        """Where blocks begin, and the number of the series each belongs to."""
+        if series is None:
+            return np.zeros(1, np.int64), np.zeros(1, np.int64)
+        if series.null_count:
+            row = self.rows + int(np.argmax(series.is_null().to_numpy(zero_copy_only=False)))
+            raise InvalidInput(str(self._name), "no series", "a series in every row", at_row(row))
+        keys = _comparable(series)
+        starts = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1]).astype(np.int64)
+        firsts = series.take(pa.array(starts)).dictionary_encode()
+        if isinstance(firsts, pa.ChunkedArray):
+            firsts = firsts.combine_chunks()
+        try:
+            mapping = [self._number(key) for key in firsts.dictionary.to_pylist()]
+        except TypeError:
+            raise InvalidInput(
+                str(self._name), f"a column of type {series.type}", "text, numbers or times"
+            ) from None
+        return starts, np.array(mapping, np.int64)[firsts.indices.to_numpy()]
+
+    def _number(self, key: Any) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _grow(self, count: int) -> None:
+        missing = count - len(self._lengths)
+        if missing <= 0:
+            return
+        extra = max(missing, len(self._lengths))
+        self._lengths = np.concatenate([self._lengths, np.zeros(extra, np.int64)])
+        self._last_state = np.concatenate([self._last_state, np.zeros(extra, np.uint8)])
+        if self._last_time is not None:
+            self._last_time = np.concatenate(
+                [self._last_time, np.zeros(extra, self._last_time.dtype)]
+            )
+
+    def _watch(
+        self,
+        time: pa.Array | None,
+        starts: IntArray,
+        owner: IntArray,
+        known: NDArray[np.bool_],
+        before: IntArray,
+    ) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Check the clock; returns rows at which a block is split, and split block starts."""
+        none = np.empty(0, np.int64), np.zeros(len(starts), np.bool_)
+        if self._clock is None or time is None:
+            return none
+        ticks = self._clock.ticks(time, self.rows)
+        if self._last_time is None:
+            self._last_time = np.zeros(len(self._lengths), ticks.dtype)
+        # Times in a text file may be whole numbers first and fractions later.
+        self._last_time = self._last_time.astype(np.result_type(self._last_time, ticks), copy=False)
+        steps = np.empty_like(ticks)
+        np.subtract(ticks[1:], ticks[:-1], out=steps[1:])
+        previous = np.where(before >= 0, ticks[_ends(starts, len(ticks))[before]],
+                            self._last_time[owner])  # fmt: skip
+        linked = (before >= 0) | known
+        steps[starts] = ticks[starts] - previous
+        free = starts[~linked]
+        wrong = self._clock.first_wrong(steps, free)
+        if wrong is not None:
+            self._complain(wrong, steps)
+        self._last_time[owner] = ticks[_ends(starts, len(ticks))]
+        broken = self._clock.breaks(steps, free)
+        self.splits += len(broken)
+        at_edge = np.isin(starts, broken)
+        return np.setdiff1d(broken, starts, assume_unique=True), at_edge
+
+    def _complain(self, row: int, steps: NDArray[Any]) -> None:
+        clock = self._clock
+        assert clock is not None
+        step = steps[row]
+        place = row_text(self.rows + row)
+        if step == 0:
+            raise InvalidInput(
+                clock.name, f"the same time twice, in {place}", "times that increase in a series",
+                "Remove the duplicate, or name the series column if rows belong to several.",
+            )  # fmt: skip
+        if step < 0:
+            raise InvalidInput(
+                clock.name, f"a step back in {place}", "times that increase in a series",
+                "Sort the table by time first; nothing is sorted here.",
+            )  # fmt: skip
+        raise InvalidInput(
+            clock.name, f"a step of {clock.in_words(step)} in {place}",
+            f"steps of {clock.in_words(clock.usual)}",
+            "Give max_gap to split the series at longer steps.",
+        )  # fmt: skip
+
+    def _count(
+        self,
+        codes: NDArray[np.uint8],
+        starts: IntArray,
+        owner: IntArray,
+        known: NDArray[np.bool_],
+        before: IntArray,
+        inner_breaks: IntArray,
+        edge_breaks: NDArray[np.bool_],
+    ) -> None:
+        """Add the transitions of a batch; none across a split or from series to series."""
+        assert self.counts is not None
+        k = len(self.counts)
+        self.counts += _pairs(codes[:-1], codes[1:], k)
+        barred = np.concatenate([starts[1:], inner_breaks])
+        self.counts -= _pairs(codes[barred - 1], codes[barred], k)
+        if self.triples is not None:
+            self.triples += _triples(codes, barred, k)
+        ends = codes[_ends(starts, len(codes))]
+        previous = np.where(before >= 0, ends[before], self._last_state[owner])
+        linked = ((before >= 0) | known) & ~edge_breaks
+        self.counts += _pairs(previous[linked], codes[starts[linked]], k)
+        # The last block of a series wins: assignment runs in order.
+        self._last_state[owner] = ends
+
+
+def _previous(owner: IntArray) -> IntArray:
+    """For each block, the block of the same series before it in the batch, or -1."""
+    before = np.full(len(owner), -1, np.int64)
+    if len(owner) == 1:
+        return before
+    order = np.argsort(owner, kind="stable")
+    same = owner[order[1:]] == owner[order[:-1]]
+    before[order[1:][same]] = order[:-1][same]
+    return before
+
+
+def _ends(starts: IntArray, rows: int) -> IntArray:
+    """The last row of each block."""
+    return np.append(starts[1:], rows) - 1
+
+
+def _pairs(first: NDArray[np.uint8], second: NDArray[np.uint8], k: int) -> IntArray:
+    if k == 2:
+        ones, twos = int(np.count_nonzero(first)), int(np.count_nonzero(second))
+        both = int(np.count_nonzero(first & second))
+        return np.array([[len(first) - ones - twos + both, twos - both], [ones - both, both]])
+    joined = first.astype(np.int64) * k + second
+    return np.bincount(joined, minlength=k * k).reshape(k, k)
+
+
+def _triples(codes: NDArray[np.uint8], barred: IntArray, k: int) -> IntArray:
+    """Counts of three neighbouring points; those across two blocks are left out."""
+    wide = codes.astype(np.int64)
+    joined = (wide[:-2] * k + wide[1:-1]) * k + wide[2:]
+    crossing = np.concatenate([barred - 2, barred - 1])
+    joined = np.delete(joined, crossing[(crossing >= 0) & (crossing < len(joined))])
+    return np.bincount(joined, minlength=k**3).reshape(k, k, k)
+
+
+def _comparable(series: pa.Array) -> NDArray[Any]:
+    """Something whose neighbours can be compared at once."""
+    kind = series.type
+    if pa.types.is_dictionary(kind):
+        # Two entries of a dictionary may hold the same value: compare by value.
+        same = series.dictionary.dictionary_encode().indices.to_numpy()
+        return np.asarray(same[series.indices.to_numpy()])
+    if pa.types.is_integer(kind):
+        return np.asarray(series.to_numpy(zero_copy_only=False))
+    try:
+        return np.asarray(series.dictionary_encode().indices.to_numpy())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        raise InvalidInput("series", f"a column of type {kind}", "text, numbers or times") from None

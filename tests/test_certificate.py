@@ -1,0 +1,276 @@
+"""A certificate is true from its first to its last field, or it is rejected."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import chainveil as cv
+from chainveil.certificate import Certificate, Discretization, Released, ReleasedFile, certify
+from chainveil.certificate.document import seal
+from chainveil.certificate.schema import BY_PATH, FIELDS, OPTIONAL, leaves
+
+RELEASED = Released("bpm", "person", 100, 3, "ab" * 32, ReleasedFile("parquet", 1234, "cd" * 32))
+
+
+def _plan(length: int | None = None, adversary: Any = "any") -> cv.NoisePlan:
+    return cv.calibrate(cv.MarkovChain.binary(0.0893, 0.1092), 1.0, length, adversary)
+
+
+def _full() -> Certificate:
+    limits = Discretization("threshold", [60.0], ["low", "high"])
+    return certify(_plan(), "private", limits, "release", RELEASED)
+
+
+def _plain(certificate: Certificate) -> dict[str, Any]:
+    return copy.deepcopy(dict(certificate.document))
+
+
+def _put(document: dict[str, Any], path: str, value: Any) -> None:
+    *way, last = path.split(".")
+    for key in way:
+        document = document[key]
+    document[last] = value
+
+
+def _changed(value: Any) -> list[Any]:
+    """Other values of the same kind, each one small change away."""
+    if value is None:
+        return [0]
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 1, max(value - 1, 0) if value else 2]
+    if isinstance(value, float):
+        return [value * (1 + 2**-50) if value else 0.5, value * 0.999]
+    if isinstance(value, str):
+        return [value[:-1] + ("0" if value[-1:] != "0" else "1"), value + " "]
+    results: list[Any] = [value[:-1]] if value else [[1]]
+    for index, item in enumerate(value):
+        for other in _changed(item):
+            results.append([*value[:index], other, *value[index + 1 :]])
+    return results
+
+
+def _rejected(document: dict[str, Any], release: Released | None) -> bool:
+    try:
+        return not cv.verify(Certificate.from_json(json.dumps(document)), release).holds
+    except cv.InvalidInput:
+        return True
+
+
+def _resealed(document: dict[str, Any]) -> dict[str, Any]:
+    return {**document, "seal": {"algorithm": "sha256", "digest": seal(document)}}
+
+
+ALTERNATIVES: dict[str, list[Any]] = {
+    "promise.epsilon": [0.5, 0.99],
+    "promise.length": [1, 5],
+    "promise.adversary.model": ["ignorant", "informed", "one"],
+    "chain.origin": ["given"],
+    "noise.objective": ["estimate"],
+    "discretization.kind": ["edges", "states"],
+    "discretization.origin": ["private mean"],
+    "randomness.source": ["study"],
+    "created": ["2025-01-01T00:00:00Z"],
+}
+# Labels are compared with the values of a real table: tests/table/test_sanitize_table.py.
+CHECKED = [
+    field.path
+    for field in FIELDS
+    if field.checked != "open" and field.path != "discretization.labels"
+]
+
+
+def test_a_fresh_certificate_holds_and_survives_json() -> None:
+    for certificate in (_full(), _plan().certificate(), _plan(7).certificate()):
+        again = Certificate.from_json(certificate.to_json())
+        assert again == certificate
+        released = RELEASED if certificate["release"] else None
+        result = cv.verify(again, released)
+        assert result.holds, str(result)
+        assert {check.status for check in result.checks} <= {"holds", "open"}
+
+
+@pytest.mark.parametrize("path", [field.path for field in FIELDS])
+def test_any_changed_field_is_rejected(path: str) -> None:
+    original = _plain(_full())
+    value = _full()[path]
+    for other in [*_changed(value), *ALTERNATIVES.get(path, [])]:
+        document = copy.deepcopy(original)
+        _put(document, path, other)
+        assert _rejected(document, RELEASED), (path, other)
+
+
+@pytest.mark.parametrize("path", CHECKED)
+def test_a_changed_field_is_rejected_even_when_sealed_again(path: str) -> None:
+    original, value = _plain(_full()), _full()[path]
+    others = ALTERNATIVES.get(path, _changed(value))
+    if path == "noise.expected_flips":
+        # A mean may be added up in another order elsewhere: the last bits are not compared.
+        others = [value * 0.999, value * (1 + 1e-9)]
+    for other in others:
+        document = copy.deepcopy(original)
+        _put(document, path, other)
+        if not path.startswith("seal"):
+            document = _resealed(document)
+        assert _rejected(document, RELEASED), (path, other)
+
+
+def test_every_field_is_checked_or_said_to_be_open() -> None:
+    certificate = _full()
+    covered = {check.field for check in cv.verify(certificate, RELEASED).checks}
+    for path, _ in leaves(certificate.document):
+        prefixes = {path} | {path.rsplit(".", n)[0] for n in range(1, path.count(".") + 1)}
+        fixed_by_schema = BY_PATH[path].kind.startswith("schema") or path == "promise.length"
+        assert fixed_by_schema or prefixes & covered, path
+
+
+def test_a_changed_length_changes_the_loss() -> None:
+    document = _plain(_plan(7).certificate())
+    document["promise"]["length"] = 8
+    assert _rejected(_resealed(document), None)
+
+
+@pytest.mark.parametrize("adversary", ["ignorant", "informed", cv.Adversary(2, {0, 4})])
+def test_every_adversary_is_certified(adversary: Any) -> None:
+    certificate = _plan(9, adversary).certificate()
+    assert cv.verify(certificate).holds
+    assert certificate.plan().loss == _plan(9, adversary).loss
+
+
+def test_correlated_noise_is_certified() -> None:
+    plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), 2.0, mechanism="correlated")
+    certificate = plan.certificate()
+    assert cv.verify(certificate).holds, str(cv.verify(certificate))
+    for path in (
+        "noise.matrix",
+        "noise.units",
+        "loss.epsilon",
+        "loss.lower",
+        "loss.witness.output",
+    ):
+        for other in _changed(certificate[path]):
+            document = _plain(certificate)
+            _put(document, path, other)
+            assert _rejected(_resealed(document), None), (path, other)
+    document = _plain(certificate)
+    document["noise"]["mechanism"] = "independent"
+    assert _rejected(_resealed(document), None)
+
+
+def test_a_chain_with_a_start_law_is_certified() -> None:
+    chain = cv.MarkovChain.binary(0.1, 0.3, initial=[0.25, 0.75])
+    certificate = cv.calibrate(chain, 2.0, 12).certificate()
+    assert cv.verify(certificate).holds
+    document = _plain(certificate)
+    document["chain"]["initial"] = [0.26, 0.74]
+    assert _rejected(_resealed(document), None)
+
+
+def test_a_fitted_chain_is_certified_as_the_loss_reads_it() -> None:
+    chain = cv.MarkovChain.fit(cv.MarkovChain.binary(0.1, 0.3).sample(1000, rng=1))
+    assert cv.verify(cv.calibrate(chain, 1.0).certificate()).holds
+
+
+def test_a_release_that_differs_is_rejected() -> None:
+    for name, value in [("rows", 99), ("series", 4), ("states_sha256", "0" * 64)]:
+        seen = Released(**{**RELEASED.__dict__, name: value})
+        failed = cv.verify(_full(), seen).failures
+        assert [check.field for check in failed] == [f"release.{name}"]
+
+
+def test_the_release_of_another_plan_is_rejected() -> None:
+    assert not cv.verify(_plan().certificate(), RELEASED).holds
+
+
+def test_other_versions_agree_within_the_stated_accuracy() -> None:
+    document = _plain(_full())
+    document["software"]["python-flint"] = "0.0.1"
+    document["loss"]["epsilon"] *= 1 - 1e-12
+    assert not _rejected(_resealed(document), RELEASED)
+    document["loss"]["epsilon"] *= 1 - 1e-8
+    assert _rejected(_resealed(document), RELEASED)
+
+
+def test_reformatting_by_another_program_does_not_break_the_seal() -> None:
+    certificate = _full()
+    text = json.dumps(json.loads(certificate.to_json()), sort_keys=True)
+    text = text.replace('"epsilon": 1.0', '"epsilon": 1')
+    assert cv.verify(Certificate.from_json(text), RELEASED).holds
+
+
+BROKEN: list[tuple[str, Callable[[dict[str, Any]], Any]]] = [
+    ("unknown field", lambda d: d | {"surprise": 1}),
+    ("no field", lambda d: {k: v for k, v in d.items() if k != "noise"}),
+    ("schema", lambda d: d | {"schema": "something else"}),
+    ("later version", lambda d: d | {"schema_version": 2}),
+    ("true as version", lambda d: d | {"schema_version": True}),
+    ("list", lambda d: [d]),
+    ("text for number", lambda d: d | {"loss": d["loss"] | {"epsilon": "1"}}),
+    ("null section", lambda d: d | {"chain": None}),
+    ("empty section", lambda d: d | {"chain": {}}),
+    ("object for list", lambda d: d | {"cannot_be_checked": {}}),
+]
+
+
+@pytest.mark.parametrize(("what", "change"), BROKEN)
+def test_a_document_that_does_not_fit_the_schema_is_not_read(
+    what: str, change: Callable[[dict[str, Any]], Any]
+) -> None:
+    with pytest.raises(cv.InvalidInput, match="certificate"):
+        Certificate.from_json(json.dumps(change(_plain(_full()))))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1]", '{"schema": 1, "schema": 2}', '{"a": NaN}', "9" * 5000, "[" * 100_000],
+)
+def test_text_that_is_no_certificate_is_an_error_in_words(text: str) -> None:
+    with pytest.raises(cv.InvalidInput, match="certificate"):
+        Certificate.from_json(text)
+
+
+JUNK: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    10**400,
+    1e308,
+    5e-324,
+    "",
+    "x",
+    [],
+    [[]],
+    [[1, 2], [3]],
+    {},
+    {"a": 1},
+]
+
+
+@pytest.mark.parametrize("path", [field.path for field in FIELDS])
+def test_junk_in_a_field_never_passes_and_never_crashes(path: str) -> None:
+    document, value = _plain(_full()), _full()[path]
+    for junk in JUNK:
+        _put(document, path, junk)
+        same = junk == value and isinstance(junk, bool) == isinstance(value, bool)
+        if not same and not path.startswith("seal"):
+            rejected = _rejected(_resealed(document), RELEASED)
+            assert rejected or BY_PATH[path].checked in ("open", "bounded"), (path, junk)
+
+
+def test_a_certificate_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(_plan().certificate().to_json(), encoding="utf-8")
+    assert cv.verify(path).holds
+
+
+def test_the_sections_that_may_be_null_are_sections() -> None:
+    for section in OPTIONAL:
+        assert any(path.startswith(section + ".") for path in BY_PATH)
