@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from chainveil.privacy.binary import one_direction
 from chainveil.privacy.closed_form import HalfPlanes, least_ratio
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss, with_enough_bits
 from chainveil.privacy.rounding import up
-from chainveil.privacy.setting import Setting, read_setting
+from chainveil.privacy.setting import Setting, extreme_ratios, read_setting
 
 # Relative width at which the search for the noise level stops: as accurate as the losses.
 WIDTH = 1e-10
@@ -44,24 +44,31 @@ def least_noise(
     adversary: Model | Adversary,
     weights: tuple[float, float],
     max_noise: float,
+    spent: Sequence[Channel] = (),
 ) -> Calibrated:
-    """The channel with least ``weights[0] * rho0 + weights[1] * rho1`` within the budget."""
+    """The channel with least ``weights[0] * rho0 + weights[1] * rho1`` within the budget.
+
+    ``spent`` are earlier releases of the same series; the budget holds for all together.
+    """
     setting = read_setting(chain, Channel.binary(0.25, 0.25))
     if setting.q + setting.r > 1 and not setting.deterministic:
         from chainveil.privacy.calibrate_alternating import least_noise_alternating
 
-        return least_noise_alternating(chain, epsilon, length, adversary, weights, max_noise)
+        return least_noise_alternating(chain, epsilon, length, adversary, weights, max_noise, spent)
     logs = [_largest_log_ratio(setting, 0, epsilon, length, adversary)]
     if setting.q == setting.r and setting.stationary:
         logs *= 2  # the two directions are mirror images
     else:
         logs.append(_largest_log_ratio(setting, 1, epsilon, length, adversary))
+    if spent:
+        # The worst outputs of all releases multiply, so their log ratios add.
+        logs = _what_is_left(logs, spent, epsilon)
     for retreat in RETREATS:
         log_u, log_w = (number * (1 - retreat) for number in logs)
         corners = polygon(log_u, log_w, max_noise)
         rho0, rho1 = min(corners, key=lambda rho: weights[0] * rho[0] + weights[1] * rho[1])
         channel = Channel.binary(rho0, rho1).on_grid()
-        loss = privacy_loss(chain, channel, length, adversary)
+        loss = privacy_loss(chain, [*spent, channel], length, adversary)
         if loss.epsilon <= epsilon:
             region = HalfPlanes(math.exp(-log_u), math.exp(-log_w))
             return Calibrated(channel, loss, region)
@@ -69,6 +76,18 @@ def least_noise(
         f"epsilon = {epsilon!r} cannot be met on this chain with noise probabilities on a grid "
         "of 2^-53; the chain is too close to a constant one"
     )
+
+
+def _what_is_left(logs: list[float], spent: Sequence[Channel], epsilon: float) -> list[float]:
+    """Largest log ratios of one more release, rounded down."""
+    (high, _), (low, _) = extreme_ratios(Channel.joint(*spent))
+    used = [math.inf if not ratio else math.log(ratio) for ratio in (high, low and 1 / low)]
+    left = [(log - use) * (1 - 1e-12) - 1e-15 for log, use in zip(logs, used, strict=True)]
+    if min(left) <= 0:
+        raise UnreachableBudget(
+            f"spent: the earlier releases use up epsilon = {epsilon!r}; nothing is left for another"
+        )
+    return left
 
 
 def polygon(log_u: float, log_w: float, max_noise: float) -> list[tuple[float, float]]:
