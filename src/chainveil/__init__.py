@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     )
     from chainveil.noise_chain import CorrelatedNoise
     from chainveil.plan import NoisePlan, calibrate
+    from chainveil.privacy import baselines, closed_form
     from chainveil.privacy.adversary import Adversary
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import PrivacyLoss, privacy_loss
@@ -42,12 +43,17 @@ _HOMES = {
     "TableRelease": "chainveil.table",
     "UnreachableBudget": "chainveil.errors",
     "Verification": "chainveil.certificate",
+    "baselines": "chainveil.privacy",
     "calibrate": "chainveil.plan",
+    "closed_form": "chainveil.privacy",
     "privacy_loss": "chainveil.privacy.loss",
     "sanitize_table": "chainveil.table",
     "success_bound": "chainveil.privacy.baselines",
     "verify": "chainveil.certificate",
 }
+
+# Rooms that are reached by their name, `chainveil.plot`, without a further import statement.
+_ROOMS = ("attack", "inference", "mechanism", "plot")
 
 __all__ = [
     "Adversary",
@@ -64,7 +70,9 @@ __all__ = [
     "TableRelease",
     "UnreachableBudget",
     "Verification",
+    "baselines",
     "calibrate",
+    "closed_form",
     "privacy_loss",
     "sanitize_table",
     "success_bound",
@@ -73,12 +81,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    home = import_module(_HOMES[name])
+    # A module of a package that has not imported it yet is not an attribute of it.
+    value = getattr(home, name, None) or import_module(f"{_HOMES[name]}.{name}")
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_ROOMS})

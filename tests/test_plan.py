@@ -1,0 +1,80 @@
+"""Plans: what calibrate promises is what sanitize applies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import chainveil as cv
+from chainveil import mechanism
+
+CHAIN = cv.MarkovChain.binary(0.0893, 0.1092)
+
+
+@pytest.mark.parametrize("kind", ["independent", "correlated"])
+def test_a_plan_applies_its_own_noise(kind: str) -> None:
+    plan = cv.calibrate(CHAIN, 3.0, mechanism=kind)  # type: ignore[call-overload]
+    assert plan.mechanism == kind
+    series = CHAIN.sample(400_000, rng=3)
+    before = series.copy()
+    release = plan.release(series, rng=mechanism.seeded(5))
+    assert np.array_equal(series, before)
+    assert release.report.source == "study"
+    assert release.report.mechanism == kind
+    # Correlated flips are no more than twice as uncertain; six standard errors of both.
+    assert (release.values != series).mean() == pytest.approx(plan.expected_flips, abs=0.01)
+
+
+def test_the_noise_of_a_plan_is_realised_exactly() -> None:
+    plan = cv.calibrate(CHAIN, 1.5)
+    assert plan.channel.on_grid() == plan.channel
+    correlated = cv.calibrate(CHAIN, 1.5, mechanism="correlated")
+    assert isinstance(correlated.noise, cv.CorrelatedNoise)
+    assert correlated.noise.on_grid() == correlated.noise
+    again = cv.privacy_loss(CHAIN, correlated.noise)
+    assert again.epsilon == correlated.loss.epsilon <= 1.5
+
+
+def test_correlated_noise_against_independent_noise() -> None:
+    symmetric = cv.MarkovChain.symmetric(0.2)
+    for epsilon, rate in ((4.0, 0.16415), (2.0, 0.35906)):
+        plan = cv.calibrate(symmetric, epsilon, mechanism="correlated")
+        assert plan.expected_flips == pytest.approx(rate, abs=5e-6)
+        assert plan.expected_flips < cv.calibrate(symmetric, epsilon).expected_flips
+
+
+def test_a_plan_for_a_length_refuses_longer_series() -> None:
+    plan = cv.calibrate(CHAIN, 2.0, length=10)
+    assert plan.sanitize(np.zeros((3, 10), dtype=np.uint8)).shape == (3, 10)
+    with pytest.raises(cv.InvalidInput, match="a series of 11 points"):
+        plan.sanitize(np.zeros(11, dtype=np.uint8))
+    stream = plan.stream()
+    stream.push(np.zeros(10, dtype=np.uint8))
+    with pytest.raises(cv.InvalidInput, match="10 points"):
+        stream.push(0)
+
+
+def test_a_stream_gives_what_the_array_gives() -> None:
+    plan = cv.calibrate(CHAIN, 2.0)
+    series = CHAIN.sample(500, rng=1)
+    stream = plan.stream(rng=mechanism.seeded(9))
+    points = [stream.push(int(point)) for point in series]
+    assert points == plan.sanitize(series, rng=mechanism.seeded(9)).tolist()
+
+
+def test_a_release_is_secure_by_default_and_never_repeats() -> None:
+    plan = cv.calibrate(CHAIN, 2.0)
+    series = np.zeros(1000, dtype=np.uint8)
+    assert plan.release(series).report.source == "release"
+    assert not np.array_equal(plan.sanitize(series), plan.sanitize(series))
+
+
+def test_questions_that_make_no_sense() -> None:
+    correlated = cv.calibrate(CHAIN, 2.0, mechanism="correlated")
+    with pytest.raises(cv.InvalidInput, match="channel"):
+        _ = correlated.channel
+    with pytest.raises(cv.InvalidInput, match='mechanism.*"correlated"'):
+        cv.calibrate(CHAIN, 2.0, mechanism="laplace")  # type: ignore[call-overload]
+    with pytest.raises(cv.InvalidInput, match="objective"):
+        cv.calibrate(CHAIN, 2.0, mechanism="correlated", objective="estimate")
+    assert "begin flipping" in str(correlated)

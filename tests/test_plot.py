@@ -1,0 +1,55 @@
+"""Figures draw what they are handed, whole files or none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import chainveil as cv
+from chainveil import plot
+
+CHAIN = cv.MarkovChain.binary(0.2, 0.35)
+
+
+def test_noise_region(tmp_path: Path) -> None:
+    plan = cv.calibrate(CHAIN, 2.0)
+    figure = plot.noise_region(
+        plan,
+        [cv.calibrate(CHAIN, 2.0, objective="estimate")],
+        cv.calibrate(CHAIN, 2.0, adversary="ignorant"),
+    )
+    axes = figure.axes[0]
+    assert plan.region is not None
+    line = axes.lines[0]
+    rho0, rho1 = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    assert rho1 == pytest.approx(plan.region.u * (1 - rho0))
+    points = [np.asarray(mark.get_xydata()) for mark in axes.lines]
+    marks = [tuple(point[0].tolist()) for point in points if len(point) == 1]
+    assert tuple(plan.channel.flip_probabilities.tolist()) in marks
+    assert len(marks) == 3
+    for ending in ("png", "svg", "pdf"):
+        path = plot.save(figure, tmp_path / f"region.{ending}")
+        assert path.stat().st_size > 1000
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["region.pdf", "region.png", "region.svg"]
+
+
+def test_tradeoff_leaves_gaps_where_a_method_has_no_answer() -> None:
+    figure = plot.tradeoff([1.0, 2.0, 3.0], {"a": [0.4, 0.3, 0.2], "b": [None, 0.4, 0.3]})
+    first, second = figure.axes[0].lines
+    assert np.asarray(first.get_ydata()).tolist() == [0.4, 0.3, 0.2]
+    assert np.isnan(np.asarray(second.get_ydata())[0])
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    with pytest.raises(cv.InvalidInput, match="q \\+ r > 1"):
+        plot.noise_region(cv.calibrate(cv.MarkovChain.binary(0.9, 0.8), 1.0, 5))
+    with pytest.raises(cv.InvalidInput, match="2 values for 'a'"):
+        plot.tradeoff([1.0], {"a": [0.4, 0.3]})
+    figure = plot.tradeoff([1.0, 2.0], {"a": [0.4, 0.3]})
+    with pytest.raises(cv.InvalidInput, match="path: found"):
+        plot.save(figure, tmp_path / "figure.xyz")
+    with pytest.raises(FileNotFoundError):
+        plot.save(figure, tmp_path / "missing" / "figure.png")
+    assert list(tmp_path.iterdir()) == []
