@@ -12,11 +12,13 @@ from chainveil import Channel, InvalidInput, MarkovChain, calibrate, privacy_los
 from chainveil.attack import misfit
 from chainveil.attack.higher_order import (
     HigherOrderChain,
+    context_model,
     count_contexts,
     fit_order,
     output_law,
     worst_output,
 )
+from chainveil.inference import log_likelihood
 from chainveil.sequences import as_sequences
 from tests.attack.heart_rate import heart_rate
 
@@ -72,6 +74,20 @@ def test_law_of_every_output(order: int) -> None:
         for value in (0, 1):
             found = output_law(fitted, CHANNEL, 5, target, value)
             np.testing.assert_allclose(found, enumerated(fitted, 5, target, value), atol=1e-15)
+
+
+def test_contexts_as_a_chain_of_their_own() -> None:
+    """Likelihoods of the chain of contexts are those of the contraction."""
+    fitted = fit_order(as_sequences("x", np.random.default_rng(5).integers(0, 2, 500)), 2, 2)
+    chain, channel = context_model(fitted, CHANNEL)
+    law = sum(
+        output_law(fitted, CHANNEL, 4, 3, value) * fitted.contexts[value::2].sum()
+        for value in (0, 1)
+    )
+    for number, z in enumerate(product(range(2), repeat=3)):
+        # The first point of a window of four is only context to the chain of contexts.
+        both = np.reshape(law, (2, 8))[:, number].sum()
+        assert np.exp(log_likelihood(chain, channel, list(z))) == pytest.approx(both)
 
 
 def test_likelihood_ratio_of_true_and_false_chains() -> None:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,10 @@ from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.privacy.witness import Witness
 from chainveil.sequences import as_sequences
+
+if TYPE_CHECKING:
+    from chainveil.privacy.loss import Attack as Witness
 
 Sanitizer = Callable[[NDArray[Any]], NDArray[Any]]
 Model = Literal["any", "ignorant", "informed"]
@@ -45,7 +47,7 @@ class AuditResult:
     ----------
     lower_bound : float
         ``epsilon >= lower_bound`` with probability ``confidence``; 0 where nothing was shown.
-    witness : Witness
+    witness : chainveil.privacy.loss.Attack
         The adversary that was played.
     threshold : float
         The output counts as speaking for ``witness.value`` where its log-likelihood ratio is
@@ -204,8 +206,8 @@ def _chance(chain: MarkovChain, channel: Channel, witness: Witness, value: int) 
     """``Pr`` of the worst output where it matters: strictly between the known points."""
     begin = max((t for t in witness.known if t < witness.target), default=0)
     end = min((t for t in witness.known if t > witness.target), default=witness.length - 1)
-    fixed = {t - begin: state for t, state in witness.known.items()}
-    output = witness.output_array()[begin : end + 1]
+    fixed = {t - begin: state for t, state in witness.known.items() if begin <= t <= end}
+    output = np.array(witness.output_array()[begin : end + 1])
     surplus = 0.0
     for t, state in fixed.items():
         # What is published at a known point tells nothing: take the likeliest, and take it out.

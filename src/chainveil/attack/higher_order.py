@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.sequences import Sequences
@@ -80,17 +81,35 @@ def fit_order(series: Sequences, states: int, order: int) -> HigherOrderChain:
         seen = found.sum(axis=1, keepdims=True)
         fallback = np.tile(shorter, (len(found) // len(shorter), 1))
         shorter = np.where(seen > 0, found / np.maximum(seen, 1), fallback)
-    return HigherOrderChain(order, shorter, _stationary_contexts(shorter, order), counts)
+    return HigherOrderChain(order, shorter, _stationary_contexts(shorter), counts)
 
 
-def _stationary_contexts(transition: FloatArray, order: int) -> FloatArray:
-    """Law of the contexts that one step keeps, shape (k ** order,)."""
+def context_model(chain: HigherOrderChain, channel: Channel) -> tuple[MarkovChain, Channel]:
+    """The same law as an order-1 chain whose states are contexts, for ``chainveil.inference``.
+
+    The last point of context ``c`` is ``c % k``; the channel reports that point.
+    """
+    contexts = np.arange(len(chain.transition))
+    return (
+        MarkovChain(_context_steps(chain.transition), chain.contexts),
+        Channel(channel.matrix[contexts % chain.states]),
+    )
+
+
+def _context_steps(transition: FloatArray) -> FloatArray:
+    """Transition matrix between contexts, shape (k ** order, k ** order)."""
     total, states = transition.shape
     step = np.zeros((total, total))
     for context in range(total):
         for state in range(states):
             step[context, (context * states + state) % total] += transition[context, state]
-    equations = np.vstack([step.T - np.eye(total), np.ones((1, total))])
+    return step
+
+
+def _stationary_contexts(transition: FloatArray) -> FloatArray:
+    """Law of the contexts that one step keeps, shape (k ** order,)."""
+    total = len(transition)
+    equations = np.vstack([_context_steps(transition).T - np.eye(total), np.ones((1, total))])
     law, *_ = np.linalg.lstsq(equations, np.append(np.zeros(total), 1.0), rcond=None)
     law = np.maximum(law, 0.0)
     return np.asarray(law / law.sum())

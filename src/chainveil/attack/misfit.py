@@ -31,6 +31,8 @@ LARGEST_ORDER = 4
 LARGEST_WINDOW = 15
 # Entries of the largest tensor: outputs ** window * states ** order.
 LARGEST_TENSOR = 1 << 22
+# A context seen less often than this says little about its law.
+SEEN = 30
 
 
 @dataclass(frozen=True)
@@ -77,14 +79,16 @@ class Misfit:
     def __str__(self) -> str:
         nominal = "" if self.nominal is None else f"nominal epsilon={self.nominal:g}, "
         return "\n".join(
-            f"{nominal}order-{r.order} reading: at least {r.worst.loss:.2f}"
-            + ("" if r.order == 1 else f" (order 1 rejected at p={r.p_value:.2g})")
+            f"{nominal}order-{r.order} reading: at least {r.worst.loss:.2f}{_test_in_words(r)}"
             for r in self.readings
         )
 
 
-# A context seen less often than this says little about its law.
-SEEN = 30
+def _test_in_words(reading: Reading) -> str:
+    if reading.order == 1:
+        return ""
+    p = "p < 1e-300" if reading.p_value < 1e-300 else f"p = {reading.p_value:.2g}"
+    return f" (order 1 against order {reading.order}: {p})"
 
 
 def misfit(
