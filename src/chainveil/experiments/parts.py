@@ -28,9 +28,18 @@ class Part:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an experiment works: its folder for kept parts, the device, and what it misses.
+    """Where an experiment works, and what it has to say besides its rows.
 
-    ``missing`` is filled with sentences about data or packages that were not there.
+    Attributes
+    ----------
+    folder : Path
+        Results go here, kept parts into its folder ``parts``.
+    device : str
+        Where networks are trained: "cpu" or "cuda".
+    missing : list of str
+        Filled with sentences about data or packages that were not there.
+    tell : callable
+        Takes a line about what is going on inside a long part.
     """
 
     folder: Path
@@ -46,12 +55,16 @@ class Place:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or claim of the paper: what to compute and how to draw it."""
+    """A figure or claim of the paper: what to compute and how to draw it.
+
+    ``about`` gives facts beyond the rows for the record, once the parts are finished.
+    """
 
     name: str
     title: str
     parts: Callable[[Settings, Place], list[Part]]
     draw: Callable[[list[Row], Settings], Figure]
+    about: Callable[[Place], dict[str, Any]] = lambda place: {}
 
 
 @dataclass(frozen=True)

@@ -213,6 +213,12 @@ def train_all(folder: Path, device: str, seconds: float | None, tell: Tell) -> b
     return True
 
 
+def spare_threads(device: str) -> None:
+    """One thread on a CPU: with tensors this small, more wait for each other."""
+    if device == "cpu":
+        torch.set_num_threads(1)
+
+
 def fingerprint(bits: Bits, setting: dict[str, Any]) -> str:
     """A short digest of the releases' settings and a network's."""
     told = json.dumps([bits.about, setting], sort_keys=True)
@@ -245,9 +251,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, help="stop cleanly after about this long")
     given = parser.parse_args(arguments)
     start = time.monotonic()
-    if given.device == "cpu":
-        # The tensors are small: more threads wait for each other more than they help.
-        torch.set_num_threads(1)
+    spare_threads(given.device)
 
     def tell(text: str) -> None:
         print(f"[{time.monotonic() - start:7.1f} s] {text}", file=sys.stderr, flush=True)
