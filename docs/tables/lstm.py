@@ -16,14 +16,7 @@ from chainveil.attack import LSTM, LSTMSettings, Posterior, Viterbi, simulate_re
 
 BUDGETS = (2.0, 3.0, 4.0)
 SETTINGS = LSTMSettings(
-    window=30,
-    hidden=16,
-    batch=256,
-    epochs=6,
-    folds=5,
-    learning_rate=1e-2,
-    patience=2,
-    progress=True,
+    window=21, hidden=16, batch=128, epochs=15, folds=5, learning_rate=1e-2, patience=3
 )
 
 

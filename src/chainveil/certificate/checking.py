@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from chainveil.certificate import statements
@@ -70,33 +69,14 @@ class Verification:
         return "\n".join(f"{check.status:5}  {check.field}: {check.text}" for check in self.checks)
 
 
-def verify(certificate: Certificate | str | Path, release: Any = None) -> Verification:
-    """Compute again whatever a certificate claims.
-
-    Parameters
-    ----------
-    certificate : Certificate or path
-        What was handed over.
-    release : path, data frame or Released, optional
-        The published table. Without it nothing about the release is checked.
-
-    Examples
-    --------
-    >>> import chainveil as cv
-    >>> plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), epsilon=1)
-    >>> cv.verify(plan.certificate()).holds
-    True
-    """
-    if not isinstance(certificate, Certificate):
-        certificate = Certificate.read(certificate)
-    seen, unreadable = _released(certificate, release)
+def check(certificate: Certificate, seen: Released | None = None) -> Verification:
+    """Compute again whatever a certificate claims; ``seen`` is what its release shows."""
     checks = [
         *_seal(certificate),
         *_fixed(certificate),
         *_words(certificate),
         *_maths(certificate),
-        *unreadable,
-        *(_release(certificate, seen) if not unreadable else ()),
+        *_release(certificate, seen),
         *_open(certificate),
     ]
     return Verification(tuple(checks))
@@ -294,18 +274,6 @@ def _open(certificate: Certificate) -> Iterator[Check]:
             yield Check(path, "open", f"{certificate[path]}: taken as stated")
     for sentence in statements.CANNOT_BE_CHECKED:
         yield Check("cannot_be_checked", "open", sentence)
-
-
-def _released(certificate: Certificate, release: Any) -> tuple[Released | None, list[Check]]:
-    """What the release shows; or, where it cannot be read with the certificate, why not."""
-    if release is None or isinstance(release, Released):
-        return release, []
-    from chainveil.table.facts import released_facts
-
-    try:
-        return released_facts(certificate, release), []
-    except ChainveilError as error:
-        return None, [Check("release", "fails", str(error))]
 
 
 def _noise(certificate: Certificate) -> Channel | CorrelatedNoise:
