@@ -31,6 +31,7 @@ ORDER = [
     "certificate",
     "table",
     "plot",
+    "experiments",
     "cli",
 ]
 

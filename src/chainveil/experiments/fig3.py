@@ -81,20 +81,26 @@ def parts(settings: Settings, place: Place) -> list[Part]:
 
 
 def draw(rows: list[Row], settings: Settings) -> Figure:
-    """Every method as a curve; correlated noise, known at fewer budgets, is joined by lines."""
-    from chainveil.plot import tradeoff
+    """Every method as a curve; correlated noise, asked for at fewer budgets, as points."""
+    from chainveil.plot import style, tradeoff
 
     grid = budgets(settings)
-    curves = {}
-    for method in METHODS:
-        found = {row["epsilon"]: row.get("flips") for row in rows if row["method"] == method}
-        if method == CORRELATED:
-            inside = np.interp(grid, list(found), list(found.values()), left=np.nan)
-            curves[method] = inside.tolist()
-        else:
-            curves[method] = [found[epsilon] for epsilon in grid]
+    found = {
+        method: {row["epsilon"]: row.get("flips") for row in rows if row["method"] == method}
+        for method in METHODS
+    }
+    curves = {
+        method: [values[epsilon] for epsilon in grid]
+        for method, values in found.items() if method != CORRELATED
+    }  # fmt: skip
     title = f"Noise against budget, θ = {settings['theta']:g}, n = {settings['length']}"
-    return tradeoff(grid, curves, title, "ρ: share of points changed")
+    figure = tradeoff(grid, curves, title, "ρ: share of points changed")
+    axes = figure.axes[0]
+    axes.plot(list(found[CORRELATED]), list(found[CORRELATED].values()), "o", mfc="none",
+              mec=style.BLACK, ms=6, ls="none", label=CORRELATED)  # fmt: skip
+    axes.set_xlim(0, settings["last"])
+    axes.legend(fontsize=8, framealpha=0.9)
+    return figure
 
 
 EXPERIMENT = Experiment("fig3", "Noise that each method needs", parts, draw)

@@ -73,7 +73,7 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
     """Loss of every adversary over the number of points it knows, one panel a length."""
     from chainveil.plot import style
 
-    figure, panels = style.new_panels(len(settings["drawn"]), 4.2 * len(settings["drawn"]), 4.2,
+    figure, panels = style.new_panels(len(settings["drawn"]), 4.2 * len(settings["drawn"]), 4.4,
                                       share_y=True)  # fmt: skip
     bound = corollary2(settings["theta"], settings["rho"])
     for letter, axes, length in zip("abcdef", panels, settings["drawn"], strict=False):
@@ -83,11 +83,7 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
         axes.set(xlabel="number of points the adversary knows", xticks=range(length),
                  title=f"({letter}) n = {length}")  # fmt: skip
     panels[0].set_ylabel("privacy loss of the adversary (nats)")
-    handles = {}
-    for axes in panels:
-        found, labels = axes.get_legend_handles_labels()
-        handles |= dict(zip(labels, found, strict=True))
-    panels[0].legend(handles.values(), handles, fontsize=8, framealpha=0.9, loc="lower left")
+    style.legend_below(figure, columns=5)
     return figure
 
 

@@ -44,6 +44,15 @@ def new_panels(
     return figure, panels
 
 
+def legend_below(figure: Figure, columns: int) -> None:
+    """One legend under all panels, each label once."""
+    handles: dict[Any, Any] = {}
+    for axes in figure.axes:
+        found, labels = axes.get_legend_handles_labels()
+        handles |= dict(zip(labels, found, strict=True))
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, fontsize=9)
+
+
 def save(figure: Any, path: str | os.PathLike[str], dpi: int = 160) -> Path:
     """Write a figure to a file; the ending chooses the format. Complete or not at all.
 

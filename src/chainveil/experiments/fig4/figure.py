@@ -112,11 +112,7 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
             ylabel="reconstruction accuracy",
             title=f"({next(letters)}) {TITLES.get(name, name)}, {NOISE_TITLES[noise]}",
         )  # fmt: skip
-    handles: dict[str, Any] = {}
-    for axes in panels:
-        found, labels = axes.get_legend_handles_labels()
-        handles |= dict(zip(labels, found, strict=True))
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=4, fontsize=9)
+    style.legend_below(figure, columns=4)
     return figure
 
 
