@@ -46,11 +46,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Data:
-    """Padded releases (R, n + window - 1), and the true states (n,)."""
+    """Padded releases (R, n + window - 1), the true states (n,), and how a window is read.
+
+    ``places`` (window,) lists the places of a window in the order in which the LSTM sees them.
+    """
 
     tokens: Any
     labels: Any
-    window: int
+    places: Any
 
 
 @dataclass(frozen=True)
@@ -64,14 +67,27 @@ class Schedule:
 
 
 def make_data(
-    releases: NDArray[Any], labels: NDArray[Any], window: int, outputs: int, device: str
+    releases: NDArray[Any],
+    labels: NDArray[Any],
+    window: int,
+    outputs: int,
+    device: str,
+    inwards: bool = False,
 ) -> Data:
-    """Pad each release (R, n) so that every point has a window with itself in the middle."""
+    """Pad each release (R, n) so that every point has a window with itself in the middle.
+
+    ``inwards`` reads a window from both ends towards the middle, so that the target comes last
+    and need not be remembered.
+    """
     before = window // 2
     padding = ((0, 0), (before, window - 1 - before))
     padded = np.pad(releases.astype(np.int64), padding, constant_values=outputs)
     tokens = torch.from_numpy(padded).to(device)
-    return Data(tokens, torch.from_numpy(labels.astype(np.float32)).to(device), window)
+    places = np.arange(window)
+    if inwards:
+        places = places[np.argsort(-np.abs(places - before), kind="stable")]
+    truth = torch.from_numpy(labels.astype(np.float32)).to(device)
+    return Data(tokens, truth, torch.from_numpy(places).to(device))
 
 
 def initial_weights(sizes: Sizes, seed: int) -> Weights:
@@ -264,8 +280,7 @@ def release_numbers(jobs: list[Job], device: Any) -> Any:
 
 def windows_of(data: Data, releases: Any, points: Any) -> Any:
     """Windows around points (models, batch), shape (models, batch, window)."""
-    places = points[:, :, None] + torch.arange(data.window, device=points.device)
-    return data.tokens[releases[:, None, None], places]
+    return data.tokens[releases[:, None, None], points[:, :, None] + data.places]
 
 
 def losses(

@@ -13,6 +13,7 @@ NAMES = {"synthetic": "Synthetic, N10's chain", "N10": "Heart rate N10", "N5": "
 NOISES = {"ignorant": "paper's noise", "any": "corrected noise"}
 ATTACKERS = {
     "viterbi": "Viterbi", "posterior": "posterior", "lstm-authors": "LSTM, authors' setting",
+    "lstm-authors-faster": "LSTM, authors' with rate 8e-4",
     "lstm-chosen": "LSTM, chosen", "lstm-small": "LSTM, small",
 }  # fmt: skip
 # The networks that stand for the authors' one and for the stronger one.
@@ -186,7 +187,7 @@ def _networks(training: dict[str, Any]) -> str:
     rows = []
     for name, kept in training.items():
         if "network" in kept:
-            shape = ", ".join(f"{key} {value:g}" for key, value in kept["network"].items())
+            shape = ", ".join(f"{key} {value}" for key, value in kept["network"].items())
             rows.append((
                 name, shape, str(kept["models"]), str(kept["epochs"]), f"{kept['seconds']:g}",
                 kept["device"], kept["torch"],
@@ -195,10 +196,17 @@ def _networks(training: dict[str, Any]) -> str:
     if "choice" not in training:
         return text
     choice = training["choice"]
-    candidates = sorted(choice["validation_loss"].items(), key=lambda item: float(item[1]))
+    series = list(choice["chosen"])
+    rows = [
+        (name, *(_marked(number(losses[one], 5), choice["chosen"][one] == name) for one in series))
+        for name, losses in choice["validation_loss"].items()
+    ]
     return (
-        f"{text}\n\nThe chosen one has the least cross-entropy on validation stretches "
-        f"({choice['models']} networks a candidate, {choice['seconds']:g} s on "
-        f"{choice['device']}):\n\n"
-        + table(("candidate", "validation loss"), ((n, number(loss, 5)) for n, loss in candidates))
+        f"{text}\n\nThe chosen one has the least cross-entropy on validation stretches, series "
+        f"by series ({choice['models']} networks a candidate, {choice['seconds']:g} s on "
+        f"{choice['device']} in all):\n\n" + table(("candidate", *series), rows)
     )
+
+
+def _marked(text: str, best: bool) -> str:
+    return f"**{text}**" if best else text

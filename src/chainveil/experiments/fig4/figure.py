@@ -68,16 +68,15 @@ def _learned(found: dict[str, Path], settings: Settings, place: Place) -> list[R
     training.spare_threads(place.device)
     training.train_all(place.parts, place.device, None, place.tell)
     rows = []
-    for name in _network_names(settings):
-        with np.load(place.parts / f"lstm-{name}.npz") as guesses:
-            for series in all_series:
+    for series in all_series:
+        files = {name: name for name in settings["networks"]}
+        if settings.get("candidates"):
+            files[CHOSEN] = f"{CHOSEN}-{series.name}"
+        for name, file in files.items():
+            with np.load(place.parts / f"lstm-{file}.npz") as guesses:
                 bits = np.unpackbits(guesses[series.name], axis=1, count=len(series.states))
-                rows += made.learned_rows(series, name, bits, settings)
+            rows += made.learned_rows(series, name, bits, settings)
     return rows
-
-
-def _network_names(settings: Settings) -> list[str]:
-    return [*settings["networks"], *([CHOSEN] if settings.get("candidates") else [])]
 
 
 def about(place: Place) -> dict[str, Any]:
@@ -123,6 +122,7 @@ def _looks() -> dict[str, tuple[str, str, str, str]]:
         "viterbi": ("Viterbi", style.BLUE, "o", "-"),
         "posterior": ("posterior", style.SKY, "^", "--"),
         "lstm-authors": ("LSTM, authors' setting", style.ORANGE, "s", "-."),
+        "lstm-authors-faster": ("LSTM, authors', rate 8e-4", style.PURPLE, "v", ":"),
         "lstm-chosen": ("LSTM, chosen by validation", style.GREEN, "D", "-"),
         "lstm-small": ("LSTM, small", style.ORANGE, "s", "-."),
     }
@@ -145,7 +145,7 @@ def _draw_panel(axes: Axes, rows: list[Row]) -> None:
               label="bound on any attacker, corrected")  # fmt: skip
     axes.plot(budgets, [row["printed_bound"] for row in first], ":", color=style.GREY, lw=1.6,
               label="bound as printed")  # fmt: skip
-    axes.axhline(first[0]["majority"], color=style.PURPLE, lw=1, ls=(0, (1, 2)),
+    axes.axhline(first[0]["majority"], color=style.GREY, lw=1, ls=(0, (1, 2)),
                  label="always the likelier state")  # fmt: skip
 
 
