@@ -55,6 +55,11 @@ class Data:
     labels: Any
     places: Any
 
+    @property
+    def window(self) -> int:
+        """Outputs seen for one guess."""
+        return len(self.places)
+
 
 @dataclass(frozen=True)
 class Schedule:

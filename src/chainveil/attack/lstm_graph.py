@@ -57,7 +57,7 @@ class Recorded:
         self.orders: Any = None
         self.cursor = torch.zeros(1, dtype=torch.int64, device=training.device)
         self.running = torch.ones(len(training.jobs), dtype=torch.bool, device=training.device)
-        self.network = logits
+        self.network: Callable[[Weights, Any], Any] = logits
         self.replay: Any = None
 
     def __call__(

@@ -23,8 +23,9 @@ NAMES = ("fig1", "fig2", "fig3", "fig4", "correlated", "theorem2")
               "look, or the one that the documentation shows.")  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda",
               help="Where the LSTM attackers of fig4 learn.")  # fmt: skip
-@click.option("--out", default="reproduction", show_default=True, type=click.Path(file_okay=False),
-              help="Folder for results and figures; the page OUT.md is written beside it.")  # fmt: skip
+@click.option("--out", default="reproduction", show_default=True,
+              type=click.Path(file_okay=False), help="Folder for results and figures; the page "
+              "OUT.md is written beside it.")  # fmt: skip
 @options.as_json
 def reproduce(names: tuple[str, ...], quick: bool, device: str, out: str, as_json: bool) -> None:
     """Run the paper's figures and claims again, beside the corrected ones.

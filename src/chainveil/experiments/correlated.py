@@ -55,26 +55,31 @@ def parts(settings: Settings, place: Place) -> list[Part]:
 
 
 def draw(rows: list[Row], settings: Settings) -> Figure:
-    """One panel a budget: flip rate over theta."""
+    """Flip rates against any adversary in (a), and what correlated noise saves in (b)."""
     from chainveil.plot import style
 
-    budgets = settings["budgets"]
-    figure, panels = style.new_panels(len(budgets), 4.3 * len(budgets), 4.2)
-    curves = (
-        ("any", "independent_flips", "independent, any adversary", style.RED, "o", "-"),
-        ("any", "correlated_flips", "correlated, any adversary", style.GREEN, "s", "-"),
-        ("ignorant", "independent_flips", "independent, ignorant", style.BLACK, "", "--"),
-        ("ignorant", "correlated_flips", "correlated, ignorant", style.ORANGE, "D", ":"),
-    )
-    for letter, axes, epsilon in zip("abcdef", panels, budgets, strict=False):
-        for adversary, column, label, colour, marker, dash in curves:
-            chosen = [r for r in rows if (r["epsilon"], r["adversary"]) == (epsilon, adversary)]
-            axes.plot([row["theta"] for row in chosen], [row[column] for row in chosen], dash,
-                      marker=marker, color=colour, ms=4.5, lw=1.5, label=label)  # fmt: skip
-        axes.set(xlim=(0, 0.5), ylim=(0, 0.5), xlabel="correlation parameter θ",
-                 ylabel="least share of points changed",
-                 title=f"({letter}) ε = {epsilon:g}")  # fmt: skip
-    panels[0].legend(fontsize=8, framealpha=0.9, loc="lower left")
+    figure, (left, right) = style.new_panels(2, 10.4, 4.4)
+    for number, epsilon in enumerate(settings["budgets"]):
+        colour = style.CYCLE[number]
+        own = {
+            adversary: [r for r in rows if (r["epsilon"], r["adversary"]) == (epsilon, adversary)]
+            for adversary in ADVERSARIES
+        }
+        thetas = [row["theta"] for row in own["any"]]
+        left.plot(thetas, [row["independent_flips"] for row in own["any"]], "-o", color=colour,
+                  ms=4.5, lw=1.5, label=f"independent, ε = {epsilon:g}")  # fmt: skip
+        left.plot(thetas, [row["correlated_flips"] for row in own["any"]], "--s", color=colour,
+                  mfc="white", ms=4.5, lw=1.5, label=f"correlated, ε = {epsilon:g}")  # fmt: skip
+        right.plot(thetas, [100 * row["saved"] for row in own["any"]], "-o", color=colour, ms=4.5,
+                   lw=1.5, label=f"any adversary, ε = {epsilon:g}")  # fmt: skip
+        right.plot(thetas, [100 * row["saved"] for row in own["ignorant"]], ":^", color=colour,
+                   mfc="white", ms=4.5, lw=1.2, label=f"ignorant, ε = {epsilon:g}")  # fmt: skip
+    left.set(ylim=(0, 0.5), ylabel="least share of points changed",
+             title="(a) Noise against any adversary")  # fmt: skip
+    right.set(ylabel="changed points saved (%)", title="(b) Saved by correlated noise")
+    for axes in (left, right):
+        axes.set(xlim=(0, 0.5), xlabel="correlation parameter θ")
+        axes.legend(fontsize=8, framealpha=0.9)
     return figure
 
 

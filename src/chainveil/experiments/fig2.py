@@ -51,7 +51,7 @@ def compute(theta: float, settings: Settings) -> list[Row]:
             for name, attack in attacks.items():
                 hits[name] += attack.reconstruct(z)[:, target] == x[:, target]
         best = Posterior(chain, channel).expected_success(length, target).value
-        facts = {
+        facts: Row = {
             "theta": theta, "noise": noise, "rho": float(channel.flip_probabilities[0]),
             "loss_any": privacy_loss(chain, channel, length).epsilon,
         }  # fmt: skip

@@ -96,7 +96,8 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
     title = f"Noise against budget, θ = {settings['theta']:g}, n = {settings['length']}"
     figure = tradeoff(grid, curves, title, "ρ: share of points changed")
     axes = figure.axes[0]
-    axes.plot(list(found[CORRELATED]), list(found[CORRELATED].values()), "o", mfc="none",
+    points: Any = found[CORRELATED]
+    axes.plot(list(points), list(points.values()), "o", mfc="none",
               mec=style.BLACK, ms=6, ls="none", label=CORRELATED)  # fmt: skip
     axes.set_xlim(0, settings["last"])
     axes.legend(fontsize=8, framealpha=0.9)

@@ -128,9 +128,9 @@ def _difference(row: Row, theirs: float | None) -> str:
 
 def _reasons2(equal: list[str], far: list[str]) -> str:
     text = (
-        "**Why they differ.** The authors drew 100 series a point, and series differ in how exposed "
-        "their point is, so a run like theirs scatters by the deviation shown (another run of "
-        f"theirs has {stored.reported()['fig2']['another_run']} at θ = 0.02)."
+        "**Why they differ.** The authors drew 100 series a point, and series differ in how "
+        "exposed their point is, so a run like theirs scatters by the deviation shown (another "
+        f"run of theirs has {stored.reported()['fig2']['another_run']} at θ = 0.02)."
     )
     text += f" More than two deviations off: {', '.join(far)}." if far else ""
     if equal:
@@ -236,8 +236,7 @@ def theorem2(result: Result) -> list[str]:
     for length in settings["lengths"]:
         own = [row for row in result.rows if row["length"] == length]
         worst = [
-            max(row["loss"] for row in own if row["known_points"] == size)
-            for size in range(length)
+            max(row["loss"] for row in own if row["known_points"] == size) for size in range(length)
         ]
         worse = sum(row["loss"] > worst[0] + 1e-12 for row in own)
         cells = [number(loss, 2) for loss in worst] + [NONE] * (most - length)

@@ -65,9 +65,9 @@ def _beside(found: dict[tuple[Any, ...], Row]) -> str:
             pair(point.get("rho0"), point.get("rho1")), pair(viterbi["rho0"], viterbi["rho1"]),
             number(point["viterbi"]), _with_deviation(viterbi),
             signed(viterbi["accuracy"] - point["viterbi"]),
-            number(point["lstm"]), number(learned and learned["accuracy"]),
-            signed(learned and learned["accuracy"] - point["lstm"]),
-            number(chosen and chosen["accuracy"]),
+            number(point["lstm"]), number(_accuracy(learned)),
+            signed(None if learned is None else learned["accuracy"] - point["lstm"]),
+            number(_accuracy(chosen)),
             number(viterbi["printed_bound"]), number(viterbi["bound"]),
         ))  # fmt: skip
     header = ("ε", "(ρ0, ρ1), authors", "ours", "Viterbi, authors", "ours", "difference",
@@ -80,6 +80,10 @@ def _first(
     found: dict[tuple[Any, ...], Row], key: tuple[Any, ...], attackers: tuple[str, ...]
 ) -> Row | None:
     return next((found[(*key, name)] for name in attackers if (*key, name) in found), None)
+
+
+def _accuracy(row: Row | None) -> float | None:
+    return None if row is None else float(row["accuracy"])
 
 
 def _with_deviation(row: Row) -> str:
@@ -161,13 +165,7 @@ def _sanity(rows: list[Row]) -> str:
         return "No network was trained in this run."
     lines = []
     for attacker in learned:
-        gaps = {
-            other: [
-                row["accuracy"] - found[("synthetic", row["noise"], row["epsilon"], other)]["accuracy"]
-                for row in own if row["attacker"] == attacker
-            ]
-            for other in ("viterbi", "posterior")
-        }  # fmt: skip
+        gaps = {other: _gaps(found, attacker, other) for other in ("viterbi", "posterior")}
         lines.append(
             f"- {ATTACKERS[attacker]}, ε ≥ 2, both kinds of noise: "
             + "; ".join(
@@ -183,6 +181,14 @@ def _sanity(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def _gaps(found: dict[tuple[Any, ...], Row], attacker: str, other: str) -> list[float]:
+    """How much better one attacker is than another, wherever both were played."""
+    return [
+        row["accuracy"] - found[(*key[:3], other)]["accuracy"]
+        for key, row in found.items() if key[3] == attacker
+    ]  # fmt: skip
+
+
 def _networks(training: dict[str, Any]) -> str:
     rows = []
     for name, kept in training.items():
@@ -192,7 +198,9 @@ def _networks(training: dict[str, Any]) -> str:
                 name, shape, str(kept["models"]), str(kept["epochs"]), f"{kept['seconds']:g}",
                 kept["device"], kept["torch"],
             ))  # fmt: skip
-    text = table(("network", "setting", "trained together", "epochs", "seconds", "on", "torch"), rows)
+    text = table(
+        ("network", "setting", "trained together", "epochs", "seconds", "on", "torch"), rows
+    )
     if "choice" not in training:
         return text
     choice = training["choice"]

@@ -25,9 +25,9 @@ def joint_law(chain: MarkovChain, channel: Channel, n: int) -> FloatArray:
     for t in range(n):
         step = chain.start if t == 0 else chain.transition
         law = law[..., None] * step
-    output = np.ones((1, 1))
+    output: FloatArray = np.ones((1, 1))
     for _ in range(n):
-        output = np.kron(output, channel.matrix)
+        output = np.asarray(np.kron(output, channel.matrix), dtype=np.float64)
     return law[..., None] * output.reshape((2,) * n + (2**n,))
 
 
@@ -94,11 +94,12 @@ def _draw_length(axes: Axes, rows: list[Row]) -> None:
     highest = [max(row["loss"] for row in rows if row["known_points"] == size) for size in sizes]
     ignorant = highest[0]
     axes.plot(sizes, highest, "-", color=style.GREY, lw=1.2, label="worst for that many")
-    for label, colour, marker, chosen in (
-        ("no worse than the ignorant", style.BLUE, "o", lambda loss: loss <= ignorant + 1e-12),
-        ("worse than the ignorant", style.ORANGE, "^", lambda loss: loss > ignorant + 1e-12),
+    for label, colour, marker, worse in (
+        ("no worse than the ignorant", style.BLUE, "o", False),
+        ("worse than the ignorant", style.ORANGE, "^", True),
     ):
-        points = [(row["known_points"], row["loss"]) for row in rows if chosen(row["loss"])]
+        chosen = [row for row in rows if (row["loss"] > ignorant + 1e-12) == worse]
+        points = [(row["known_points"], row["loss"]) for row in chosen]
         axes.plot([p[0] for p in points], [p[1] for p in points], marker, color=colour, ms=4.5,
                   ls="none", label=label)  # fmt: skip
     for row in (row for row in rows if row["counter_example"]):

@@ -38,7 +38,7 @@ class Bits:
 
 def save_bits(path: Path, bits: Bits) -> None:
     """Write everything to one compressed file; complete or not at all."""
-    arrays = {"about": np.array(json.dumps(bits.about))}
+    arrays: dict[str, Any] = {"about": np.array(json.dumps(bits.about))}
     for name, truth in bits.truth.items():
         arrays[f"truth_{name}"] = np.packbits(truth)
         arrays[f"releases_{name}"] = np.packbits(bits.releases[name], axis=1)

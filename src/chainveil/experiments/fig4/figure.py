@@ -87,7 +87,9 @@ def about(place: Place) -> dict[str, Any]:
         if not name.startswith("candidate-"):
             kept = json.loads(path.read_text(encoding="utf-8"))
             networks[name] = {
-                key: value for key, value in kept.items() if key not in ("accuracies", "fingerprint")
+                key: value
+                for key, value in kept.items()
+                if key not in ("accuracies", "fingerprint")
             }
     return {"training": networks}
 

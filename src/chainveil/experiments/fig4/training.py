@@ -142,9 +142,7 @@ class Job:
     tell: Tell
 
 
-def train_network(
-    job: Job, name: str, network: dict[str, Any], only: str | None = None
-) -> None:
+def train_network(job: Job, name: str, network: dict[str, Any], only: str | None = None) -> None:
     """Train a network on every row and fold; writes ``lstm-NAME.npz`` and ``lstm-NAME.json``.
 
     ``only`` names the one series to train on; by default all of them.
@@ -162,7 +160,7 @@ def train_network(
     checkpoint = job.folder / f"lstm-{name}-{mark}.pt"
     run.learn(checkpoint, job.deadline, job.tell)
     guesses = run.guesses()
-    packed = {series: np.packbits(guesses[series], axis=1) for series in names}
+    packed: dict[str, Any] = {series: np.packbits(guesses[series], axis=1) for series in names}
     np.savez_compressed(job.folder / f"lstm-{name}.npz", **packed)
     accuracies = [
         {**bits.rows[row], "series": series,
