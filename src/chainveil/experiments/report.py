@@ -137,7 +137,7 @@ def _reasons2(equal: list[str], far: list[str]) -> str:
         text += (
             f" At θ = {', '.join(equal)} their correlation-aware number equals their single-bit "
             "number in all four digits, although the best attacker does better there: their "
-            "attacker always followed the one bit. Chance does not explain that; the reason is not "
+            "attacker always followed the one bit. Chance hardly explains that; the reason is not "
             "known."
         )
     return text
@@ -206,7 +206,7 @@ def correlated(result: Result) -> list[str]:
         if row["adversary"] == "any":
             rows.append((
                 f"{row['epsilon']:g}", f"{row['theta']:g}", number(row["independent_flips"]),
-                number(row["correlated_flips"]), f"{row['saved']:.1%}", number(row["s"], 3),
+                number(row["correlated_flips"]), f"{row['saved']:.2%}", number(row["s"], 3),
                 number(row["theorem1_flips"]),
             ))  # fmt: skip
     ignorant = [row for row in result.rows if row["adversary"] == "ignorant"]
