@@ -236,7 +236,22 @@ def test_text_that_is_no_certificate_is_an_error_in_words(text: str) -> None:
         Certificate.from_json(text)
 
 
-JUNK: list[Any] = [None, True, -1, 0, 10**400, 1e308, 5e-324, "", "x", [], [[]], [[1, 2], [3]], {}, {"a": 1}]
+JUNK: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    10**400,
+    1e308,
+    5e-324,
+    "",
+    "x",
+    [],
+    [[]],
+    [[1, 2], [3]],
+    {},
+    {"a": 1},
+]
 
 
 @pytest.mark.parametrize("path", [field.path for field in FIELDS])

@@ -12,7 +12,8 @@ import torch
 from heart_rate import heart_rate
 
 from chainveil import MarkovChain, calibrate
-from chainveil.attack import LSTM, LSTMSettings, Posterior, Viterbi, simulate_release
+from chainveil.attack import LSTM, LSTMSettings, Posterior, Viterbi
+from chainveil.mechanism import sanitize, seeded
 
 BUDGETS = (2.0, 3.0, 4.0)
 SETTINGS = LSTMSettings(
@@ -27,7 +28,7 @@ def main() -> None:
         x = heart_rate(name)
         chain = MarkovChain.fit(x)
         channels = [calibrate(chain, e, adversary="ignorant").channel for e in BUDGETS]
-        releases = [simulate_release(channel, x, 0) for channel in channels]
+        releases = [sanitize(x, channel, rng=seeded(0)) for channel in channels]
         begin = time.perf_counter()
         learned = LSTM(settings=SETTINGS).cross_validate(x, releases)
         taken = time.perf_counter() - begin

@@ -200,7 +200,10 @@ class Source:
             else:
                 batches = iter(reader)
             for batch in batches:
-                yield batch if columns is None else batch.select(columns)
+                chosen = batch if columns is None else batch.select(columns)
+                # A file may hold all its rows in one batch.
+                for begin in range(0, chosen.num_rows, BATCH_ROWS):
+                    yield chosen.slice(begin, BATCH_ROWS)
 
     @contextmanager
     def _arrow_file(self) -> Iterator[Any]:
