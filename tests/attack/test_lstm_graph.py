@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,15 @@ torch = pytest.importorskip("torch")
 
 from chainveil.attack import lstm_ensemble as ensemble  # noqa: E402
 from chainveil.attack import lstm_graph  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Networks this small only wait for a second one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def _training(device: str, patience: int | None) -> ensemble.Training:

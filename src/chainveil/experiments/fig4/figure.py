@@ -65,7 +65,6 @@ def _learned(found: dict[str, Path], settings: Settings, place: Place) -> list[R
     all_series = [_series(None, None, settings)]
     all_series += [_series(name, path, settings) for name, path in found.items()]
     made.write_bits(place.parts / training.SERIES_FILE, all_series, settings)
-    training.spare_threads(place.device)
     training.train_all(place.parts, place.device, None, place.tell)
     rows = []
     for series in all_series:

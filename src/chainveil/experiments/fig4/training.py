@@ -239,6 +239,9 @@ def _candidate_losses(
 
 def train_all(folder: Path, device: str, seconds: float | None, tell: Tell) -> bool:
     """Train everything that the bits in a folder ask for; False where time ran out before."""
+    if device == "cpu":
+        # With tensors this small, more threads wait for each other more than they help.
+        torch.set_num_threads(1)
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
     job = Job(load_bits(folder / SERIES_FILE), folder, device, deadline, tell)
     training = job.bits.about["training"]
@@ -252,12 +255,6 @@ def train_all(folder: Path, device: str, seconds: float | None, tell: Tell) -> b
         tell(f"out of time at {stopped}; run again to go on")
         return False
     return True
-
-
-def spare_threads(device: str) -> None:
-    """One thread on a CPU: with tensors this small, more wait for each other."""
-    if device == "cpu":
-        torch.set_num_threads(1)
 
 
 def fingerprint(bits: Bits, setting: dict[str, Any]) -> str:
@@ -293,7 +290,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, help="stop cleanly after about this long")
     given = parser.parse_args(arguments)
     start = time.monotonic()
-    spare_threads(given.device)
 
     def tell(text: str) -> None:
         print(f"[{time.monotonic() - start:7.1f} s] {text}", file=sys.stderr, flush=True)
