@@ -13,11 +13,20 @@ NAMES = {"synthetic": "Synthetic, N10's chain", "N10": "Heart rate N10", "N5": "
 NOISES = {"ignorant": "paper's noise", "any": "corrected noise"}
 ATTACKERS = {
     "viterbi": "Viterbi", "posterior": "posterior", "lstm-authors": "LSTM, authors' setting",
-    "lstm-authors-faster": "LSTM, authors' with rate 8e-4",
     "lstm-chosen": "LSTM, chosen", "lstm-small": "LSTM, small",
 }  # fmt: skip
 # The networks that stand for the authors' one and for the stronger one.
 LIKE_AUTHORS = ("lstm-authors", "lstm-small")
+# Two points of accuracy: the paper's sanity check.
+CLOSE = 0.02
+UNLEARNED = (
+    "\n**Why they differ.** The paper's panel (a) shows the LSTM beside Viterbi. Read from left to "
+    "right with the target in the middle, a window of 100 makes four numbers carry the target and "
+    "its neighbours over 50 more outputs. On N10, where states last long, what is left at the end "
+    "is enough; on the synthetic chain and on N5 it is not, and at a rate of 2e-4 the network "
+    "stays near the likelier state. The name of the authors' result file for panel (a) speaks of a "
+    "rate of 8e-4, so they may have used another setting there; that one is not run here."
+)
 
 
 def figure4(result: Result) -> list[str]:
@@ -166,19 +175,29 @@ def _sanity(rows: list[Row]) -> str:
     lines = []
     for attacker in learned:
         gaps = {other: _gaps(found, attacker, other) for other in ("viterbi", "posterior")}
+        ranges = "; ".join(
+            f"against {ATTACKERS[other]} from {min(values):+.4f} to {max(values):+.4f}"
+            for other, values in gaps.items()
+        )
         lines.append(
-            f"- {ATTACKERS[attacker]}, ε ≥ 2, both kinds of noise: "
-            + "; ".join(
-                f"against {ATTACKERS[other]} from {min(values):+.4f} to {max(values):+.4f}"
-                for other, values in gaps.items()
-            )
-            + "."
+            f"- {ATTACKERS[attacker]}, ε ≥ 2, both kinds of noise: {ranges}. {_verdict(gaps)}"
         )
     lines.append(
         "\nOn data from the chain no attacker does better on average than the posterior one; "
-        "Viterbi maximises the chance of the whole series instead and may lie below."
+        "Viterbi maximises the chance of the whole series instead and lies below it. So a network "
+        "that learned everything comes out above Viterbi, beside the posterior attacker."
     )
+    if any(min(_gaps(found, name, "viterbi")) < -CLOSE for name in learned if name in LIKE_AUTHORS):
+        lines.append(UNLEARNED)
     return "\n".join(lines)
+
+
+def _verdict(gaps: dict[str, list[float]]) -> str:
+    """Whether a network is within two points of both, of one, or of neither."""
+    near = [ATTACKERS[n] for n, values in gaps.items() if max(map(abs, values)) <= CLOSE]
+    far = [ATTACKERS[n] for n, values in gaps.items() if max(map(abs, values)) > CLOSE]
+    said = f"Within 2 points of {' and '.join(near)} everywhere. " if near else ""
+    return said + (f"Not within 2 points of {' or '.join(far)} everywhere." if far else "")
 
 
 def _gaps(found: dict[tuple[Any, ...], Row], attacker: str, other: str) -> list[float]:
@@ -204,17 +223,10 @@ def _networks(training: dict[str, Any]) -> str:
     if "choice" not in training:
         return text
     choice = training["choice"]
-    series = list(choice["chosen"])
-    rows = [
-        (name, *(_marked(number(losses[one], 5), choice["chosen"][one] == name) for one in series))
-        for name, losses in choice["validation_loss"].items()
-    ]
+    candidates = sorted(choice["validation_loss"].items(), key=lambda item: float(item[1]))
     return (
-        f"{text}\n\nThe chosen one has the least cross-entropy on validation stretches, series "
-        f"by series ({choice['models']} networks a candidate, {choice['seconds']:g} s on "
-        f"{choice['device']} in all):\n\n" + table(("candidate", *series), rows)
+        f"{text}\n\nThe chosen one has the least cross-entropy on validation stretches, over all "
+        f"series ({choice['models']} networks a candidate, {choice['seconds']:g} s on "
+        f"{choice['device']} in all):\n\n"
+        + table(("candidate", "validation loss"), ((n, number(loss, 5)) for n, loss in candidates))
     )
-
-
-def _marked(text: str, best: bool) -> str:
-    return f"**{text}**" if best else text
