@@ -20,7 +20,7 @@ help:
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
 	touch $(INSTALLED)
 
 demo: $(INSTALLED)

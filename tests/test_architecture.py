@@ -19,6 +19,7 @@ ORDER = [
     "checks",
     "sequences",
     "simulate",
+    "region",
     "chain",
     "channel",
     "noise_chain",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from chainveil.privacy.adversary import Adversary
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+    from chainveil.region import ChainRegion
     from chainveil.table import TableRelease, sanitize_table, verify
 
 __version__ = "0.1.0"
@@ -31,6 +32,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Adversary": "chainveil.privacy.adversary",
     "Certificate": "chainveil.certificate",
+    "ChainRegion": "chainveil.region",
     "ChainveilError": "chainveil.errors",
     "Channel": "chainveil.channel",
     "CorrelatedNoise": "chainveil.noise_chain",
@@ -58,6 +60,7 @@ _ROOMS = ("attack", "inference", "mechanism", "plot")
 __all__ = [
     "Adversary",
     "Certificate",
+    "ChainRegion",
     "ChainveilError",
     "Channel",
     "CorrelatedNoise",

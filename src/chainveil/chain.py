@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.region import ChainRegion, region_from_counts
 from chainveil.sequences import as_sequences
 
 IntArray = NDArray[np.int64]
@@ -90,6 +91,20 @@ class MarkovChain:
                 "Use more data, fewer states, or give the chain by hand.",
             )
         return cls(counts / leaving[:, None], counts=counts)
+
+    def region(self, confidence: float) -> ChainRegion:
+        """The box of chains that the counts of a fitted two-state chain leave open.
+
+        q and r lie in it, both at once, with probability ``confidence`` or more, if the
+        data follow such a chain.
+        """
+        if self.states != 2:
+            raise NotSupported(f"chain: found {self.states} states; regions cover two states.")
+        if self.counts is None:
+            raise InvalidInput(
+                "chain", self, "a fitted chain, which has counts", "MarkovChain.fit makes one."
+            )
+        return region_from_counts(self.counts, confidence)
 
     @property
     def states(self) -> int:

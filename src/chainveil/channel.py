@@ -37,12 +37,15 @@ class Channel:
     """
 
     matrix: FloatArray
+    # The releases a joint channel was made of; privacy figures multiply them exactly.
+    parts: tuple[Channel, ...]
 
     def __init__(self, matrix: ArrayLike) -> None:
         checked = checks.stochastic_matrix("matrix", matrix)
         if checked.shape[0] < 2:
             raise InvalidInput("matrix", matrix, "at least two rows, one a state")
         object.__setattr__(self, "matrix", checked)
+        object.__setattr__(self, "parts", ())
 
     @classmethod
     def binary(cls, rho0: float, rho1: float) -> Channel:
@@ -62,6 +65,61 @@ class Channel:
         matrix = np.full((states, states), rho / (states - 1))
         np.fill_diagonal(matrix, 1 - rho)
         return cls(matrix)
+
+    @classmethod
+    def ordinal(cls, states: int, decay: float) -> Channel:
+        """Noise for ordered states: a report d states away is ``decay^d`` times as likely.
+
+        Row x is proportional to ``decay ** |x - z|``: near states are reported more often
+        than far ones. ``decay = 0`` is no noise, ``decay = 1`` hides the state altogether.
+        """
+        states = checks.whole("states", states, 2)
+        decay = checks.probability("decay", decay)
+        places = np.arange(states)
+        matrix = np.power(decay, np.abs(places[:, None] - places[None, :]).astype(float))
+        return cls(matrix / matrix.sum(axis=1, keepdims=True))
+
+    @classmethod
+    def per_state_response(cls, rho: ArrayLike) -> Channel:
+        """Randomized response with a flip probability of its own for each state, shape (k,).
+
+        State x is kept with probability ``1 - rho[x]``, else one of the others is reported,
+        all alike.
+        """
+        levels = np.asarray(rho, dtype=np.float64)
+        if levels.ndim != 1 or len(levels) < 2 or np.any(~((levels >= 0) & (levels <= 1))):
+            raise InvalidInput("rho", rho, "at least two probabilities, one a state")
+        matrix = np.repeat(levels[:, None] / (len(levels) - 1), len(levels), axis=1)
+        np.fill_diagonal(matrix, 1 - levels)
+        return cls(matrix)
+
+    @classmethod
+    def joint(cls, *channels: Channel) -> Channel:
+        """Several releases of the same series, each with noise of its own, seen together.
+
+        Output ``z`` stands for one output of each channel, counted like the digits of a
+        number: the last channel's output runs fastest.
+        """
+        for number, channel in enumerate(channels):
+            if not isinstance(channel, Channel):
+                raise InvalidInput(f"channels[{number}]", channel, "a Channel")
+            if channel.states != channels[0].states:
+                raise InvalidInput(
+                    f"channels[{number}]",
+                    f"{channel.states} states",
+                    f"{channels[0].states} states, as the first channel has",
+                )
+        if not channels:
+            raise InvalidInput("channels", "none", "at least one channel")
+        if len(channels) == 1:
+            return channels[0]
+        matrix = channels[0].matrix
+        for channel in channels[1:]:
+            matrix = (matrix[:, :, None] * channel.matrix[:, None, :]).reshape(len(matrix), -1)
+        result = cls(matrix / matrix.sum(axis=1, keepdims=True))
+        parts = tuple(part for channel in channels for part in (channel.parts or (channel,)))
+        object.__setattr__(result, "parts", parts)
+        return result
 
     def on_grid(self) -> Channel:
         """The nearest channel whose probabilities are multiples of 2^-53, rounded to more noise.
@@ -120,8 +178,24 @@ class Channel:
             )
         return float(chain.stationary @ self.flip_probabilities)
 
+    def expected_distance(self, chain: MarkovChain) -> float:
+        """Mean distance between a state and its report, for ordered states (stationary law)."""
+        if self.states != self.outputs or chain.states != self.states:
+            raise InvalidInput(
+                "matrix",
+                f"{self.states} states and {self.outputs} outputs",
+                f"{chain.states} states and as many outputs, for a distance to mean anything",
+            )
+        places = np.arange(self.states)
+        distance = np.abs(places[:, None] - places[None, :])
+        return float(chain.stationary @ (self.matrix * distance).sum(axis=1))
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Channel) and np.array_equal(self.matrix, other.matrix)
+        return (
+            isinstance(other, Channel)
+            and np.array_equal(self.matrix, other.matrix)
+            and self.parts == other.parts
+        )
 
     def __hash__(self) -> int:
         return hash((self.matrix.shape, self.matrix.tobytes()))
@@ -130,7 +204,11 @@ class Channel:
         if self.matrix.shape == (2, 2):
             rho0, rho1 = float(self.matrix[0, 1]), float(self.matrix[1, 0])
             return f"Channel.binary(rho0={rho0!r}, rho1={rho1!r})"
+        if self.parts:
+            return f"Channel.joint({', '.join(map(repr, self.parts))})"
         return f"Channel({self.matrix.tolist()!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
+        if self.parts:
+            return Channel.joint, self.parts
         return Channel, (np.array(self.matrix),)

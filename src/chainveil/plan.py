@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args, overload
 
@@ -17,6 +17,7 @@ from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary, Model, describe, read_adversary, read_length
 from chainveil.privacy.closed_form import HalfPlanes, budget
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+from chainveil.region import ChainRegion
 
 if TYPE_CHECKING:
     from chainveil.mechanism import Release, Source, Stream
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
 
-Objective = Literal["flips", "estimate"]
+Objective = Literal["flips", "estimate", "distance"]
+Family = Literal["response", "ordinal", "per-state"]
 Mechanism = Literal["independent", "correlated"]
 
 
@@ -44,10 +46,16 @@ class NoisePlan:
     epsilon : float
         The budget that was asked for.
     objective : str
-        What was minimised: "flips" or "estimate".
+        What was minimised: "flips", "estimate" or "distance".
     region : HalfPlanes or None
-        The feasible noise levels; None for correlated noise, and for chains with q + r > 1,
-        where the borders curve.
+        The feasible noise levels; None for correlated noise, for chains with q + r > 1,
+        where the borders curve, and for more than two states.
+    spent : tuple of Channel
+        Earlier releases of the same series; ``loss`` is that of all releases together.
+    covers : ChainRegion or None
+        The region of chains the loss holds for, where the chain is only roughly known.
+    if_known : Channel or None
+        The noise that would do if ``chain`` were known to be the right one of ``covers``.
     """
 
     chain: MarkovChain
@@ -56,6 +64,16 @@ class NoisePlan:
     epsilon: float
     objective: Objective
     region: HalfPlanes | None
+    spent: tuple[Channel, ...] = ()
+    covers: ChainRegion | None = None
+    if_known: Channel | None = None
+
+    @property
+    def cost_of_uncertainty(self) -> float:
+        """Share of points changed only because the chain is not known exactly."""
+        if self.if_known is None:
+            return 0.0
+        return self.expected_flips - self.if_known.expected_flips(self.chain)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -138,13 +156,16 @@ class NoisePlan:
     def _noise_in_words(self) -> str:
         if isinstance(self.noise, CorrelatedNoise):
             return f"begin flipping with {self.noise.rho0:.6f} and stop with {self.noise.rho1:.6f}"
+        if self.noise.states > 2:
+            levels = ", ".join(f"{float(rho):.4f}" for rho in self.noise.flip_probabilities)
+            return f"report another state with {levels}, state by state"
         rho0, rho1 = (float(rho) for rho in self.noise.flip_probabilities)
         return f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}"
 
 
 @overload
 def calibrate(
-    chain: MarkovChain,
+    chain: MarkovChain | ChainRegion,
     epsilon: float,
     length: int | None = ...,
     adversary: Model | Adversary = ...,
@@ -152,12 +173,14 @@ def calibrate(
     mechanism: Mechanism = ...,
     objective: Objective = ...,
     max_noise: float = ...,
+    family: Family = ...,
+    spent: Sequence[Channel] = ...,
 ) -> NoisePlan: ...
 
 
 @overload
 def calibrate(
-    chain: MarkovChain,
+    chain: MarkovChain | ChainRegion,
     epsilon: Iterable[float] | NDArray[Any],
     length: int | None = ...,
     adversary: Model | Adversary = ...,
@@ -165,11 +188,13 @@ def calibrate(
     mechanism: Mechanism = ...,
     objective: Objective = ...,
     max_noise: float = ...,
+    family: Family = ...,
+    spent: Sequence[Channel] = ...,
 ) -> list[NoisePlan]: ...
 
 
 def calibrate(
-    chain: MarkovChain,
+    chain: MarkovChain | ChainRegion,
     epsilon: float | Iterable[float] | NDArray[Any],
     length: int | None = None,
     adversary: Model | Adversary = "any",
@@ -177,13 +202,15 @@ def calibrate(
     mechanism: Mechanism = "independent",
     objective: Objective = "flips",
     max_noise: float = 0.5,
+    family: Family = "response",
+    spent: Sequence[Channel] = (),
 ) -> NoisePlan | list[NoisePlan]:
     """The least noise that keeps the privacy loss within a budget.
 
     Parameters
     ----------
-    chain : MarkovChain
-        Two states.
+    chain : MarkovChain or ChainRegion
+        Any number of states. Over a region the plan holds for every chain in it.
     epsilon : float, or sequence of floats
         The budget, in nats. A sequence gives a list of plans, one a budget.
     length : int, optional
@@ -194,13 +221,22 @@ def calibrate(
         "independent" noise can be added point by point, each by its own owner.
         "correlated" noise needs one holder of the whole series; it often changes fewer
         points for the same budget, not always (see docs/correlated-noise.md).
-    objective : "flips" or "estimate"
+    objective : "flips", "estimate" or "distance"
         "flips" minimises the share of changed points (the paper's expected noise,
         Corollary 1); "estimate" minimises rho0 + rho1, which makes unbiased estimates
-        of frequencies as precise as they can be.
+        of frequencies as precise as they can be. With more than two states it matters
+        for the family "per-state" only; "distance" is the mean distance between a state
+        and its report, for ordered states.
     max_noise : float
-        Upper limit of both noise levels, 1/2 as in the paper. Up to 1 is allowed; then
-        a state may be reported as the other one more often than not.
+        Upper limit of both noise levels of two states, 1/2 as in the paper. Up to 1 is
+        allowed; then a state may be reported as the other one more often than not.
+    family : "response", "ordinal" or "per-state"
+        For more than two states: which channels are looked through. Randomized response
+        has one flip probability; ordinal noise prefers near states; "per-state" has a
+        flip probability for each state.
+    spent : sequence of Channel
+        Earlier releases of the same series. The budget then holds for them and the new
+        release together.
 
     Returns
     -------
@@ -218,16 +254,23 @@ def calibrate(
     True
     """
     budgets, single = _budgets(epsilon)
-    if not isinstance(chain, MarkovChain):
+    if not isinstance(chain, MarkovChain | ChainRegion):
         raise InvalidInput("chain", chain, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
-    if chain.states != 2:
-        raise NotSupported(
-            f"chain: found {chain.states} states; calibration is offered for two states so far."
-        )
+    if isinstance(chain, ChainRegion) or chain.states > 2 or spent:
+        _check_independent(mechanism)
+    if isinstance(chain, MarkovChain) and chain.states > 2:
+        plans = [
+            _finite_plan(chain, number, length, adversary, objective, family, spent)
+            for number in budgets
+        ]
+        return plans[0] if single else plans
+    if family != "response":
+        raise InvalidInput("family", family, '"response" for two states', "It is the only one.")
     points = read_length(length)
     who = read_adversary(adversary, points)
-    weights = _weights(chain, objective)
-    if mechanism == "correlated":
+    likely = _likely(chain)
+    weights = _weights(likely, objective)
+    if mechanism == "correlated" and isinstance(chain, MarkovChain):
         _check_default("objective", objective, "flips")
         _check_default("max_noise", max_noise, 0.5)
         plans = [_correlated_plan(chain, number, points, who) for number in budgets]
@@ -236,23 +279,79 @@ def calibrate(
         names = " or ".join(f'"{name}"' for name in get_args(Mechanism))
         raise InvalidInput("mechanism", mechanism, names)
     limit = checks.probability("max_noise", max_noise, zero=False)
-    plans = [_plan(chain, number, points, who, objective, weights, limit) for number in budgets]
+    plans = [
+        _plan(chain, number, points, who, objective, weights, limit, tuple(spent))
+        for number in budgets
+    ]
     return plans[0] if single else plans
 
 
 def _plan(
-    chain: MarkovChain,
+    chain: MarkovChain | ChainRegion,
     epsilon: float,
     length: int | None,
     adversary: Model | Adversary,
     objective: Objective,
     weights: tuple[float, float],
     max_noise: float,
+    spent: tuple[Channel, ...],
 ) -> NoisePlan:
     from chainveil.privacy.calibrate import least_noise
 
-    found = least_noise(chain, epsilon, length, adversary, weights, max_noise)
-    return NoisePlan(chain, found.channel, found.loss, epsilon, objective, found.region)
+    rest = length, adversary, weights, max_noise, spent
+    if isinstance(chain, MarkovChain):
+        found = least_noise(chain, epsilon, *rest)
+        return NoisePlan(chain, found.channel, found.loss, epsilon, objective, found.region, spent)
+    from chainveil.privacy.calibrate_region import least_noise_region
+
+    safe = least_noise_region(chain, epsilon, *rest)
+    known = least_noise(_likely(chain), epsilon, *rest).channel
+    return NoisePlan(
+        _likely(chain),
+        safe.channel,
+        safe.loss,
+        epsilon,
+        objective,
+        safe.region,
+        spent,
+        chain,
+        known,
+    )
+
+
+def _likely(chain: MarkovChain | ChainRegion) -> MarkovChain:
+    return MarkovChain.binary(*chain.estimate) if isinstance(chain, ChainRegion) else chain
+
+
+def _finite_plan(
+    chain: MarkovChain,
+    epsilon: float,
+    length: int | None,
+    adversary: Model | Adversary,
+    objective: Objective,
+    family: Family,
+    spent: Sequence[Channel],
+) -> NoisePlan:
+    from chainveil.privacy.calibrate_finite import least_noise_finite
+
+    if family not in get_args(Family):
+        names = " or ".join(f'"{name}"' for name in get_args(Family))
+        raise InvalidInput("family", family, names)
+    if objective not in get_args(Objective):
+        names = " or ".join(f'"{name}"' for name in get_args(Objective))
+        raise InvalidInput("objective", objective, names)
+    points = read_length(length)
+    who = read_adversary(adversary, points)
+    channel, loss = least_noise_finite(chain, epsilon, points, who, family, objective, spent)
+    return NoisePlan(chain, channel, loss, epsilon, objective, None, tuple(spent))
+
+
+def _check_independent(mechanism: Mechanism) -> None:
+    if mechanism == "correlated":
+        raise NotSupported(
+            "mechanism: correlated noise is offered for one release of a two-state chain that "
+            "is known; regions, more states and spent budgets need independent noise."
+        )
 
 
 def _correlated_plan(
@@ -275,8 +374,7 @@ def _weights(chain: MarkovChain, objective: Objective) -> tuple[float, float]:
         return float(chain.stationary[0]), float(chain.stationary[1])
     if objective == "estimate":
         return 1.0, 1.0
-    names = " or ".join(f'"{name}"' for name in get_args(Objective))
-    raise InvalidInput("objective", objective, names)
+    raise InvalidInput("objective", objective, '"flips" or "estimate" for two states')
 
 
 def _budgets(epsilon: Any) -> tuple[list[float], bool]:

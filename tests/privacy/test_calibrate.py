@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 
@@ -156,3 +157,12 @@ def test_the_plan_says_what_it_is() -> None:
     # Noise levels are multiples of 2^-53, so that a sampler can realise them exactly.
     scaled = plan.channel.flip_probabilities * 2.0**53
     assert np.array_equal(scaled, np.round(scaled))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e-17])
+@pytest.mark.parametrize("epsilon", [0.01, 3.0])
+def test_chains_that_hardly_ever_change(size: float, epsilon: float) -> None:
+    """Either a plan within the budget, or an error that says so; never nonsense."""
+    chain = cv.MarkovChain.symmetric(size)
+    with contextlib.suppress(cv.UnreachableBudget):
+        assert cv.calibrate(chain, epsilon).loss.epsilon <= epsilon

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -15,10 +15,12 @@ from chainveil.privacy.binary import one_direction
 from chainveil.privacy.closed_form import HalfPlanes, least_ratio
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss, with_enough_bits
 from chainveil.privacy.rounding import up
-from chainveil.privacy.setting import Setting, read_setting
+from chainveil.privacy.setting import Setting, extreme_ratios, read_setting
 
 # Relative width at which the search for the noise level stops: as accurate as the losses.
 WIDTH = 1e-10
+# A log ratio below this is none at all for noise levels on a grid of 2^-53.
+LEAST = 1e-18
 # How much log ratio is given up, step by step, until the certified loss meets the budget.
 RETREATS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
@@ -42,24 +44,31 @@ def least_noise(
     adversary: Model | Adversary,
     weights: tuple[float, float],
     max_noise: float,
+    spent: Sequence[Channel] = (),
 ) -> Calibrated:
-    """The channel with least ``weights[0] * rho0 + weights[1] * rho1`` within the budget."""
+    """The channel with least ``weights[0] * rho0 + weights[1] * rho1`` within the budget.
+
+    ``spent`` are earlier releases of the same series; the budget holds for all together.
+    """
     setting = read_setting(chain, Channel.binary(0.25, 0.25))
     if setting.q + setting.r > 1 and not setting.deterministic:
         from chainveil.privacy.calibrate_alternating import least_noise_alternating
 
-        return least_noise_alternating(chain, epsilon, length, adversary, weights, max_noise)
+        return least_noise_alternating(chain, epsilon, length, adversary, weights, max_noise, spent)
     logs = [_largest_log_ratio(setting, 0, epsilon, length, adversary)]
     if setting.q == setting.r and setting.stationary:
         logs *= 2  # the two directions are mirror images
     else:
         logs.append(_largest_log_ratio(setting, 1, epsilon, length, adversary))
+    if spent:
+        # The worst outputs of all releases multiply, so their log ratios add.
+        logs = _what_is_left(logs, spent, epsilon)
     for retreat in RETREATS:
         log_u, log_w = (number * (1 - retreat) for number in logs)
         corners = polygon(log_u, log_w, max_noise)
         rho0, rho1 = min(corners, key=lambda rho: weights[0] * rho[0] + weights[1] * rho[1])
         channel = Channel.binary(rho0, rho1).on_grid()
-        loss = privacy_loss(chain, channel, length, adversary)
+        loss = privacy_loss(chain, [*spent, channel], length, adversary)
         if loss.epsilon <= epsilon:
             region = HalfPlanes(math.exp(-log_u), math.exp(-log_w))
             return Calibrated(channel, loss, region)
@@ -67,6 +76,18 @@ def least_noise(
         f"epsilon = {epsilon!r} cannot be met on this chain with noise probabilities on a grid "
         "of 2^-53; the chain is too close to a constant one"
     )
+
+
+def _what_is_left(logs: list[float], spent: Sequence[Channel], epsilon: float) -> list[float]:
+    """Largest log ratios of one more release, rounded down."""
+    (high, _), (low, _) = extreme_ratios(Channel.joint(*spent))
+    used = [math.inf if not ratio else math.log(ratio) for ratio in (high, low and 1 / low)]
+    left = [(log - use) * (1 - 1e-12) - 1e-15 for log, use in zip(logs, used, strict=True)]
+    if min(left) <= 0:
+        raise UnreachableBudget(
+            f"spent: the earlier releases use up epsilon = {epsilon!r}; nothing is left for another"
+        )
+    return left
 
 
 def polygon(log_u: float, log_w: float, max_noise: float) -> list[tuple[float, float]]:
@@ -129,29 +150,29 @@ def largest_within(
     The result is approached from below: its loss is within the budget. The Illinois
     method in log coordinates, where losses are nearly straight.
     """
-    x = min(guess, most)
-    excess = math.log(loss(x) / epsilon)
-    if excess <= 0 and x >= most:
-        return x
-    low = high = (x, excess)
+
+    def excess(x: float) -> float:
+        return math.log(max(loss(x), 1e-300) / epsilon)
+
+    x = max(LEAST, min(guess, most))
+    low = high = (x, excess(x))
     while low[1] > 0:
         high = low
-        x = low[0] * max(math.exp(-2 * low[1]), 1e-3)
-        low = (x, math.log(max(loss(x), 1e-300) / epsilon))
+        x = low[0] * math.exp(max(-2 * low[1], -7.0))
+        if x < LEAST:
+            return 0.0
+        low = (x, excess(x))
     while high[1] <= 0:
+        if high[0] >= most:
+            return high[0]
         low = high
-        x = min(most, high[0] * min(math.exp(-2 * high[1]) * 1.01, 1e3))
-        high = (x, math.log(loss(x) / epsilon))
-        if high[1] <= 0 and x >= most:
-            return x
-    return _illinois(loss, epsilon, low, high)
+        x = min(most, high[0] * 1.01 * math.exp(min(-2 * high[1], 7.0)))
+        high = (x, excess(x))
+    return _illinois(excess, low, high)
 
 
 def _illinois(
-    loss: Callable[[float], float],
-    epsilon: float,
-    low: tuple[float, float],
-    high: tuple[float, float],
+    excess: Callable[[float], float], low: tuple[float, float], high: tuple[float, float]
 ) -> float:
     """Close a bracket (x, log excess) around the budget; returns its lower end."""
     (x_low, f_low), (x_high, f_high) = low, high
@@ -163,7 +184,7 @@ def _illinois(
         x = x_low * (x_high / x_low) ** min(max(share, 1e-6), 1 - 1e-6)
         if not x_low < x < x_high:
             break
-        f = math.log(max(loss(x), 1e-300) / epsilon)
+        f = excess(x)
         if f <= 0:
             x_low, f_low = x, f
             f_high = f_high / 2 if side == -1 else f_high

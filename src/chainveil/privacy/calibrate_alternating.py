@@ -9,7 +9,7 @@ found numerically, on a grid that is then refined, and not proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
@@ -31,11 +31,12 @@ def least_noise_alternating(
     adversary: Model | Adversary,
     weights: tuple[float, float],
     max_noise: float,
+    spent: Sequence[Channel] = (),
 ) -> Calibrated:
     """The channel with least weighted noise within the budget, for q + r > 1."""
 
     def loss(noise: Noise) -> float:
-        return privacy_loss(chain, Channel.binary(*noise), length, adversary).epsilon
+        return privacy_loss(chain, [*spent, Channel.binary(*noise)], length, adversary).epsilon
 
     def cost(noise: Noise) -> float:
         return weights[0] * noise[0] + weights[1] * noise[1]
@@ -50,6 +51,10 @@ def least_noise_alternating(
         scale = largest_within(total, epsilon, epsilon / 2, 2 * epsilon)
         return _noise(scale * shares[0], scale * shares[1])
 
+    if spent and loss((0.5, 0.5)) >= epsilon:
+        raise UnreachableBudget(
+            f"spent: the earlier releases use up epsilon = {epsilon!r}; nothing is left for another"
+        )
     inside = _best_mix(along, cost, max_noise)
     candidates = inside + _on_the_edge(loss, epsilon, max_noise)
     if not candidates:
@@ -60,7 +65,7 @@ def least_noise_alternating(
         rho0, rho1 = min(candidates, key=cost)
         more = (rho + retreat * (0.5 - rho) for rho in (rho0, rho1))
         channel = Channel.binary(*more).on_grid()
-        certified = privacy_loss(chain, channel, length, adversary)
+        certified = privacy_loss(chain, [*spent, channel], length, adversary)
         if certified.epsilon <= epsilon:
             return Calibrated(channel, certified, None)
     raise UnreachableBudget(f"epsilon = {epsilon!r} cannot be met on this chain")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
+from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
-from chainveil.errors import ChainveilError, InvalidInput, NotSupported
+from chainveil.errors import ChainveilError, InvalidInput
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.adversary import (
     Adversary,
@@ -20,6 +21,7 @@ from chainveil.privacy.adversary import (
     read_adversary,
     read_length,
 )
+from chainveil.region import ChainRegion
 
 # Bits of the balls: the first try, and where giving up beats going on.
 FIRST_PRECISION, LAST_PRECISION = 192, 12_288
@@ -71,8 +73,9 @@ class PrivacyLoss:
     Attributes
     ----------
     epsilon : float
-        Upper bound on the loss, in nats: never below the true supremum, and within 1e-9
-        of it relatively. May be infinite.
+        Upper bound on the loss, in nats: never below the true supremum. Two states: within
+        1e-9 of it relatively; more states: within the tolerance asked for, unless ``gap``
+        says otherwise. May be infinite.
     lower : float
         The loss that ``witness`` attains, rounded down.
     witness : Attack or None
@@ -90,16 +93,29 @@ class PrivacyLoss:
     adversary: Model | Adversary
     length: int | None
 
+    @property
+    def gap(self) -> float:
+        """How far the bounds are apart: 0 where both are infinite.
+
+        Above the tolerance only where a search limit struck first, or where an infinite
+        loss is approached by longer and longer attacks and attained by none.
+        """
+        return 0.0 if self.epsilon == self.lower else self.epsilon - self.lower
+
     def __str__(self) -> str:
         points = "any length" if self.length is None else f"length {self.length}"
         return f"epsilon <= {self.epsilon:.10g} at {points}, against {describe(self.adversary)}"
 
 
 def privacy_loss(
-    chain: MarkovChain,
-    channel: Channel | CorrelatedNoise,
+    chain: MarkovChain | ChainRegion,
+    channel: Channel | Sequence[Channel] | CorrelatedNoise,
     length: int | None = None,
     adversary: Model | Adversary = "any",
+    *,
+    tolerance: float = 1e-6,
+    max_nodes: int = 2_000_000,
+    max_seconds: float | None = None,
 ) -> PrivacyLoss:
     """Exact privacy loss of publishing a chain's points with noise.
 
@@ -109,11 +125,14 @@ def privacy_loss(
 
     Parameters
     ----------
-    chain : MarkovChain
-        Two states; lazy or not, stationary at the start or not.
-    channel : Channel or CorrelatedNoise
-        A channel applied point by point, with two states and any number of outputs; or
-        noise with a memory, for stationary chains (see docs/correlated-noise.md).
+    chain : MarkovChain or ChainRegion
+        Any number of states; lazy or not, reversible or not, stationary at the start or not.
+        Over a region the result holds for every chain in it (see docs/uncertain-chains.md).
+    channel : Channel, sequence of Channel, or CorrelatedNoise
+        A channel applied point by point, with as many states as the chain and any number
+        of outputs; several channels for several releases of the same series, seen
+        together; or noise with a memory, for stationary chains of two states (see
+        docs/correlated-noise.md).
     length : int, optional
         Number of points; by default the supremum over all lengths. The cost does not
         grow with it.
@@ -121,6 +140,9 @@ def privacy_loss(
         "any" is Bayesian differential privacy. "ignorant" knows no other point (Theorem 1
         of the paper) and is weaker; "informed" knows all others, which is ordinary
         differential privacy.
+    tolerance, max_nodes, max_seconds : float, int, float
+        For more than two states: how close the bounds shall come, and when the search
+        stops all the same. Both bounds hold then too; ``gap`` says how far apart they are.
 
     Examples
     --------
@@ -132,18 +154,36 @@ def privacy_loss(
     >>> print(loss.witness)
     an adversary after point 2 of 5, knowing point 0 = 1 and point 4 = 1, sees 0 everywhere and weighs 0 against 1
     """  # noqa: E501 - the witness is one line
-    from chainveil.privacy.binary import worst_case
-    from chainveil.privacy.revealed import revealing_witness
-    from chainveil.privacy.rounding import down, up
-    from chainveil.privacy.setting import read_setting
-
-    if isinstance(channel, CorrelatedNoise):
+    if isinstance(channel, CorrelatedNoise) and not isinstance(chain, ChainRegion):
         from chainveil.privacy.correlated.loss import correlated_loss
 
         return correlated_loss(chain, channel, length, adversary)
     points = read_length(length)
     who = read_adversary(adversary, points)
-    check_two_states(chain, channel)
+    shown = together(channel)
+    if isinstance(chain, ChainRegion):
+        from chainveil.privacy.region import region_loss
+
+        check_states(MarkovChain.binary(*chain.slowest), shown)
+        return region_loss(chain, shown, points, who)
+    check_states(chain, shown)
+    if chain.states == 2:
+        return _two_state_loss(chain, shown, points, who)
+    from chainveil.privacy.finite_state import Effort, finite_state_loss
+
+    effort = Effort(*_read_limits(tolerance, max_nodes, max_seconds))
+    case = finite_state_loss(chain, shown, points, who, effort)
+    return PrivacyLoss(case.upper, case.lower, case.witness, who, points)
+
+
+def _two_state_loss(
+    chain: MarkovChain, channel: Channel, points: int | None, who: Model | Adversary
+) -> PrivacyLoss:
+    """The fast path: closed forms along each side, certified in ball arithmetic."""
+    from chainveil.privacy.binary import worst_case
+    from chainveil.privacy.revealed import revealing_witness
+    from chainveil.privacy.rounding import down, up
+    from chainveil.privacy.setting import read_setting
 
     def attempt() -> PrivacyLoss | None:
         setting = read_setting(chain, channel)
@@ -159,8 +199,15 @@ def privacy_loss(
     return with_enough_bits(attempt)
 
 
-def check_two_states(chain: Any, channel: Any) -> None:
-    """Error unless chain and channel are what they should be and both have two states."""
+def together(channel: Any) -> Any:
+    """Several channels as one that shows all their outputs; anything else as it is."""
+    if isinstance(channel, Sequence) and not isinstance(channel, str | bytes):
+        return Channel.joint(*channel)
+    return channel
+
+
+def check_states(chain: Any, channel: Any) -> None:
+    """Error unless chain and channel are what they should be and have the same states."""
     if not isinstance(chain, MarkovChain):
         raise InvalidInput("chain", chain, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
     if not isinstance(channel, Channel):
@@ -169,10 +216,18 @@ def check_two_states(chain: Any, channel: Any) -> None:
         raise InvalidInput(
             "channel", f"{channel.states} states", f"{chain.states} states, as the chain has"
         )
-    if chain.states != 2:
-        raise NotSupported(
-            f"chain: found {chain.states} states; the exact loss is offered for two states so far."
-        )
+
+
+def _read_limits(
+    tolerance: float, max_nodes: int, max_seconds: float | None
+) -> tuple[float, int, float | None]:
+    allowed = "a number between 1e-10 and 1"
+    width = checks.real("tolerance", tolerance, allowed)
+    if not 1e-10 <= width <= 1:
+        raise InvalidInput("tolerance", tolerance, allowed)
+    nodes = checks.whole("max_nodes", max_nodes, 1)
+    seconds = None if max_seconds is None else checks.real("max_seconds", max_seconds)
+    return width, nodes, seconds
 
 
 def with_enough_bits(attempt: Callable[[], Result | None]) -> Result:

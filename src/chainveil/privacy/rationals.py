@@ -30,8 +30,22 @@ def start_law(chain: MarkovChain) -> Pair:
 
 
 def channel_entries(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
-    """The rows of a two-state channel; with two outputs the diagonal is one minus the rest."""
+    """The rows of a two-state channel; with two outputs the diagonal is one minus the rest.
+
+    The rows of a joint channel are the exact products of those of its parts.
+    """
+    if channel.parts:
+        rows = [channel_entries(part) for part in channel.parts]
+        return joint_row([row[0] for row in rows]), joint_row([row[1] for row in rows])
     zero, one = ([Fraction(float(entry)) for entry in row] for row in channel.matrix)
     if channel.outputs == 2:
         zero[0], one[1] = 1 - zero[1], 1 - one[0]
     return zero, one
+
+
+def joint_row(rows: list[list[Fraction]]) -> list[Fraction]:
+    """All products of one entry from each row, the last row running fastest."""
+    products = [Fraction(1)]
+    for row in rows:
+        products = [one * entry for one in products for entry in row]
+    return products

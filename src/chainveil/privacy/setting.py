@@ -102,7 +102,7 @@ class Setting:
 def read_setting(chain: MarkovChain, channel: Channel) -> Setting:
     """The exact numbers behind a two-state chain and channel."""
     (_, q), (r, _) = transition_entries(chain)
-    high, low = _extreme_ratios(channel)
+    high, low = extreme_ratios(channel)
     start: tuple[Fraction, Fraction] = start_law(chain)
     front: int | None = 0
     # A certain point that leads to a certain point hides nothing: begin with the next one.
@@ -118,7 +118,8 @@ def _knows_something(length: int | None, adversary: Model | Adversary) -> bool:
     return adversary == "informed" and length is not None and length > 1
 
 
-def _extreme_ratios(channel: Channel) -> tuple[Ratio, Ratio]:
+def extreme_ratios(channel: Channel) -> tuple[Ratio, Ratio]:
+    """The outputs that speak most for 0 and most for 1, with their likelihood ratios."""
     zero, one = channel_entries(channel)
     ratios = {
         z: (zero[z] / one[z] if one[z] else None)

@@ -1,0 +1,175 @@
+"""Least noise for chains with k states, within a family of channels.
+
+The families: randomized response (one flip probability), ordinal noise (one decay), and
+randomized response with a flip probability of its own for each state. The privacy of the
+answer is certified. That it is the least of its family is found by search: proved up to
+the search's tolerance for randomized response, where more noise is a processing of less and
+the loss falls in rho; seen, not proved, for the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
+from chainveil.checks import FloatArray
+from chainveil.errors import UnreachableBudget
+from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+
+Family = Literal["response", "ordinal", "per-state"]
+FiniteObjective = Literal["flips", "estimate", "distance"]
+
+# Search: relative width of the noise level, and nodes for a loss that only guides.
+WIDTH = 1e-7
+GUIDING_NODES = 60_000
+# The share of the noise that is added, step by step, until the certified loss fits.
+RETREATS = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+# Pattern search over the states' own noise: first and last step, in logs.
+FIRST_STEP, LAST_STEP = 0.4, 0.02
+
+Loss = Callable[[Channel], PrivacyLoss]
+
+
+def least_noise_finite(
+    chain: MarkovChain,
+    epsilon: float,
+    length: int | None,
+    adversary: Model | Adversary,
+    family: Family,
+    objective: FiniteObjective,
+    spent: Sequence[Channel] = (),
+) -> tuple[Channel, PrivacyLoss]:
+    """The channel of least noise in the family within the budget, and its certified loss."""
+
+    def certified(channel: Channel) -> PrivacyLoss:
+        return privacy_loss(chain, [*spent, channel], length, adversary, tolerance=1e-7)
+
+    def guiding(channel: Channel) -> float:
+        return privacy_loss(
+            chain, [*spent, channel], length, adversary,
+            tolerance=max(1e-7, 1e-6 * epsilon), max_nodes=GUIDING_NODES,
+        ).epsilon  # fmt: skip
+
+    k = chain.states
+    if spent and guiding(Channel.randomized_response(k, (k - 1) / k)) >= epsilon:
+        raise UnreachableBudget(
+            f"spent: the earlier releases use up epsilon = {epsilon!r}; nothing is left for another"
+        )
+    if family == "ordinal":
+        make: Callable[[float], Channel] = lambda level: Channel.ordinal(k, level)  # noqa: E731
+        least, most = _least_level(make, guiding, epsilon, 1.0, WIDTH), 1.0
+    else:
+        most = (k - 1) / k
+        make = lambda level: Channel.randomized_response(k, level)  # noqa: E731
+        least = _least_level(make, guiding, epsilon, most, WIDTH)
+    if family == "per-state":
+        shape = _best_shape(chain, guiding, epsilon, objective, least)
+        make = lambda level: _shaped(level, shape)  # noqa: E731
+        least = _least_level(make, guiding, epsilon, most, WIDTH)
+    return _retreat(make, certified, epsilon, least, most)
+
+
+def _retreat(
+    make: Callable[[float], Channel], certified: Loss, epsilon: float, least: float, most: float
+) -> tuple[Channel, PrivacyLoss]:
+    """A little more noise, until the certified loss on the grid is within the budget."""
+    for share in RETREATS:
+        channel = make(least + share * (most - least)).on_grid()
+        loss = certified(channel)
+        if loss.epsilon <= epsilon:
+            return channel, loss
+    raise UnreachableBudget(
+        f"epsilon = {epsilon!r} could not be certified on this chain; the search for the worst "
+        "attack does not close. Allow a larger budget, or a shorter length."
+    )
+
+
+def _least_level(
+    make: Callable[[float], Channel],
+    guiding: Callable[[Channel], float],
+    epsilon: float,
+    most: float,
+    width: float,
+) -> float:
+    """Least noise level up to ``most`` whose loss is within the budget, from above.
+
+    Works on x = ln(most / level) - the log of how far the noise is from hiding everything -
+    where losses are nearly straight: bracket, then the Illinois method.
+    """
+    span = epsilon / 8
+    low, high = (0.0, -epsilon), (span, guiding(make(_level(span, most))) - epsilon)
+    while high[1] <= 0 and high[0] < 100:
+        low, high = high, (2 * high[0], guiding(make(_level(2 * high[0], most))) - epsilon)
+    side = 0
+    for _ in range(60):
+        if high[0] - low[0] <= width * high[0] or -low[1] <= width * epsilon:
+            break
+        share = low[1] / (low[1] - high[1]) if math.isfinite(high[1]) else 0.5
+        x = low[0] + min(max(share, 0.01), 0.99) * (high[0] - low[0])
+        value = guiding(make(_level(x, most))) - epsilon
+        if value <= 0:
+            low, high = (x, value), (high[0], high[1] / 2 if side < 0 else high[1])
+            side = -1
+        else:
+            high, low = (x, value), (low[0], low[1] / 2 if side > 0 else low[1])
+            side = 1
+    return _level(low[0], most)
+
+
+def _level(x: float, most: float) -> float:
+    return most * math.exp(-x)
+
+
+def _shaped(level: float, shape: FloatArray) -> Channel:
+    """Randomized response with noise ``level`` on average, spread over the states by shape."""
+    k = len(shape)
+    most = (k - 1) / k
+    # In odds, so that no state's noise exceeds what hides it altogether.
+    odds = level / max(most - level, 1e-300) * np.exp(shape - shape.mean())
+    return Channel.per_state_response(most * odds / (1 + odds))
+
+
+def cost(chain: MarkovChain, channel: Channel, objective: FiniteObjective) -> float:
+    """What an objective counts: changed points, mean flip probability, or mean distance."""
+    if objective == "flips":
+        return channel.expected_flips(chain)
+    if objective == "estimate":
+        return float(channel.flip_probabilities.mean())
+    return channel.expected_distance(chain)
+
+
+def _best_shape(
+    chain: MarkovChain,
+    guiding: Callable[[Channel], float],
+    epsilon: float,
+    objective: FiniteObjective,
+    start: float,
+) -> FloatArray:
+    """Pattern search over the logs of the states' noise, each scaled to the budget."""
+    most = (chain.states - 1) / chain.states
+
+    def price(shape: FloatArray) -> float:
+        make: Callable[[float], Channel] = lambda level: _shaped(level, shape)  # noqa: E731
+        level = _least_level(make, guiding, epsilon, most, 1e-4)
+        return cost(chain, make(level), objective)
+
+    shape = np.zeros(chain.states)
+    best, step = cost(chain, _shaped(start, shape), objective), FIRST_STEP
+    while step >= LAST_STEP:
+        moved = False
+        for state in range(chain.states):
+            for sign in (1.0, -1.0):
+                trial = shape.copy()
+                trial[state] += sign * step
+                value = price(trial)
+                if value < best * (1 - 1e-5):
+                    shape, best, moved = trial, value, True
+                    break
+        step = step if moved else step / 2
+    return shape

@@ -1,0 +1,167 @@
+"""A chain and its noise with any number of states: exact rationals, and floats near them.
+
+The exact reading is what a loss refers to: each row of the transition matrix and of the
+channel is divided by its exact sum (two-state chains are read as ``rationals`` reads them).
+The floats differ from it by at most four units in the last place, entry by entry, and a
+zero stays a zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
+from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
+from chainveil.privacy.rationals import channel_entries, joint_row, start_law, transition_entries
+
+Rows = list[list[Fraction]]
+BoolArray = NDArray[np.bool_]
+
+# Smaller positive probabilities could underflow in a product of two.
+LEAST_PROBABILITY = 1e-50
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Chain and channel, exact and in floats.
+
+    Attributes
+    ----------
+    transition : array (k, k)
+        Pr[next = y | now = x] at ``[x, y]``.
+    emission : array (k, m)
+        Pr[output = z | state = x] at ``[x, z]``.
+    start, stationary : array (k,)
+        Law of the first point, and the stationary law.
+    is_stationary : bool
+        Whether the chain starts from its stationary law.
+    """
+
+    transition: FloatArray
+    emission: FloatArray
+    start: FloatArray
+    stationary: FloatArray
+    is_stationary: bool
+
+    @property
+    def states(self) -> int:
+        """Number of states k."""
+        return len(self.transition)
+
+
+def exact_transition(chain: MarkovChain) -> Rows:
+    """The transition matrix in rationals; rows sum to one exactly."""
+    if chain.states == 2:
+        return [list(row) for row in transition_entries(chain)]
+    return [_normalised(row) for row in chain.transition.tolist()]
+
+
+def exact_emission(channel: Channel) -> Rows:
+    """The channel in rationals; rows of more than two states sum to one exactly."""
+    if channel.states == 2:
+        return list(channel_entries(channel))
+    if channel.parts:
+        parts = [exact_emission(part) for part in channel.parts]
+        return [joint_row([part[x] for part in parts]) for x in range(channel.states)]
+    return [_normalised(row) for row in channel.matrix.tolist()]
+
+
+def exact_start(chain: MarkovChain) -> list[Fraction]:
+    """Law of the first point in rationals; the stationary law by elimination."""
+    if chain.states == 2:
+        return list(start_law(chain))
+    if chain.initial is not None:
+        return _normalised(chain.initial.tolist())
+    return exact_stationary(exact_transition(chain))
+
+
+def exact_stationary(transition: Rows) -> list[Fraction]:
+    """Stationary law of an irreducible chain by Grassmann-Taksar-Heyman elimination."""
+    matrix = [list(row) for row in transition]
+    k = len(matrix)
+    for last in range(k - 1, 0, -1):
+        leaving = sum(matrix[last][:last], Fraction(0))
+        for x in range(last):
+            if matrix[x][last] == 0:
+                continue
+            share = matrix[x][last] = matrix[x][last] / leaving
+            for y in range(last):
+                if matrix[last][y]:
+                    matrix[x][y] += share * matrix[last][y]
+    weights = [Fraction(1)]
+    for y in range(1, k):
+        weights.append(sum((weights[x] * matrix[x][y] for x in range(y)), Fraction(0)))
+    total = sum(weights, Fraction(0))
+    return [weight / total for weight in weights]
+
+
+def read_numbers(chain: MarkovChain, channel: Channel) -> Numbers:
+    """Floats within four units in the last place of the exact reading."""
+    transition, emission = exact_transition(chain), exact_emission(channel)
+    stationary = _stationary_floats(transition)
+    start = stationary if chain.initial is None else _floats([exact_start(chain)])[0]
+    numbers = Numbers(
+        _floats(transition), _floats(emission), start, stationary, chain.initial is None
+    )
+    for name, array in (("chain", numbers.transition), ("channel", numbers.emission)):
+        _check_range(name, array)
+    _check_range("chain", numbers.start)
+    return numbers
+
+
+def _stationary_floats(transition: Rows) -> FloatArray:
+    """The stationary law to the nearest float but one, by elimination in ball arithmetic.
+
+    The elimination neither subtracts nor divides by anything but sums of what it has, so
+    128 bits leave more than 100 correct ones in every entry.
+    """
+    from flint import arb, ctx
+
+    before = ctx.prec
+    try:
+        ctx.prec = 128
+        k = len(transition)
+        matrix = [[arb(p.numerator) / arb(p.denominator) for p in row] for row in transition]
+        for last in range(k - 1, 0, -1):
+            leaving = sum(matrix[last][:last], arb(0))
+            for x in range(last):
+                share = matrix[x][last] = matrix[x][last] / leaving
+                for y in range(last):
+                    matrix[x][y] += share * matrix[last][y]
+        weights = [arb(1)]
+        for y in range(1, k):
+            weights.append(sum((weights[x] * matrix[x][y] for x in range(y)), arb(0)))
+        total = sum(weights, arb(0))
+        return np.array([float(weight / total) for weight in weights])
+    finally:
+        ctx.prec = before
+
+
+def _normalised(row: list[float]) -> list[Fraction]:
+    entries = [Fraction(entry) for entry in row]
+    total = sum(entries, Fraction(0))
+    return [entry / total for entry in entries]
+
+
+def _floats(rows: Rows) -> FloatArray:
+    return np.array([[float(entry) for entry in row] for row in rows])
+
+
+def _check_range(name: str, array: FloatArray) -> None:
+    positive = array[array > 0]
+    if positive.min() < LEAST_PROBABILITY:
+        raise NotSupported(
+            f"{name}: found the probability {positive.min():.3g}; with more than two states "
+            f"positive probabilities below {LEAST_PROBABILITY:g} are not offered."
+        )
+
+
+def successors(possible: BoolArray, step: BoolArray) -> BoolArray:
+    """The states that can follow one of the possible ones, shape (k,)."""
+    return np.asarray((possible[:, None] & step).any(axis=0))

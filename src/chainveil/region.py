@@ -1,0 +1,130 @@
+"""Two-state chains that are only roughly known: a box of chains."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from chainveil import checks
+from chainveil.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ChainRegion:
+    """All stationary two-state chains with ``q`` and ``r`` in given intervals.
+
+    Attributes
+    ----------
+    q, r : pair of float
+        Least and largest probability of 0 -> 1 and of 1 -> 0, both above 0 and below 1.
+    estimate : pair of float
+        The (q, r) taken for the likeliest; by default the middle of the box.
+    """
+
+    q: Interval
+    r: Interval
+    estimate: tuple[float, float]
+
+    def __init__(
+        self, q: Interval, r: Interval, estimate: tuple[float, float] | None = None
+    ) -> None:
+        intervals = {name: _interval(name, value) for name, value in (("q", q), ("r", r))}
+        if estimate is None:
+            estimate = sum(intervals["q"]) / 2, sum(intervals["r"]) / 2
+        for name, value in zip(("q", "r"), estimate, strict=True):
+            low, high = intervals[name]
+            if not low <= value <= high:
+                raise InvalidInput("estimate", estimate, f"{name} between {low!r} and {high!r}")
+        object.__setattr__(self, "q", intervals["q"])
+        object.__setattr__(self, "r", intervals["r"])
+        object.__setattr__(self, "estimate", (float(estimate[0]), float(estimate[1])))
+
+    @property
+    def slowest(self) -> tuple[float, float]:
+        """The (q, r) of the chain that changes state least often: the least of both."""
+        return self.q[0], self.r[0]
+
+    def __contains__(self, chain: object) -> bool:
+        transition = getattr(chain, "transition", None)
+        if transition is None or len(transition) != 2 or getattr(chain, "initial", 0) is not None:
+            return False
+        q, r = float(transition[0, 1]), float(transition[1, 0])
+        return self.q[0] <= q <= self.q[1] and self.r[0] <= r <= self.r[1]
+
+
+def region_from_counts(counts: NDArray[np.int64], confidence: float) -> ChainRegion:
+    """The box that holds q and r, both at once, with the given confidence, from the counts.
+
+    For each state the outcomes of its visits are independent coin tosses, but how many there
+    are depends on how they fall, so intervals for a fixed number of tosses do not apply. The
+    interval here holds whatever the number: with s successes in n tosses it keeps the p for
+    which ``B(s + 1/2, n - s + 1/2) / B(1/2, 1/2) < p^s (1-p)^(n-s) / alpha``, a mixture
+    martingale and Ville's inequality. Half of the error goes to each of q and r.
+    """
+    confidence = checks.probability("confidence", confidence, zero=False, one=False)
+    (stay, leave), (back, keep) = counts.tolist()
+    alpha = (1 - confidence) / 2
+    q = _interval_from_counts(leave, leave + stay, alpha)
+    r = _interval_from_counts(back, back + keep, alpha)
+    return ChainRegion(q, r, (leave / (leave + stay), back / (back + keep)))
+
+
+def _interval_from_counts(successes: int, tosses: int, alpha: float) -> Interval:
+    """The p that a mixture of coins does not beat by 1/alpha; its ends rounded outwards."""
+    misses = tosses - successes
+    mixture = (
+        math.lgamma(successes + 0.5) + math.lgamma(misses + 0.5) - math.lgamma(tosses + 1)
+    ) - math.log(math.pi)
+
+    def excess(p: float) -> float:
+        fit = (successes * math.log(p) if successes else 0.0) + (
+            misses * math.log1p(-p) if misses else 0.0
+        )
+        return mixture - fit + math.log(alpha)
+
+    centre = successes / tosses
+    low = _crossing(excess, 1e-300, centre) if successes else 0.0
+    high = _crossing(excess, 1.0 - 2.0**-53, centre) if misses else 1.0
+    if low == 0.0 or high == 1.0:
+        raise InvalidInput(
+            "counts",
+            f"{successes} changes in {tosses} steps",
+            "both changes and stays in either state, to bound the chain away from the edge",
+            "Use more data, or give the region by hand.",
+        )
+    slack = 1e-9
+    return low * (1 - slack), min(high * (1 + slack), 1 - 2.0**-53)
+
+
+def _crossing(excess: Any, outside: float, inside: float) -> float:
+    """Where ``excess`` falls to zero on the way from ``outside`` in, approached from outside."""
+    for _ in range(2000):
+        middle = (
+            math.sqrt(outside * inside) if max(outside, inside) < 0.1 else (outside + inside) / 2
+        )
+        if middle in (outside, inside):
+            break
+        outside, inside = (middle, inside) if excess(middle) > 0 else (outside, middle)
+        if abs(outside - inside) <= 1e-13 * inside:
+            break
+    return outside
+
+
+def _interval(name: str, value: Any) -> Interval:
+    allowed = "a pair (least, largest) of probabilities above 0 and below 1"
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise InvalidInput(name, value, allowed) from None
+    low = checks.probability(name, low, zero=False, one=False)
+    high = checks.probability(name, high, zero=False, one=False)
+    if low > high:
+        raise InvalidInput(name, value, allowed)
+    return low, high

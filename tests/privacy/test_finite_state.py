@@ -1,0 +1,176 @@
+"""Exact loss with k states: against the definition, the two-state path, and itself."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import chainveil as cv
+from chainveil.privacy.finite_state import Effort, finite_state_loss
+from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
+from tests.privacy.random_chains import random_chain, random_channel
+
+MODELS: tuple[Literal["any", "ignorant", "informed"], ...] = ("any", "ignorant", "informed")
+FINE = 1e-9
+
+
+def _agrees(case: tuple[float, float], truth: float) -> bool:
+    upper, lower = case
+    if math.isinf(truth):
+        return upper == lower == truth
+    return lower <= truth + 1e-12 and abs(upper - truth) < 1e-9 and abs(lower - truth) < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_agrees_with_the_definition(seed: int) -> None:
+    # 10 seeds of 52 instances; each with three models and a few named adversaries.
+    rng = np.random.default_rng(seed)
+    for _ in range(52):
+        k = int(rng.choice([3, 4]))
+        n = int(rng.integers(1, 5 if k == 3 else 4))
+        m = int(rng.integers(2, 4 if n == 4 else k + 2))
+        chain, channel = random_chain(rng, k), random_channel(rng, k, m)
+        losses = loss_of_every_adversary(chain.start, chain.transition, channel.matrix, n)
+        for model in MODELS:
+            case = finite_state_loss(chain, channel, n, model, Effort(FINE))
+            assert _agrees((case.upper, case.lower), worst_loss(losses, n, model))
+        for target, known in list(losses)[:: max(1, len(losses) // 3)]:
+            named = cv.Adversary(target, known)
+            case = finite_state_loss(chain, channel, n, named, Effort(FINE))
+            assert _agrees((case.upper, case.lower), losses[target, known])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_states_come_out_the_same(seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    named = (cv.Adversary(5, [1, 9]), cv.Adversary(5, [3]), cv.Adversary(4, [8]), cv.Adversary(0))
+    for _ in range(4):
+        q, r = rng.uniform(0.02, 0.98, 2)
+        start = None if rng.random() < 0.6 else rng.dirichlet([1, 1])
+        chain = cv.MarkovChain.binary(q, r, start)
+        channel = cv.Channel(rng.dirichlet(np.ones(int(rng.integers(2, 4))) * 2, size=2))
+        for length in (None, 1, 2, 7, 30, 1000):
+            for who in (*MODELS, *named):
+                if isinstance(who, cv.Adversary) and length is not None and length < 10:
+                    continue
+                fast = cv.privacy_loss(chain, channel, length, who)
+                slow = finite_state_loss(chain, channel, length, who, Effort(1e-8))
+                assert fast.lower <= slow.upper <= fast.epsilon + 2e-8
+                assert fast.lower - 2e-8 <= slow.lower <= fast.epsilon
+
+
+@pytest.mark.parametrize("k", [3, 4, 6])
+def test_bounds_meet_and_the_witness_replays(k: int) -> None:
+    rng = np.random.default_rng(k)
+    for _ in range(8):
+        chain = cv.MarkovChain(rng.dirichlet(np.ones(k), size=k))
+        rho = (k - 1) / (k - 1 + math.exp(rng.uniform(0.8 if k < 6 else 2, 6)))
+        channel = cv.Channel.randomized_response(k, rho)
+        loss = cv.privacy_loss(chain, channel)
+        assert 0 <= loss.gap <= 1e-6
+        assert loss.witness is not None
+        assert loss.witness.replay(chain, channel) == loss.lower
+        assert pickle.loads(pickle.dumps(loss.witness)) == loss.witness
+        for length in (1, 5, 40):
+            short = cv.privacy_loss(chain, channel, length)
+            assert short.gap <= 1e-6
+            assert short.lower <= loss.epsilon
+            assert short.witness is not None
+            assert short.witness.length == length
+        ignorant = cv.privacy_loss(chain, channel, adversary="ignorant")
+        assert ignorant.lower <= loss.epsilon
+
+
+def test_sampled_attacks_never_exceed_the_bound() -> None:
+    """Random outputs, positions and known points, weighed by brute force along the series."""
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        k, n = 4, 9
+        chain = random_chain(rng, k)
+        channel = cv.Channel(rng.dirichlet(np.full(5, 1.0), size=k))
+        bound = cv.privacy_loss(chain, channel, n, tolerance=1e-3).epsilon
+        series = chain.sample(n, rng=rng)
+        for _ in range(20):
+            target = int(rng.integers(n))
+            known = {int(j): int(series[j]) for j in range(n) if j != target and rng.random() < 0.3}
+            outputs = rng.integers(0, 5, size=n)
+            seen = _target_weights(chain, channel.matrix[:, outputs].T, target, known)
+            prior = _target_weights(chain, np.ones((n, k)), target, known)
+            ratios = seen[prior > 0] / prior[prior > 0]
+            assert math.log(ratios.max() / ratios.min()) <= bound + 1e-9
+
+
+def _target_weights(
+    chain: cv.MarkovChain, weights: np.ndarray, target: int, known: dict[int, int]
+) -> np.ndarray:
+    """Weight of every value of the target, by forward recursion, shape (k,)."""
+    k = chain.states
+    result = np.zeros(k)
+    for value in range(k):
+        row = np.array(chain.start)
+        for index in range(len(weights)):
+            row = row @ chain.transition if index else row
+            fixed = value if index == target else known.get(index)
+            row = row * weights[index] * (1.0 if fixed is None else np.eye(k)[fixed])
+        result[value] = row.sum()
+    return result
+
+
+def test_a_limit_leaves_both_bounds_and_shows_the_gap() -> None:
+    chain = cv.MarkovChain([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.1, 0.6]])
+    channel = cv.Channel.randomized_response(3, 0.4)
+    tight = cv.privacy_loss(chain, channel)
+    loose = cv.privacy_loss(chain, channel, max_nodes=1)
+    assert loose.lower <= tight.lower + 1e-12
+    assert loose.epsilon >= tight.lower
+    assert loose.gap > tight.gap
+    assert cv.privacy_loss(chain, channel, max_seconds=0.0).gap > tight.gap
+
+
+def test_a_cycle_gives_everything_away_in_the_long_run() -> None:
+    chain = cv.MarkovChain([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+    channel = cv.Channel.randomized_response(3, 0.3)
+    assert cv.privacy_loss(chain, channel, max_nodes=20_000).epsilon == math.inf
+    # Whoever knows a point knows all others: there is nothing left to tell apart.
+    assert cv.privacy_loss(chain, channel, adversary="informed", length=3).epsilon == 0
+    one = cv.privacy_loss(chain, channel, length=1)
+    assert one.epsilon == pytest.approx(math.log(0.7 / 0.15))
+    three = cv.privacy_loss(chain, channel, length=3, adversary="ignorant")
+    assert three.epsilon == pytest.approx(3 * math.log(0.7 / 0.15))
+
+
+def test_a_certain_start_hides_nothing_at_first() -> None:
+    chain = cv.MarkovChain([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0, 0.5]], initial=[1, 0, 0])
+    channel = cv.Channel.randomized_response(3, 0.3)
+    assert cv.privacy_loss(chain, channel, length=1).epsilon == 0
+    assert cv.privacy_loss(chain, channel, length=1).witness is None
+    assert cv.privacy_loss(chain, channel, length=2).epsilon > 0
+
+
+def test_revealing_outputs_are_infinite_and_say_how() -> None:
+    chain = cv.MarkovChain([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.3, 0.3, 0.4]])
+    erasing = cv.Channel([[0.5, 0, 0, 0.5], [0, 0.5, 0, 0.5], [0, 0, 0.5, 0.5]])
+    for length in (None, 1, 6):
+        for model in MODELS:
+            loss = cv.privacy_loss(chain, erasing, length, model)
+            assert loss.epsilon == loss.lower == math.inf
+            assert loss.gap == 0
+            assert loss.witness is not None
+            assert loss.witness.replay(chain, erasing) == math.inf
+
+
+def test_limits_are_checked() -> None:
+    chain = cv.MarkovChain(np.full((3, 3), 1 / 3))
+    channel = cv.Channel.randomized_response(3, 0.4)
+    with pytest.raises(cv.InvalidInput, match="tolerance: found"):
+        cv.privacy_loss(chain, channel, tolerance=0)
+    with pytest.raises(cv.InvalidInput, match="max_nodes: found"):
+        cv.privacy_loss(chain, channel, max_nodes=0)
+    with pytest.raises(cv.NotSupported, match="32768 points"):
+        cv.privacy_loss(chain, channel, adversary=cv.Adversary(10**6))
+    with pytest.raises(cv.NotSupported, match="probability"):
+        cv.privacy_loss(chain, cv.Channel.randomized_response(3, 1e-60))
