@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from chainveil.chain import MarkovChain
 from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
-from chainveil.plan import NoisePlan, Objective, calibrate
+from chainveil.plan import NoisePlan, calibrate
 from chainveil.privacy.loss import privacy_loss
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+# What can be least on two states.
+OBJECTIVES = ("flips", "estimate")
 
 
 def _chain(settings: Settings) -> MarkovChain:
@@ -26,7 +30,7 @@ def compute(settings: Settings) -> list[Row]:
     rows = []
     for epsilon in settings["budgets"]:
         for adversary in ("ignorant", "any"):
-            for objective in get_args(Objective):
+            for objective in OBJECTIVES:
                 plan = _plan(settings, epsilon, adversary, objective)
                 assert plan.region is not None  # q + r < 1
                 rho0, rho1 = (float(rho) for rho in plan.channel.flip_probabilities)
