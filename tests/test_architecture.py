@@ -32,6 +32,7 @@ ORDER = [
     "certificate",
     "table",
     "plot",
+    "experiments",
     "cli",
 ]
 

@@ -32,6 +32,9 @@ class LSTMSettings:
     ----------
     window : int
         Outputs seen for one guess; the target is at place ``window // 2``.
+    inwards : bool
+        Read the window from both ends towards the target instead of from left to right. The
+        target then comes last and need not be remembered; the authors read left to right.
     embedding, hidden : int
         Sizes of the embedding and of the LSTM state.
     learning_rate, batch, epochs : float, int, int
@@ -61,6 +64,7 @@ class LSTMSettings:
     seed: int = 0
     device: str = "cpu"
     progress: bool = False
+    inwards: bool = False
 
     def __post_init__(self) -> None:
         for name in ("window", "embedding", "hidden", "batch", "epochs"):
@@ -154,8 +158,9 @@ class LSTM(Attack):
         ensemble = _torch_part()
         settings = self.settings
         data = ensemble.make_data(
-            z[None, :], np.zeros(len(z)), settings.window, self.outputs, settings.device
-        )
+            z[None, :], np.zeros(len(z)), settings.window, self.outputs, settings.device,
+            settings.inwards,
+        )  # fmt: skip
         job = ensemble.Job(0, np.empty(0, np.int64), np.empty(0, np.int64), settings.seed)
         odds = ensemble.predict(self.weights, data, [job], [np.arange(len(z))])[0]
         return np.asarray(odds > 0, dtype=np.uint8)
@@ -181,7 +186,9 @@ def _train(
     """Train a model for every release and fold at once; guess each fold's test points."""
     ensemble = _torch_part()
     settings = attack.settings
-    data = ensemble.make_data(releases, truth, settings.window, attack.outputs, settings.device)
+    data = ensemble.make_data(
+        releases, truth, settings.window, attack.outputs, settings.device, settings.inwards
+    )
     sizes = ensemble.Sizes(attack.outputs + 1, settings.embedding, settings.hidden)
     schedule = ensemble.Schedule(
         settings.learning_rate, settings.batch, settings.epochs, settings.patience

@@ -5,7 +5,7 @@ is its own; Adam works entry by entry, so a model's step is its own; and each mo
 starts from its own seed. Training one model alone therefore gives the same weights, up to the
 order in which floating-point sums are taken.
 
-This is the only module that imports torch.
+This module and ``lstm_graph`` are the only ones that import torch.
 """
 
 from __future__ import annotations
@@ -46,11 +46,19 @@ class Job:
 
 @dataclass(frozen=True)
 class Data:
-    """Padded releases (R, n + window - 1), and the true states (n,)."""
+    """Padded releases (R, n + window - 1), the true states (n,), and how a window is read.
+
+    ``places`` (window,) lists the places of a window in the order in which the LSTM sees them.
+    """
 
     tokens: Any
     labels: Any
-    window: int
+    places: Any
+
+    @property
+    def window(self) -> int:
+        """Outputs seen for one guess."""
+        return len(self.places)
 
 
 @dataclass(frozen=True)
@@ -64,14 +72,27 @@ class Schedule:
 
 
 def make_data(
-    releases: NDArray[Any], labels: NDArray[Any], window: int, outputs: int, device: str
+    releases: NDArray[Any],
+    labels: NDArray[Any],
+    window: int,
+    outputs: int,
+    device: str,
+    inwards: bool = False,
 ) -> Data:
-    """Pad each release (R, n) so that every point has a window with itself in the middle."""
+    """Pad each release (R, n) so that every point has a window with itself in the middle.
+
+    ``inwards`` reads a window from both ends towards the middle, so that the target comes last
+    and need not be remembered.
+    """
     before = window // 2
     padding = ((0, 0), (before, window - 1 - before))
     padded = np.pad(releases.astype(np.int64), padding, constant_values=outputs)
     tokens = torch.from_numpy(padded).to(device)
-    return Data(tokens, torch.from_numpy(labels.astype(np.float32)).to(device), window)
+    places = np.arange(window)
+    if inwards:
+        places = places[np.argsort(-np.abs(places - before), kind="stable")]
+    truth = torch.from_numpy(labels.astype(np.float32)).to(device)
+    return Data(tokens, truth, torch.from_numpy(places).to(device))
 
 
 def initial_weights(sizes: Sizes, seed: int) -> Weights:
@@ -126,6 +147,81 @@ def shuffled(job: Job, epoch: int) -> NDArray[np.int64]:
     return np.random.default_rng([job.seed, epoch]).permutation(job.train)
 
 
+class Training:
+    """Models on their way: weights, moments, the best so far, and the epochs done."""
+
+    def __init__(
+        self, jobs: list[Job], data: Data, sizes: Sizes, schedule: Schedule, device: str
+    ) -> None:
+        self.jobs, self.data, self.schedule, self.device = jobs, data, schedule, device
+        self.weights = stack_weights([initial_weights(sizes, job.seed) for job in jobs], device)
+        for tensor in self.weights.values():
+            tensor.requires_grad_()
+        self.releases = release_numbers(jobs, device)
+        self.adam = Adam(self.weights, schedule.learning_rate, len(jobs), device)
+        self.best = _Best(self.weights, len(jobs), schedule.patience)
+        self.epochs = 0
+        self._learn_epoch: Any = None  # chosen when the first epoch begins
+
+    @property
+    def finished(self) -> bool:
+        """Whether every model has had all its epochs, or was stopped before."""
+        return self.epochs >= self.schedule.epochs or not self.best.running.any()
+
+    @property
+    def road(self) -> str:
+        """How the device is used, in words; known once an epoch was run."""
+        return str(getattr(self._learn_epoch, "road", "batch by batch"))
+
+    def run_epoch(self, tick: Callable[[], None] = lambda: None) -> None:
+        """One pass over the data for every model; ``tick`` is called after each batch."""
+        if self._learn_epoch is None:
+            self._learn_epoch = self._choose_learner()
+        orders = [shuffled(job, self.epochs) for job in self.jobs]
+        self._learn_epoch(self, orders, tick)
+        self.epochs += 1
+        if self.schedule.patience is not None:
+            found = _validation_loss(self.weights, self.data, self.jobs)
+            self.best.update(self.weights, found)
+
+    def result(self) -> Weights:
+        """The weights to guess with."""
+        stopped = self.schedule.patience is not None
+        return self.best.weights if stopped else _detached(self.weights)
+
+    def state(self) -> dict[str, Any]:
+        """All that changes from epoch to epoch, on the CPU, for :meth:`restore`."""
+        return {
+            "weights": {name: _copy(tensor) for name, tensor in self.weights.items()},
+            "best": {name: _copy(tensor) for name, tensor in self.best.weights.items()},
+            "moments": [[_copy(tensor) for tensor in part] for part in self.adam.moments],
+            "steps": _copy(self.adam.steps),
+            "counts": {name: torch.from_numpy(getattr(self.best, name)) for name in _Best.COUNTS},
+            "epochs": self.epochs,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state saved earlier with the same jobs, data and schedule."""
+        with torch.no_grad():
+            for name, tensor in self.weights.items():
+                tensor.copy_(state["weights"][name])
+            for mine, saved in zip(self.adam.moments, state["moments"], strict=True):
+                for tensor, value in zip(mine, saved, strict=True):
+                    tensor.copy_(value)
+            self.adam.steps.copy_(state["steps"])
+        self.best.weights = {name: value.to(self.device) for name, value in state["best"].items()}
+        for name in _Best.COUNTS:
+            setattr(self.best, name, state["counts"][name].numpy().copy())
+        self.epochs = state["epochs"]
+
+    def _choose_learner(self) -> Any:
+        if not str(self.device).startswith("cuda"):
+            return _learn_epoch
+        from chainveil.attack.lstm_graph import Recorded
+
+        return Recorded(self)
+
+
 def train(
     jobs: list[Job],
     data: Data,
@@ -135,21 +231,10 @@ def train(
     tick: Callable[[], None] = lambda: None,
 ) -> Weights:
     """Train every job; ``tick`` is called after each batch."""
-    weights = stack_weights([initial_weights(sizes, job.seed) for job in jobs], device)
-    for tensor in weights.values():
-        tensor.requires_grad_()
-    adam = _Adam(weights, schedule.learning_rate, len(jobs), device)
-    best = _Best(weights, len(jobs), schedule.patience)
-    for epoch in range(schedule.epochs):
-        orders = [shuffled(job, epoch) for job in jobs]
-        for points, present in _batches(orders, schedule.batch, best.running):
-            _learn(weights, adam, data, jobs, points, present)
-            tick()
-        if schedule.patience is not None:
-            best.update(weights, _validation_loss(weights, data, jobs))
-            if not best.running.any():
-                break
-    return best.weights if schedule.patience is not None else _detached(weights)
+    training = Training(jobs, data, sizes, schedule, device)
+    while not training.finished:
+        training.run_epoch(tick)
+    return training.result()
 
 
 def predict(
@@ -157,14 +242,20 @@ def predict(
 ) -> list[NDArray[np.float32]]:
     """Log-odds of state 1 at each model's own points."""
     parts: list[list[NDArray[np.float32]]] = [[] for _ in jobs]
+    releases = release_numbers(jobs, data.tokens.device)
     with torch.no_grad():
         for begin in range(0, max(map(len, points)), EVALUATED):
             chunk = [own[begin : begin + EVALUATED] for own in points]
             padded, _ = _pad(chunk, max(map(len, chunk)))
-            found = logits(weights, _windows(data, jobs, padded)).cpu().numpy()
+            seen = windows_of(data, releases, torch.from_numpy(padded).to(releases.device))
+            found = logits(weights, seen).cpu().numpy()
             for model, own in enumerate(chunk):
                 parts[model].append(found[model, : len(own)])
     return [np.concatenate(part) for part in parts]
+
+
+def _copy(tensor: Any) -> Any:
+    return tensor.detach().to("cpu", copy=True)
 
 
 def _detached(weights: Weights) -> Weights:
@@ -187,54 +278,70 @@ def _batches(orders: list[NDArray[np.int64]], batch: int, running: NDArray[np.bo
         yield points, present & running[:, None]
 
 
-def _windows(data: Data, jobs: list[Job], points: NDArray[np.int64]) -> Any:
-    device = data.tokens.device
-    releases = torch.tensor([job.release for job in jobs], device=device)
-    begins = torch.from_numpy(points).to(device)
-    places = begins[:, :, None] + torch.arange(data.window, device=device)
-    return data.tokens[releases[:, None, None], places]
+def release_numbers(jobs: list[Job], device: Any) -> Any:
+    """Which release each model reads, as a tensor of shape (models,)."""
+    return torch.tensor([job.release for job in jobs], device=device)
 
 
-def _losses(weights: Weights, data: Data, jobs: list[Job], points: Any, present: Any) -> Any:
-    """Mean cross-entropy of each model over the points present, shape (models,)."""
-    device = data.tokens.device
-    found = logits(weights, _windows(data, jobs, points))
-    truth = data.labels[torch.from_numpy(points).to(device)]
-    each = torch.nn.functional.binary_cross_entropy_with_logits(found, truth, reduction="none")
-    real = torch.from_numpy(present).to(device, each.dtype)
+def windows_of(data: Data, releases: Any, points: Any) -> Any:
+    """Windows around points (models, batch), shape (models, batch, window)."""
+    return data.tokens[releases[:, None, None], points[:, :, None] + data.places]
+
+
+def losses(
+    weights: Weights, data: Data, releases: Any, points: Any, present: Any, network: Any = logits
+) -> Any:
+    """Mean cross-entropy of each model over the points present, shape (models,).
+
+    ``points`` and ``present`` are tensors of shape (models, batch).
+    """
+    found = network(weights, windows_of(data, releases, points))
+    each = torch.nn.functional.binary_cross_entropy_with_logits(
+        found, data.labels[points], reduction="none"
+    )
+    real = present.to(each.dtype)
     return (each * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
 
 
-def _learn(
-    weights: Weights, adam: _Adam, data: Data, jobs: list[Job], points: Any, present: Any
+def _learn_epoch(
+    training: Training, orders: list[NDArray[np.int64]], tick: Callable[[], None]
 ) -> None:
-    loss = _losses(weights, data, jobs, points, present).sum()
-    gradients = torch.autograd.grad(loss, list(weights.values()))
-    adam.step(weights, gradients, present.any(axis=1))
+    """Batch after batch, each built on the way."""
+    weights, device = training.weights, training.device
+    for batch, real in _batches(orders, training.schedule.batch, training.best.running):
+        points, present = (torch.from_numpy(array).to(device) for array in (batch, real))
+        loss = losses(weights, training.data, training.releases, points, present).sum()
+        gradients = torch.autograd.grad(loss, list(weights.values()))
+        training.adam.step(weights, gradients, present.any(dim=1))
+        tick()
 
 
 def _validation_loss(weights: Weights, data: Data, jobs: list[Job]) -> NDArray[np.float64]:
     total = np.zeros(len(jobs))
+    device = data.tokens.device
+    releases = release_numbers(jobs, device)
     with torch.no_grad():
         for begin in range(0, max(len(job.validation) for job in jobs), EVALUATED):
             rows = [job.validation[begin : begin + EVALUATED] for job in jobs]
             points, present = _pad(rows, max(map(len, rows)))
-            means = _losses(weights, data, jobs, points, present).cpu().numpy()
+            tensors = (torch.from_numpy(array).to(device) for array in (points, present))
+            means = losses(weights, data, releases, *tensors).cpu().numpy()
             total += means * present.sum(axis=1)
     return np.asarray(total / np.array([max(1, len(job.validation)) for job in jobs]))
 
 
-class _Adam:
+class Adam:
     """Adam for every model on its own: a model without data in a batch does not move."""
 
     def __init__(self, weights: Weights, rate: float, models: int, device: str) -> None:
         self.rate = rate
         self.first = [torch.zeros_like(tensor) for tensor in weights.values()]
         self.second = [torch.zeros_like(tensor) for tensor in weights.values()]
+        self.moments = (self.first, self.second)
         self.steps = torch.zeros(models, device=device, dtype=torch.float64)
 
-    def step(self, weights: Weights, gradients: Any, moving: NDArray[np.bool_]) -> None:
-        mask = torch.from_numpy(moving).to(self.steps.device)
+    def step(self, weights: Weights, gradients: Any, mask: Any) -> None:
+        """Move the models in ``mask``, a tensor of shape (models,)."""
         self.steps += mask
         counted = self.steps.clamp(min=1)
         scale1 = self.rate / (1 - BETA1**counted)
@@ -256,6 +363,8 @@ class _Adam:
 
 class _Best:
     """The weights with the least validation loss so far, model by model."""
+
+    COUNTS = ("loss", "waited", "running")
 
     def __init__(self, weights: Weights, models: int, patience: int | None) -> None:
         self.patience = patience

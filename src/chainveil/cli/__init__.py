@@ -8,7 +8,7 @@ import sys
 import click
 
 from chainveil import __version__
-from chainveil.cli import attack, calibrate, data, demo, fit, loss, sanitize, verify
+from chainveil.cli import attack, calibrate, data, demo, fit, loss, reproduce, sanitize, verify
 from chainveil.cli.output import FAILED, INTERRUPTED, UNREACHABLE, USAGE, complain
 from chainveil.errors import ChainveilError, NotSupported, UnreachableBudget
 
@@ -48,7 +48,7 @@ def cli() -> None:
 
 for command in (
     fit.fit, calibrate.calibrate, sanitize.sanitize, verify.verify,
-    loss.loss, attack.attack, demo.demo, data.data,
+    loss.loss, attack.attack, demo.demo, data.data, reproduce.reproduce,
 ):  # fmt: skip
     cli.add_command(command)
 

@@ -31,8 +31,16 @@ def noise_region(
     beside : NoisePlan, optional
         A plan for another adversary whose borders are drawn as dashed lines.
     """
-    region = _region(plan)
     figure, axes = style.new_figure(5.4, 5.2)
+    draw_noise_region(axes, plan, others, beside)
+    return figure
+
+
+def draw_noise_region(
+    axes: Axes, plan: NoisePlan, others: Sequence[NoisePlan] = (), beside: NoisePlan | None = None
+) -> None:
+    """As :func:`noise_region`, into axes that are there already."""
+    region = _region(plan)
     rho0 = np.linspace(0, 0.5, 501)
     lower = region.u * (1 - rho0)
     upper = 1 - rho0 / region.w
@@ -58,7 +66,6 @@ def noise_region(
     )
     axes.set_aspect("equal")
     axes.legend(loc="lower left", fontsize=8, framealpha=0.9)
-    return figure
 
 
 def _region(plan: NoisePlan) -> HalfPlanes:

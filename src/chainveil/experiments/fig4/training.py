@@ -1,0 +1,263 @@
+"""Train the LSTM attackers of Figure 4 on prepared bits: ``python -m`` this module.
+
+Needs only NumPy and torch, so it runs wherever there is a device. All budgets, kinds of noise,
+series and folds of one network train together. Every finished network leaves a JSON record and
+its guesses as packed bits; an unfinished one leaves a checkpoint that the next run goes on from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from chainveil.attack import lstm_ensemble as ensemble
+from chainveil.attack.lstm_folds import Fold, contiguous_folds
+from chainveil.experiments.fig4.bits import Bits, load_bits
+
+PADDING = 2  # the token between and around series; states are 0 and 1
+VALIDATION = 0.05  # share of the points that decides about stopping
+SERIES_FILE = "series.npz"
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Model:
+    """One network to train: a series, one of its releases, and the fold left out."""
+
+    series: str
+    row: int
+    fold: int
+
+
+class OutOfTime(Exception):
+    """The time given is used up; what was done so far is kept."""
+
+
+def line_up(bits: Bits, window: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], dict[str, int]]:
+    """All series in one line with gaps as wide as a window: releases, truth, and their places.
+
+    So networks for series of different lengths can learn side by side.
+    """
+    places, begin = {}, 0
+    for name, n in bits.about["lengths"].items():
+        places[name] = begin
+        begin += n + window
+    releases = np.full((len(bits.rows), begin), PADDING, dtype=np.uint8)
+    truth = np.zeros(begin, dtype=np.uint8)
+    for name, place in places.items():
+        end = place + len(bits.truth[name])
+        releases[:, place:end] = bits.releases[name]
+        truth[place:end] = bits.truth[name]
+    return releases, truth, places
+
+
+def all_models(bits: Bits, rows: list[int], folds: list[int]) -> list[Model]:
+    """Every series, row and fold."""
+    return [Model(name, row, fold) for name in bits.truth for row in rows for fold in folds]
+
+
+class Run:
+    """One network setting on many models."""
+
+    def __init__(
+        self, bits: Bits, network: dict[str, Any], models: list[Model], device: str
+    ) -> None:
+        self.bits, self.network, self.models = bits, network, models
+        window = network["window"]
+        releases, truth, self.places = line_up(bits, window)
+        inwards = network.get("inwards", False)
+        data = ensemble.make_data(releases, truth, window, PADDING, device, inwards)
+        self.folds = {name: self._folds(len(series)) for name, series in bits.truth.items()}
+        sizes = ensemble.Sizes(PADDING + 1, network["embedding"], network["hidden"])
+        schedule = ensemble.Schedule(
+            network["learning_rate"], network["batch"], network["epochs"], network.get("patience")
+        )
+        jobs = [self._job(model) for model in models]
+        self.training = ensemble.Training(jobs, data, sizes, schedule, device)
+
+    def _folds(self, n: int) -> list[Fold]:
+        share = VALIDATION if self.network.get("patience") is not None else 0.0
+        return contiguous_folds(n, self.bits.about["folds"], self.network["window"], share)
+
+    def _job(self, model: Model) -> ensemble.Job:
+        fold, place = self.folds[model.series][model.fold], self.places[model.series]
+        number = list(self.bits.truth).index(model.series) * len(self.bits.rows) + model.row
+        seed = self.bits.about["seed"] + 1000 * number + model.fold
+        return ensemble.Job(model.row, fold.train + place, fold.validation + place, seed)
+
+    def learn(self, checkpoint: Path, deadline: float, tell: Tell) -> None:
+        """Train to the end, or keep a checkpoint and raise :class:`OutOfTime`."""
+        if checkpoint.is_file():
+            self.training.restore(torch.load(checkpoint, weights_only=True))
+        while not self.training.finished:
+            begin = time.monotonic()
+            self.training.run_epoch()
+            taken = time.monotonic() - begin
+            running = int(self.training.best.running.sum())
+            tell(
+                f"epoch {self.training.epochs}: {taken:.1f} s, {running} models running "
+                f"({self.training.road})"
+            )
+            if time.monotonic() + taken > deadline and not self.training.finished:
+                torch.save(self.training.state(), checkpoint)
+                raise OutOfTime(checkpoint.name)
+
+    def guesses(self) -> dict[str, NDArray[np.uint8]]:
+        """Guesses for every point by the network that never saw it, (rows, n) a series."""
+        tests = [
+            self.folds[model.series][model.fold].test + self.places[model.series]
+            for model in self.models
+        ]
+        training = self.training
+        found = ensemble.predict(training.result(), training.data, training.jobs, tests)
+        guesses = {
+            name: np.zeros(releases.shape, dtype=np.uint8)
+            for name, releases in self.bits.releases.items()
+        }
+        for model, test, odds in zip(self.models, tests, found, strict=True):
+            guesses[model.series][model.row, test - self.places[model.series]] = odds > 0
+        return guesses
+
+
+def train_network(
+    bits: Bits, name: str, network: dict[str, Any], folder: Path, device: str, deadline: float,
+    tell: Tell,
+) -> None:  # fmt: skip
+    """Train a network on everything; writes ``lstm-NAME.npz`` and ``lstm-NAME.json``."""
+    record = folder / f"lstm-{name}.json"
+    mark = fingerprint(bits, network)
+    if _done(record, mark):
+        return
+    models = all_models(bits, list(range(len(bits.rows))), list(range(bits.about["folds"])))
+    tell(f"{name}: {len(models)} networks on {device}, {network}")
+    begin = time.monotonic()
+    run = Run(bits, network, models, device)
+    checkpoint = folder / f"lstm-{name}-{mark}.pt"
+    run.learn(checkpoint, deadline, tell)
+    guesses = run.guesses()
+    packed: dict[str, Any] = {
+        series: np.packbits(array, axis=1) for series, array in guesses.items()
+    }
+    np.savez_compressed(folder / f"lstm-{name}.npz", **packed)
+    rows = [
+        {"series": series, **bits.rows[row], "accuracy": float(np.mean(array[row] == truth))}
+        for series, truth in bits.truth.items()
+        for row, array in ((row, guesses[series]) for row in range(len(bits.rows)))
+    ]
+    _write(record, {
+        "fingerprint": mark, "network": network, "models": len(models),
+        "epochs": run.training.epochs, "accuracies": rows, **_circumstances(begin, device),
+    })  # fmt: skip
+    checkpoint.unlink(missing_ok=True)
+
+
+def choose(bits: Bits, folder: Path, device: str, deadline: float, tell: Tell) -> str:
+    """Name of the candidate with the least mean validation loss; writes ``lstm-choice.json``."""
+    training = bits.about["training"]
+    candidates, choice = training["candidates"], training["choice"]
+    record = folder / "lstm-choice.json"
+    mark = fingerprint(bits, {"candidates": candidates, "choice": choice})
+    if _done(record, mark):
+        return str(json.loads(record.read_text())["chosen"])
+    rows = [
+        number for number, row in enumerate(bits.rows)
+        if row["noise"] == choice["noise"] and row["epsilon"] in choice["budgets"]
+    ]  # fmt: skip
+    models = all_models(bits, rows, choice["folds"])
+    begin = time.monotonic()
+    table: dict[str, float] = {}
+    for name, network in candidates.items():
+        part = folder / f"lstm-candidate-{name}.json"
+        own = fingerprint(bits, {"network": network, "choice": choice})
+        if not _done(part, own):
+            tell(f"candidate {name}: {len(models)} networks")
+            run = Run(bits, network, models, device)
+            checkpoint = folder / f"lstm-candidate-{name}-{own}.pt"
+            run.learn(checkpoint, deadline, tell)
+            loss = float(np.mean(run.training.best.loss))
+            _write(part, {"fingerprint": own, "network": network, "validation_loss": loss})
+            checkpoint.unlink(missing_ok=True)
+            if time.monotonic() > deadline:
+                raise OutOfTime(name)
+        table[name] = json.loads(part.read_text())["validation_loss"]
+    chosen: str = min(table, key=lambda name: table[name])
+    _write(record, {
+        "fingerprint": mark, "chosen": chosen, "validation_loss": table, "models": len(models),
+        **_circumstances(begin, device),
+    })  # fmt: skip
+    return chosen
+
+
+def train_all(folder: Path, device: str, seconds: float | None, tell: Tell) -> bool:
+    """Train everything that the bits in a folder ask for; False where time ran out before."""
+    if device == "cpu":
+        # With tensors this small, more threads wait for each other more than they help.
+        torch.set_num_threads(1)
+    bits = load_bits(folder / SERIES_FILE)
+    deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
+    training = bits.about["training"]
+    try:
+        for name, network in training["networks"].items():
+            train_network(bits, name, network, folder, device, deadline, tell)
+        if training["candidates"]:
+            best = training["candidates"][choose(bits, folder, device, deadline, tell)]
+            train_network(bits, "chosen", best, folder, device, deadline, tell)
+    except OutOfTime as stopped:
+        tell(f"out of time at {stopped}; run again to go on")
+        return False
+    return True
+
+
+def fingerprint(bits: Bits, setting: dict[str, Any]) -> str:
+    """A short digest of the releases' settings and a network's."""
+    told = json.dumps([bits.about, setting], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def _done(record: Path, mark: str) -> bool:
+    return record.is_file() and json.loads(record.read_text())["fingerprint"] == mark
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def _circumstances(begin: float, device: str) -> dict[str, Any]:
+    kind = "one CUDA device" if device.startswith("cuda") else device
+    return {
+        "seconds": round(time.monotonic() - begin, 1), "device": kind, "torch": torch.__version__,
+        "numpy": np.__version__,
+    }  # fmt: skip
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Train on ``FOLDER/series.npz`` and write the results beside it; 3 where time ran out."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--seconds", type=float, help="stop cleanly after about this long")
+    given = parser.parse_args(arguments)
+    start = time.monotonic()
+
+    def tell(text: str) -> None:
+        print(f"[{time.monotonic() - start:7.1f} s] {text}", file=sys.stderr, flush=True)
+
+    return 0 if train_all(given.folder, given.device, given.seconds, tell) else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""The heart-rate records N5 and N10, read where they are and never copied."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+COLLECTION = "physionet-meditation"
+ADVICE = (
+    "fetch it with `chainveil data fetch meditation/{name}`, or set CHAINVEIL_DATA to a folder "
+    f"that holds {COLLECTION}/{{name}}"
+)
+
+
+def find_record(name: str) -> Path | None:
+    """The file of a record: in $CHAINVEIL_DATA, in a folder ``shared/data`` beside the checkout,
+    or in the cache of ``chainveil data fetch``; None where there is none.
+    """
+    given = os.environ.get("CHAINVEIL_DATA")
+    folders = [Path(given)] if given else []
+    folders += [above / "shared" / "data" for above in Path(__file__).resolve().parents]
+    for folder in folders:
+        for path in (folder / COLLECTION / name, folder / name):
+            if path.is_file():
+                return path
+    return _fetched(name)
+
+
+def _fetched(name: str) -> Path | None:
+    """A file in the cache of downloads, which puts a digest before the name."""
+    import pooch
+
+    found = sorted(Path(pooch.os_cache("chainveil")).glob(f"*-{name}"))
+    return found[0] if found else None
+
+
+def missing_record(name: str) -> str:
+    """What is not there and what to do, in one sentence."""
+    return f"heart rate {name}: no file; {ADVICE.format(name=name)}"
+
+
+def read_record(path: Path) -> NDArray[np.uint8]:
+    """A record as two states, as in Section 4.3: 1 at or above the mean rate."""
+    rate = np.loadtxt(path)[:, 1]
+    return np.asarray(rate >= rate.mean(), dtype=np.uint8)

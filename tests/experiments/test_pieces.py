@@ -1,0 +1,146 @@
+"""Missing data, records, settings, and the results that are committed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chainveil.cli import run
+from chainveil.experiments import records, report
+from chainveil.experiments import settings as stored
+from chainveil.experiments.fig4 import bits as packed
+from chainveil.experiments.fig4 import figure, series
+from chainveil.experiments.parts import Place
+from chainveil.experiments.run import HOMES, csv_to_rows, read_result, rows_to_csv
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def test_without_records_the_synthetic_part_still_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(records, "find_record", lambda name: None)
+    monkeypatch.setattr(figure, "find_spec", lambda name: None)
+    assert run(["reproduce", "fig4", "--quick", "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().err
+    assert "heart rate N10: no file; fetch it with `chainveil data fetch meditation/N10`" in said
+    assert "torch is not installed" in said
+    result = read_result("fig4", tmp_path / "out")
+    assert result is not None
+    assert {row["series"] for row in result.rows} == {"synthetic"}
+    assert len(result.record["missing"]) == 3
+    assert "Missing in this run: heart rate N5" in (tmp_path / "out.md").read_text()
+
+
+def test_records_are_found_in_the_folder_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "physionet-meditation"
+    folder.mkdir()
+    (folder / "N10").write_text("1.0 50\n2.0   60.5\n3.5\t70\n")
+    monkeypatch.setenv("CHAINVEIL_DATA", str(tmp_path))
+    path = records.find_record("N10")
+    assert path == folder / "N10"
+    # The mean is 60.17: at or above it is 1.
+    assert records.read_record(folder / "N10").tolist() == [0, 1, 1]
+
+
+def test_records_are_found_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pooch = pytest.importorskip("pooch")
+    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / name)
+    assert records._fetched("N7") is None
+    (tmp_path / "chainveil").mkdir()
+    (tmp_path / "chainveil" / "0f3a-N7").write_text("1 50\n")
+    assert records._fetched("N7") == tmp_path / "chainveil" / "0f3a-N7"
+
+
+def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["reproduce", "fig9"]) == 2
+    assert "fig9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", HOMES)
+@pytest.mark.parametrize("size", ["quick", "full"])
+def test_settings_give_parts_with_names_of_their_own(name: str, size: str, tmp_path: Path) -> None:
+    from chainveil.experiments.run import find_experiment
+
+    settings = stored.load(name, size)
+    parts = find_experiment(name).parts(settings, Place(tmp_path))
+    assert parts
+    assert len({part.name for part in parts}) == len(parts)
+
+
+def test_rows_survive_csv() -> None:
+    rows: list[dict[str, Any]] = [{"a": 1, "b": 0.1, "c": "x, y"}, {"a": 2, "d": True}]
+    assert csv_to_rows(rows_to_csv(rows)) == rows
+
+
+def test_bits_survive_the_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    truth = {"one": rng.integers(0, 2, 13, dtype=np.uint8)}
+    releases = {"one": rng.integers(0, 2, (3, 13), dtype=np.uint8)}
+    about = {"lengths": {"one": 13}, "rows": [{"epsilon": 1.0, "noise": "any"}] * 3}
+    packed.save_bits(tmp_path / "bits.npz", packed.Bits(about, truth, releases))
+    found = packed.load_bits(tmp_path / "bits.npz")
+    assert found.about == about
+    np.testing.assert_array_equal(found.truth["one"], truth["one"])
+    np.testing.assert_array_equal(found.releases["one"], releases["one"])
+
+
+def test_training_needs_only_numpy_and_torch() -> None:
+    import subprocess
+    import sys
+
+    pytest.importorskip("torch")
+    absent = ("numba", "flint", "cryptography", "rich", "scipy", "click", "matplotlib", "pooch")
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({absent!r}));"
+        "import chainveil.experiments.fig4.training as t; print(t.main.__doc__)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "series.npz" in done.stdout
+
+
+def test_training_goes_on_after_its_time_ran_out(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from chainveil.experiments.fig4 import training
+
+    settings = stored.load("fig4", "quick")
+    network = settings["networks"]["small"] | {"window": 6, "hidden": 2, "epochs": 2}
+    settings |= {
+        "synthetic": {"q": 0.1, "r": 0.2, "n": 300},
+        "budgets": [4.0],
+        "networks": {"small": network},
+        "candidates": {"a": network, "b": network | {"hidden": 3}},
+        "choice": {"budgets": [4.0], "noise": "any", "folds": [0]},
+    }
+    guesses = []
+    for folder, seconds in ((tmp_path / "whole", None), (tmp_path / "pieces", 0.0)):
+        folder.mkdir()
+        series.write_bits(folder / "series.npz", [series.synthetic_series(settings)], settings)
+        lines: list[str] = []
+        rounds = 0
+        while not training.train_all(folder, "cpu", seconds, lines.append):
+            rounds += 1
+        assert (rounds > 3) == (seconds is not None)
+        with np.load(folder / "lstm-chosen.npz") as found:
+            guesses.append(found["synthetic"])
+        assert not list(folder.glob("*.pt"))
+    np.testing.assert_array_equal(*guesses)
+
+
+def test_committed_page_follows_from_committed_results() -> None:
+    """Nothing is edited by hand: the page is what the results say, at the present settings."""
+    found = [read_result(name, DOCS / "reproduction") for name in HOMES]
+    results = [result for result in found if result is not None]
+    assert [result.name for result in results] == list(HOMES)
+    page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    assert report.page(results, "reproduction") == page
+    for result in results:
+        assert result.record["size"] == "full"
+        assert result.record["settings"] == stored.load(result.name, "full")
+        assert not result.record["missing"]
