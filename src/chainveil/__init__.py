@@ -53,7 +53,7 @@ _HOMES = {
 }
 
 # Rooms that are reached by their name, `chainveil.plot`, without a further import statement.
-_ROOMS = ("attack", "inference", "mechanism", "plot")
+_ROOMS = ("attack", "estimate", "inference", "mechanism", "plot")
 
 __all__ = [
     "Adversary",
