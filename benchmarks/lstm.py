@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 
 from chainveil import Channel, MarkovChain
-from chainveil.attack import simulate_release
+from chainveil.mechanism import sanitize, seeded
 
 
 def median_time(run: Callable[[], object], repeats: int) -> float:
@@ -33,7 +33,7 @@ def together(models: int, window: int, hidden: int, batch: int) -> Callable[[], 
     from chainveil.attack import lstm_ensemble as ensemble
 
     x = MarkovChain.symmetric(0.1).sample(batch, rng=0)
-    z = simulate_release(Channel.binary(0.2, 0.2), x, 1)
+    z = sanitize(x, Channel.binary(0.2, 0.2), rng=seeded(1))
     data = ensemble.make_data(z[None, :], x, window, 2, "cpu")
     nothing = np.empty(0, dtype=np.int64)
     jobs = [ensemble.Job(0, np.arange(batch), nothing, seed) for seed in range(models)]

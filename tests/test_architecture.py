@@ -34,6 +34,9 @@ ORDER = [
     "cli",
 ]
 
+# The one way back: a plan hands out its certificate, which is made from plans.
+BACKWARDS = {"plan": {"certificate"}}
+
 
 def _room(path: Path) -> str:
     relative = path.relative_to(ROOT)
@@ -67,7 +70,7 @@ FILES = sorted(
 def test_a_later_stage_imports_earlier_ones_never_the_reverse(path: Path) -> None:
     room = _room(path)
     assert room in ORDER, f"{room} has no place in the flow yet"
-    for other in _imported_rooms(path) & set(ORDER):
+    for other in (_imported_rooms(path) & set(ORDER)) - BACKWARDS.get(room, set()):
         assert ORDER.index(other) <= ORDER.index(room), f"{room} imports {other}"
 
 

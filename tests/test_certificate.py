@@ -236,6 +236,35 @@ def test_text_that_is_no_certificate_is_an_error_in_words(text: str) -> None:
         Certificate.from_json(text)
 
 
+JUNK: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    10**400,
+    1e308,
+    5e-324,
+    "",
+    "x",
+    [],
+    [[]],
+    [[1, 2], [3]],
+    {},
+    {"a": 1},
+]
+
+
+@pytest.mark.parametrize("path", [field.path for field in FIELDS])
+def test_junk_in_a_field_never_passes_and_never_crashes(path: str) -> None:
+    document, value = _plain(_full()), _full()[path]
+    for junk in JUNK:
+        _put(document, path, junk)
+        same = junk == value and isinstance(junk, bool) == isinstance(value, bool)
+        if not same and not path.startswith("seal"):
+            rejected = _rejected(_resealed(document), RELEASED)
+            assert rejected or BY_PATH[path].checked in ("open", "bounded"), (path, junk)
+
+
 def test_a_certificate_is_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text(_plan().certificate().to_json(), encoding="utf-8")

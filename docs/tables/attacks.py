@@ -12,7 +12,8 @@ import numpy as np
 from heart_rate import heart_rate
 
 from chainveil import Channel, MarkovChain, calibrate, success_bound
-from chainveil.attack import Posterior, SingleBit, Viterbi, simulate_release
+from chainveil.attack import Posterior, SingleBit, Viterbi
+from chainveil.mechanism import sanitize, seeded
 
 THETAS = {0.02: 0.8552, 0.068: 0.7179, 0.116: 0.6804, 0.164: 0.6455, 0.212: 0.6302, 0.26: 0.6217}
 DATABASES = 10**6
@@ -29,7 +30,7 @@ def figure_2() -> None:
     for theta, reported in THETAS.items():
         chain = MarkovChain.symmetric(theta)
         x = chain.sample(30, DATABASES, rng=11)
-        z = simulate_release(channel, x, 12)
+        z = sanitize(x, channel, rng=seeded(12))
         single = SingleBit(channel).success(x, z, target=14)
         aware = Posterior(chain, channel).success(x, z, target=14)
         best = Posterior(chain, channel).expected_success(30, 14).value
@@ -48,7 +49,7 @@ def heart_rate_attacks(name: str) -> None:
         for adversary in ("ignorant", "any"):
             channel = calibrate(chain, epsilon, adversary=adversary).channel
             attacks = (SingleBit(channel), Posterior(chain, channel), Viterbi(chain, channel))
-            releases = [simulate_release(channel, x, seed) for seed in range(RUNS)]
+            releases = [sanitize(x, channel, rng=seeded(seed)) for seed in range(RUNS)]
             rates = [[attack.success(x, z).rate for z in releases] for attack in attacks]
             cells = [f"{np.mean(r):.4f} ± {np.std(r):.4f}" for r in rates]
             theirs = f"{reported}" if name == "N10" and adversary == "ignorant" else ""

@@ -12,18 +12,12 @@ import torch
 from heart_rate import heart_rate
 
 from chainveil import MarkovChain, calibrate
-from chainveil.attack import LSTM, LSTMSettings, Posterior, Viterbi, simulate_release
+from chainveil.attack import LSTM, LSTMSettings, Posterior, Viterbi
+from chainveil.mechanism import sanitize, seeded
 
 BUDGETS = (2.0, 3.0, 4.0)
 SETTINGS = LSTMSettings(
-    window=30,
-    hidden=16,
-    batch=256,
-    epochs=6,
-    folds=5,
-    learning_rate=1e-2,
-    patience=2,
-    progress=True,
+    window=21, hidden=16, batch=128, epochs=15, folds=5, learning_rate=1e-2, patience=3
 )
 
 
@@ -34,7 +28,7 @@ def main() -> None:
         x = heart_rate(name)
         chain = MarkovChain.fit(x)
         channels = [calibrate(chain, e, adversary="ignorant").channel for e in BUDGETS]
-        releases = [simulate_release(channel, x, 0) for channel in channels]
+        releases = [sanitize(x, channel, rng=seeded(0)) for channel in channels]
         begin = time.perf_counter()
         learned = LSTM(settings=SETTINGS).cross_validate(x, releases)
         taken = time.perf_counter() - begin

@@ -9,9 +9,10 @@ import numpy as np
 from heart_rate import heart_rate
 
 from chainveil import MarkovChain, calibrate, success_bound
-from chainveil.attack import misfit, simulate_release
+from chainveil.attack import misfit
 from chainveil.attack.higher_order import context_model, fit_order
 from chainveil.inference import smoothed
+from chainveil.mechanism import sanitize, seeded
 from chainveil.sequences import as_sequences
 
 BUDGETS = (1.0, 2.0, 3.0, 4.0)
@@ -33,7 +34,7 @@ def averages() -> None:
                 chain, seen = context_model(fitted, channel)
                 rates = []
                 for seed in range(RUNS):
-                    posterior = smoothed(chain, seen, simulate_release(channel, x, seed))
+                    posterior = smoothed(chain, seen, sanitize(x, channel, rng=seeded(seed)))
                     rates.append(np.mean((posterior[:, 1::2].sum(axis=1) > 0.5) == x))
                 cells.append(f"{np.mean(rates):.3f}")
             bound = success_bound(first, epsilon)

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from chainveil.certificate import Certificate, Verification, verify
+    from chainveil.certificate import Certificate, Verification
     from chainveil.chain import MarkovChain
     from chainveil.channel import Channel
     from chainveil.errors import (
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from chainveil.privacy.adversary import Adversary
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import PrivacyLoss, privacy_loss
-    from chainveil.table import TableRelease, sanitize_table
+    from chainveil.table import TableRelease, sanitize_table, verify
 
 __version__ = "0.1.0"
 
@@ -49,11 +49,19 @@ _HOMES = {
     "privacy_loss": "chainveil.privacy.loss",
     "sanitize_table": "chainveil.table",
     "success_bound": "chainveil.privacy.baselines",
-    "verify": "chainveil.certificate",
+    "verify": "chainveil.table",
 }
 
-# Rooms that are reached by their name, `chainveil.plot`, without a further import statement.
-_ROOMS = ("attack", "estimate", "inference", "mechanism", "plot")
+# Modules that are reached through the package, without a further import statement.
+_ROOMS = {
+    "attack": "chainveil.attack",
+    "baselines": "chainveil.privacy.baselines",
+    "closed_form": "chainveil.privacy.closed_form",
+    "estimate": "chainveil.estimate",
+    "inference": "chainveil.inference",
+    "mechanism": "chainveil.mechanism",
+    "plot": "chainveil.plot",
+}
 
 __all__ = [
     "Adversary",
@@ -82,7 +90,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return import_module(f"{__name__}.{name}")
+        return import_module(_ROOMS[name])
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = import_module(_HOMES[name])

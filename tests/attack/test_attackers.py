@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from chainveil import Channel, InvalidInput, MarkovChain
-from chainveil.attack import Attack, Posterior, SingleBit, Viterbi, simulate_release
+from chainveil.attack import Attack, Posterior, SingleBit, Viterbi
 from chainveil.inference import smoothed
+from chainveil.mechanism import sanitize, seeded
 
 CHAIN = MarkovChain.binary(0.1, 0.2)
 CHANNEL = Channel.binary(0.2, 0.3)
 X = CHAIN.sample(40, 25, rng=1)
-Z = simulate_release(CHANNEL, X, 2)
+Z = sanitize(X, CHANNEL, rng=seeded(2))
 ATTACKS = [SingleBit(CHANNEL), Posterior(CHAIN, CHANNEL), Viterbi(CHAIN, CHANNEL)]
 
 
@@ -77,7 +78,7 @@ def test_single_bit_turns_round_what_lies_more_often_than_not() -> None:
 def test_posterior_of_three_states() -> None:
     chain = MarkovChain([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.3, 0.1, 0.6]])
     channel = Channel.randomized_response(3, 0.4)
-    z = simulate_release(channel, chain.sample(50, rng=0), 1)
+    z = sanitize(chain.sample(50, rng=0), channel, rng=seeded(1))
     expected = smoothed(chain, channel, z).argmax(axis=1)
     np.testing.assert_array_equal(Posterior(chain, channel).reconstruct(z), expected)
     np.testing.assert_array_equal(Posterior(chain, channel).reconstruct([z, z[:5]])[0], expected)
@@ -86,7 +87,7 @@ def test_posterior_of_three_states() -> None:
 def test_simulated_noise_has_the_law_of_the_channel() -> None:
     channel = Channel([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
     x = np.tile([0, 1], 200_000)
-    z = simulate_release(channel, x, 5)
+    z = sanitize(x, channel, rng=seeded(5))
     for state in (0, 1):
         law = np.bincount(z[x == state], minlength=3) / 200_000
         # Five standard deviations: false alarms below one in a million.

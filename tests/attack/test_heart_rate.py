@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from chainveil import Channel, MarkovChain, calibrate, success_bound
-from chainveil.attack import Posterior, Viterbi, simulate_release
+from chainveil.attack import Posterior, Viterbi
+from chainveil.mechanism import sanitize, seeded
 from tests.attack.heart_rate import heart_rate
 
 # epsilon: (rho0, rho1) and the accuracy of Viterbi in the authors' single run.
@@ -31,7 +32,7 @@ def test_n10(epsilon: float) -> None:
     np.testing.assert_allclose(theirs.matrix, channel.matrix, atol=2e-4)
     rates = []
     for seed in range(5):
-        z = simulate_release(channel, x, seed)
+        z = sanitize(x, channel, rng=seeded(seed))
         viterbi = Viterbi(chain, channel).success(x, z)
         posterior = Posterior(chain, channel).success(x, z)
         rates.append(viterbi.rate)
@@ -49,7 +50,7 @@ def test_n5() -> None:
     rates = []
     for epsilon in (1.0, 2.0, 3.0, 4.0, 5.0):
         channel = calibrate(chain, epsilon, adversary="ignorant").channel
-        z = simulate_release(channel, x, 0)
+        z = sanitize(x, channel, rng=seeded(0))
         rates.append(
             (
                 Viterbi(chain, channel).success(x, z).rate,

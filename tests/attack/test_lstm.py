@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from chainveil import Channel, InvalidInput, MarkovChain, MissingExtra
-from chainveil.attack import LSTM, LSTMSettings, Posterior, SingleBit, simulate_release
+from chainveil.attack import LSTM, LSTMSettings, Posterior, SingleBit
 from chainveil.attack.lstm_folds import all_points, contiguous_folds
+from chainveil.mechanism import sanitize, seeded
 
 CHAIN = MarkovChain.symmetric(0.05)
 CHANNEL = Channel.binary(0.25, 0.25)
@@ -105,7 +106,7 @@ class Reference:
 
 def small_case(ensemble: Any, patience: int | None) -> Any:
     x = CHAIN.sample(260, rng=1)
-    releases = np.stack([simulate_release(CHANNEL, x, seed) for seed in (2, 3)])
+    releases = np.stack([sanitize(x, CHANNEL, rng=seeded(seed)) for seed in (2, 3)])
     data = ensemble.make_data(releases, x, 9, 2, "cpu")
     folds = contiguous_folds(260, 3, 9, 0.0 if patience is None else 0.08)
     jobs = [
@@ -160,7 +161,7 @@ def test_ensemble_equals_training_each_alone(torch: Any, patience: int | None) -
 def test_learns_what_the_chain_offers(torch: Any) -> None:
     """Better than one bit at a time, and no better than the best (with room for chance)."""
     x = CHAIN.sample(3000, rng=4)
-    z = simulate_release(CHANNEL, x, 5)
+    z = sanitize(x, CHANNEL, rng=seeded(5))
     settings = LSTMSettings(
         window=15, hidden=8, batch=64, epochs=6, folds=3, learning_rate=1e-2, patience=2
     )
@@ -173,7 +174,7 @@ def test_learns_what_the_chain_offers(torch: Any) -> None:
 
     fitted = attack.fit(x, z)
     fresh = CHAIN.sample(500, 2, rng=6)
-    guess = fitted.reconstruct(simulate_release(CHANNEL, fresh, 7), {3: fresh[:, 3]})
+    guess = fitted.reconstruct(sanitize(fresh, CHANNEL, rng=seeded(7)), {3: fresh[:, 3]})
     assert guess.shape == fresh.shape
     np.testing.assert_array_equal(guess[:, 3], fresh[:, 3])
     assert np.mean(guess == fresh) > 0.8

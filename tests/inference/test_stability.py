@@ -58,6 +58,17 @@ def test_tiny_probabilities(tiny: float) -> None:
         assert log_likelihood(chain, channel, z) == pytest.approx(np.log(sum(table.values())))
 
 
+def test_the_smallest_double_is_not_zero() -> None:
+    """Output 1 in state 0 is all but impossible, and still likelier than a change of state."""
+    chain = MarkovChain.binary(5e-324, 0.3, initial=[1, 0])
+    posterior = smoothed(chain, Channel.binary(5e-324, 0.2), [0, 0, 1, 0])
+    # By hand, in units of the tiny number: staying in 0 weighs 1, moving to 1 before the second
+    # point or before the third weighs what follows; .44 is the last point, kept or left.
+    second, third = 0.2 * 0.7 * 0.8 * 0.44, 0.8 * 0.44
+    expected = np.array([0, second, second + third]) / (1 + second + third)
+    np.testing.assert_allclose(posterior[:3, 1], expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9])
 def test_certain_points_everywhere(n: int) -> None:
     chain, channel = MarkovChain.binary(0.2, 0.3), Channel.binary(0.0, 0.0)

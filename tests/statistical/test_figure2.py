@@ -11,7 +11,8 @@ import math
 import pytest
 
 from chainveil import Channel, MarkovChain
-from chainveil.attack import Posterior, SingleBit, simulate_release
+from chainveil.attack import Posterior, SingleBit
+from chainveil.mechanism import sanitize, seeded
 
 DATABASES = 10**6
 EPSILON = 0.5
@@ -39,7 +40,7 @@ def test_attackers_reach_what_theory_says(theta: float) -> None:
     assert exact.exact
     assert exact.value == pytest.approx(BEST[theta], abs=1e-6)
     x = chain.sample(30, DATABASES, rng=11)
-    z = simulate_release(channel, x, 12)
+    z = sanitize(x, channel, rng=seeded(12))
     for found, expected in (
         (SingleBit(channel).success(x, z, target=TARGET).rate, 1 - rho),
         (attack.success(x, z, target=TARGET).rate, exact.value),

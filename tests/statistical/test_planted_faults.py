@@ -7,21 +7,23 @@ are fixed.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
 
 from chainveil import Channel, MarkovChain, calibrate, privacy_loss
-from chainveil.attack import AuditResult, audit_sanitizer, simulate_release
+from chainveil.attack import AuditResult, audit_sanitizer
+from chainveil.mechanism import sanitize, seeded
 from chainveil.privacy.baselines import dp_noise
 
 
 def audit(chain: MarkovChain, channel: Channel, nominal: float, trials: int) -> AuditResult:
-    rng = np.random.default_rng(5)
+    calls = count()
 
     def sanitizer(x: Any) -> Any:
-        return simulate_release(channel, x, rng)
+        return sanitize(x, channel, rng=seeded(5).child(next(calls)))
 
     return audit_sanitizer(sanitizer, chain, channel, trials=trials, nominal=nominal, rng=6)
 
@@ -58,9 +60,10 @@ def test_a_sanitizer_that_forgets_some_points() -> None:
     chain = MarkovChain.symmetric(0.3)
     channel = calibrate(chain, 1.0).channel
     rng = np.random.default_rng(7)
+    calls = count()
 
     def forgetful(x: Any) -> Any:
-        noisy = simulate_release(channel, x, rng)
+        noisy = sanitize(x, channel, rng=seeded(7).child(next(calls)))
         return np.where(rng.random(x.shape) < 0.25, x, noisy)
 
     result = audit_sanitizer(forgetful, chain, channel, trials=200_000, nominal=1.0, rng=8)

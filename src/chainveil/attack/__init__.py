@@ -11,7 +11,6 @@ from chainveil.attack.expected import ExpectedSuccess, expected_success
 from chainveil.attack.lstm import LSTM, CrossValidation, LSTMSettings
 from chainveil.attack.misfit import Misfit, Reading, misfit
 from chainveil.attack.posterior import Posterior
-from chainveil.attack.simulation import simulate_release
 from chainveil.attack.single_bit import SingleBit
 from chainveil.attack.success import Success, estimated_epsilon, score
 from chainveil.attack.viterbi import Viterbi
@@ -35,5 +34,4 @@ __all__ = [
     "expected_success",
     "misfit",
     "score",
-    "simulate_release",
 ]

@@ -1,4 +1,4 @@
-"""Made-up data and releases for attacks and audits. Nothing here protects anything."""
+"""Series drawn from a chain with some of their points fixed, for audits."""
 
 from __future__ import annotations
 
@@ -9,33 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-
-# Points whose uniform draws are held at once: 8 MiB.
-CHUNK = 1 << 20
-
-
-def simulate_release(
-    channel: Channel, x: NDArray[Any], rng: np.random.Generator | int | None = None
-) -> NDArray[Any]:
-    """Send the states ``x`` (any shape) through the channel with pseudo-random noise.
-
-    For study only: a release that protects people is drawn by ``chainveil.mechanism``.
-    """
-    generator = np.random.default_rng(rng)
-    flat = np.ascontiguousarray(x).reshape(-1)
-    out = np.empty(flat.size, dtype=np.uint8 if channel.outputs <= 256 else np.int64)
-    sums = np.cumsum(channel.matrix, axis=1)[:, :-1]
-    for begin in range(0, flat.size, CHUNK):
-        part = flat[begin : begin + CHUNK]
-        uniforms = generator.random(len(part))
-        found = np.zeros(len(part), dtype=out.dtype)
-        for output in range(channel.outputs - 1):
-            found += uniforms >= sums[part, output]
-        out[begin : begin + CHUNK] = found
-    return out.reshape(np.shape(x))
 
 
 def sample_given(

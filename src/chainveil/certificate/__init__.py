@@ -7,7 +7,7 @@ claims from its own contents: chain, noise, loss, witness. The schema is in
 
 from __future__ import annotations
 
-from chainveil.certificate.checking import Check, Verification, verify
+from chainveil.certificate.checking import Check, Verification, check
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import Discretization, Released, ReleasedFile, certify
 
@@ -19,5 +19,5 @@ __all__ = [
     "ReleasedFile",
     "Verification",
     "certify",
-    "verify",
+    "check",
 ]

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
+from itertools import groupby
 from typing import Any, Literal
-
-import numpy as np
 
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
@@ -163,13 +162,13 @@ def witness_section(witness: Attack) -> dict[str, Any]:
         "value": witness.value,
         "other": witness.other,
         "symbols": list(witness.symbols) if isinstance(witness, Witness) else [],
-        "output": "" if isinstance(witness, Witness) else _packed(witness),
+        "output": [] if isinstance(witness, Witness) else _runs(witness),
         "words": str(witness),
     }
 
 
-def _packed(witness: Attack) -> str:
-    return np.packbits(witness.output_array()).tobytes().hex()
+def _runs(witness: Attack) -> list[list[int]]:
+    return [[int(z), len(list(run))] for z, run in groupby(witness.output_array().tolist())]
 
 
 def adversary_section(adversary: Model | Adversary) -> dict[str, Any]:

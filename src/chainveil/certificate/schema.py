@@ -69,10 +69,10 @@ FIELDS = (
     Field("loss.witness.known", "pairs", "recomputed", "[point, value] pairs known beforehand"),
     Field("loss.witness.value", "index", "recomputed", "the value the output speaks for"),
     Field("loss.witness.other", "index", "recomputed", "the value it speaks against"),
-    Field("loss.witness.symbols", "indices", "recomputed", "independent: the output at the "
-          "target, at even and at odd distance from it; else empty"),
-    Field("loss.witness.output", "hexadecimal", "recomputed", "correlated: the output, eight "
-          "points a byte; else empty"),
+    Field("loss.witness.symbols", "indices", "recomputed", "the output at the target, at even "
+          "and at odd distance from it; empty where it has no such pattern"),
+    Field("loss.witness.output", "pairs", "recomputed", "the output as [report, repetitions] "
+          "pairs, where it has no such pattern; else empty"),
     Field("loss.witness.words", "text", "recomputed", "the attack in words"),
     Field("discretization.kind", "discretization", "recomputed", "`threshold`, `edges` or "
           "`states`"),
@@ -202,10 +202,6 @@ def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
 
 
-def _is_hexadecimal(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch("([0-9a-f]{2})*", value) is not None
-
-
 def _one_of(*names: str) -> tuple[Callable[[Any], bool], str]:
     allowed = " or ".join(f'"{name}"' for name in names)
     return (lambda value: isinstance(value, str) and value in names), allowed
@@ -232,7 +228,6 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "units": (lambda v: _is_matrix(v, _is_count), "a list of rows of whole numbers"),
     "edges": (lambda v: _is_list(v, _is_number), "a list of numbers"),
     "labels": (lambda v: _is_list(v, _is_label, 2), "a list of texts, numbers or booleans"),
-    "hexadecimal": (_is_hexadecimal, "pairs of hexadecimal digits"),
     "digest": (_is_digest, "64 hexadecimal digits"),
     "adversary": _one_of("any", "ignorant", "informed", "one"),
     "origin": _one_of(*statements.ORIGIN),

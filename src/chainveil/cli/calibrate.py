@@ -22,7 +22,7 @@ from chainveil.cli.output import show, upper
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @options.as_json
 def calibrate(
-    epsilon: float, output: str | None, force: bool, mechanism: str, **given: Any
+    epsilon: float, output: str | None, force: bool, mechanism: Any, **given: Any
 ) -> None:
     """Find the least noise that meets a budget.
 
@@ -72,7 +72,9 @@ def _lines(plan: Any, others: list[Any]) -> list[tuple[str, str]]:
     if plan.loss.witness is not None:
         lines.append(("worst attack", str(plan.loss.witness)))
     for other in others:
-        found = other.reason if other.rho is None else f"{other.rho:.4%} changed points"
+        found = other.reason.removeprefix(other.method).strip()
+        if other.rho is not None:
+            found = f"{other.rho:.4%} changed points"
         lines.append((other.method, found))
     return lines
 

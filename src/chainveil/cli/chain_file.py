@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from chainveil.certificate.document import parse, read_text
+from chainveil.certificate.statements import EDGES_ORIGIN
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
 from chainveil.table.atomic import drafts
-from chainveil.table.discretize import Discretizer
+from chainveil.table.discretize import Discretizer, make_discretizer
 
 SCHEMA = "chainveil chain"
 FIELDS = {"schema", "schema_version", "origin", "transition", "counts", "discretization"}
@@ -62,12 +63,18 @@ def read_chain_file(path: str | Path) -> ChainFile:
         raise InvalidInput("chain", document.get("schema_version"), "schema version 1")
     if set(document) != FIELDS or document["origin"] not in ("reference", "private"):
         raise InvalidInput("chain", sorted(document), f"the fields {sorted(FIELDS)}")
-    chain = MarkovChain(document["transition"], counts=document["counts"])
-    return ChainFile(chain, document["origin"], _discretizer(document["discretization"]))
+    try:
+        chain = MarkovChain(document["transition"], counts=document["counts"])
+        discretizer = _discretizer(document["discretization"])
+    except (TypeError, AttributeError):
+        raise InvalidInput("chain", str(path), "a file written by chainveil fit") from None
+    return ChainFile(chain, document["origin"], discretizer)
 
 
 def _discretizer(part: Any) -> Discretizer:
     if not isinstance(part, dict) or set(part) != PARTS:
         raise InvalidInput("chain discretization", part, f"the fields {sorted(PARTS)}")
-    edges, states, labels = (tuple(part[name]) for name in ("edges", "states", "labels"))
-    return Discretizer(edges, states, labels, part["origin"])
+    if part["origin"] not in EDGES_ORIGIN:
+        raise InvalidInput("chain discretization origin", part["origin"], " or ".join(EDGES_ORIGIN))
+    given = {"edges": part["edges"]} if part["edges"] else {"states": part["states"]}
+    return make_discretizer(**given, labels=part["labels"], origin=part["origin"])

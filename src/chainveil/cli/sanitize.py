@@ -91,11 +91,14 @@ def _request(given: dict[str, Any]) -> Any:
 
 def _plan(path: str) -> tuple[Any, str]:
     """A plan that holds, or an error: noise is never taken on trust."""
-    from chainveil.certificate import Certificate, verify
+    from chainveil.certificate import Certificate
     from chainveil.errors import InvalidInput
 
-    certificate = Certificate.read(path)
-    failures = verify(certificate).failures
+    try:
+        certificate = Certificate.read(path)
+    except FileNotFoundError:
+        raise InvalidInput("plan", path, "a file that exists") from None
+    failures = certificate.verify().failures
     if failures:
         raise InvalidInput("plan", f"{path}: {failures[0].text}", "a plan that can be verified")
     return certificate.plan(), certificate["chain.origin"]

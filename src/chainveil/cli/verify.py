@@ -26,15 +26,11 @@ def verify(certificate: str, release: str | None, **given: Any) -> int:
     Example:
       chainveil verify release.certificate.json release.parquet
     """
-    from chainveil.certificate import Certificate
-    from chainveil.certificate import verify as check
-    from chainveil.errors import InvalidInput
+    from chainveil.table.verification import verify as check
 
-    try:
-        document = Certificate.read(certificate)
-    except FileNotFoundError:
-        raise InvalidInput("certificate", certificate, "a file that exists") from None
-    result = check(document, _facts(document, release, given))
+    with progress(None, given["as_json"]) as tell:
+        header = not given["no_header"]
+        result = check(certificate, release, form=given["form"], header=header, progress=tell)
     facts = {
         "holds": result.holds,
         "checks": [
@@ -47,17 +43,3 @@ def verify(certificate: str, release: str | None, **given: Any) -> int:
     verdict = "everything that can be checked holds" if result.holds else "NOT as claimed"
     show(facts, [*lines, ("verdict", verdict)], given["as_json"])
     return 0 if result.holds else FAILED
-
-
-def _facts(document: Any, release: str | None, given: dict[str, Any]) -> Any:
-    """What the release shows; left to the library where it cannot be read."""
-    if release is None or document["release"] is None:
-        return release
-    from chainveil.errors import ChainveilError
-    from chainveil.table.facts import released_facts
-
-    with progress(document["release.rows"], given["as_json"]) as tell:
-        try:
-            return released_facts(document, release, given["form"], not given["no_header"], tell)
-        except ChainveilError:
-            return release

@@ -53,7 +53,7 @@ def autocorrelation(
     --------
     >>> import chainveil as cv
     >>> chain, channel = cv.MarkovChain.binary(0.1, 0.1), cv.Channel.binary(0.1, 0.1)
-    >>> z = cv.attack.simulate_release(channel, chain.sample(50_000, rng=1), rng=2)
+    >>> z = cv.mechanism.sanitize(chain.sample(50_000, rng=1), channel, rng=cv.mechanism.seeded(2))
     >>> cv.estimate.autocorrelation(z, channel, lags=[1, 5]).value[:, 1].round(1)
     array([0.8, 0.3])
     """

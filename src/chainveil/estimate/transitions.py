@@ -59,7 +59,7 @@ def transitions(
     --------
     >>> import chainveil as cv
     >>> chain, channel = cv.MarkovChain.binary(0.1, 0.2), cv.Channel.binary(0.2, 0.2)
-    >>> z = cv.attack.simulate_release(channel, chain.sample(20_000, rng=1), rng=2)
+    >>> z = cv.mechanism.sanitize(chain.sample(20_000, rng=1), channel, rng=cv.mechanism.seeded(2))
     >>> found = cv.estimate.transitions(z, channel, covers="sampling")
     >>> bool((found.low <= chain.transition).all() and (chain.transition <= found.high).all())
     True

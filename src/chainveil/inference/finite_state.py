@@ -6,7 +6,8 @@ to it; a scaled entry below ``TINY`` therefore ends the attempt, and
 ``inference.log_domain`` does the work instead.
 
 Every function returns a number: ``DONE``, ``SHRUNK``, or the point at which what was
-seen, together with what is known, has probability zero.
+seen, together with what is known, has probability zero. The functions on ``many`` series write
+that number for each of them to ``outcomes``.
 """
 
 from __future__ import annotations
@@ -172,3 +173,75 @@ def viterbi(
         state = pointers[t, state]
     path[0] = state
     return DONE
+
+
+@_compiled
+def forward_many(
+    symbols: Any,
+    offsets: Any,
+    emission: Any,
+    start: Any,
+    transition: Any,
+    out: Any,
+    outcomes: Any,
+) -> None:
+    """``forward`` for series laid end to end."""
+    for series in range(len(outcomes)):
+        begin, end = offsets[series], offsets[series + 1]
+        outcomes[series] = forward(symbols[begin:end], emission, start, transition, out[begin:end])
+
+
+@_compiled
+def smooth_many(
+    symbols: Any,
+    offsets: Any,
+    emission: Any,
+    start: Any,
+    transition: Any,
+    back: Any,
+    out: Any,
+    outcomes: Any,
+) -> None:
+    """``smooth`` for series laid end to end."""
+    for series in range(len(outcomes)):
+        begin, end = offsets[series], offsets[series + 1]
+        outcomes[series] = smooth(
+            symbols[begin:end], emission, start, transition, back, out[begin:end]
+        )
+
+
+@_compiled
+def log_likelihood_many(
+    symbols: Any,
+    offsets: Any,
+    emission: Any,
+    start: Any,
+    transition: Any,
+    found: Any,
+    outcomes: Any,
+) -> None:
+    """``log_likelihood`` for series laid end to end; ``found`` has shape (series,)."""
+    for series in range(len(outcomes)):
+        begin, end = offsets[series], offsets[series + 1]
+        outcomes[series] = log_likelihood(
+            symbols[begin:end], emission, start, transition, found[series : series + 1]
+        )
+
+
+@_compiled
+def viterbi_many(
+    symbols: Any,
+    offsets: Any,
+    log_emission: Any,
+    log_start: Any,
+    log_back: Any,
+    pointers: Any,
+    path: Any,
+    outcomes: Any,
+) -> None:
+    """``viterbi`` for series laid end to end; ``pointers`` is as long as the longest of them."""
+    for series in range(len(outcomes)):
+        begin, end = offsets[series], offsets[series + 1]
+        outcomes[series] = viterbi(
+            symbols[begin:end], log_emission, log_start, log_back, pointers, path[begin:end]
+        )

@@ -11,13 +11,12 @@ from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.inference.observations import Observations, read
-from chainveil.inference.posterior import abreast
+from chainveil.inference.posterior import abreast, raise_impossible
 from chainveil.inference.tables import (
     CERTAIN,
     Odds,
     Tables,
     check_possible,
-    impossible_at,
     logarithms,
     odds,
     tables,
@@ -74,12 +73,13 @@ def _general(model: Tables, seen: Observations) -> NDArray[Any]:
 
     small = np.uint8 if model.states <= 256 else np.uint16
     path = np.empty(len(seen.symbols), dtype=small)
+    longest = int(np.diff(seen.offsets).max(initial=0))
+    pointers = np.empty((longest, model.states), dtype=small)
+    outcomes = np.empty(len(seen.offsets) - 1, dtype=np.int64)
     emission, start = logarithms(model.emission), logarithms(model.start)
     back = logarithms(model.transition.T)
-    for begin, end in zip(seen.offsets[:-1], seen.offsets[1:], strict=True):
-        pointers = np.empty((end - begin, model.states), dtype=small)
-        part = seen.symbols[begin:end]
-        outcome = int(kernels.viterbi(part, emission, start, back, pointers, path[begin:end]))
-        if outcome >= 0:
-            raise impossible_at(model, seen, int(begin) + outcome)
+    kernels.viterbi_many(
+        seen.symbols, seen.offsets, emission, start, back, pointers, path, outcomes
+    )
+    raise_impossible(model, seen, outcomes)
     return path

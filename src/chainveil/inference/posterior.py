@@ -112,9 +112,10 @@ def _two_state(
     one = _odds_posterior(ratios, seen, direction)
     if state is not None:
         return one if state == 1 else np.subtract(1.0, one, out=one)
+    from chainveil.inference.two_state import both_states
+
     both = np.empty((len(one), 2))
-    both[:, 1] = one
-    np.subtract(1.0, one, out=both[:, 0])
+    both_states(one, both)
     return both
 
 
@@ -154,27 +155,31 @@ def needs_logarithms(model: Tables) -> bool:
 
 
 def _general(model: Tables, seen: Observations, direction: Direction) -> FloatArray:
-    from chainveil.inference.finite_state import SHRUNK
+    """Shape (total, k): scaled probabilities, and logarithms for the series that need them."""
+    from chainveil.inference import finite_state as kernels
 
     out = np.empty((len(seen.symbols), model.states))
-    slow = needs_logarithms(model)
-    for begin, end in zip(seen.offsets[:-1], seen.offsets[1:], strict=True):
+    outcomes = np.full(len(seen.offsets) - 1, kernels.SHRUNK)
+    if not needs_logarithms(model):
+        numbers = (seen.symbols, seen.offsets, model.emission, model.start, model.transition)
+        if direction == "filter":
+            kernels.forward_many(*numbers, out, outcomes)
+        else:
+            back = np.ascontiguousarray(model.transition.T)
+            kernels.smooth_many(*numbers, back, out, outcomes)
+    for series in np.flatnonzero(outcomes == kernels.SHRUNK):
+        begin, end = seen.offsets[series : series + 2]
         part, target = seen.symbols[begin:end], out[begin:end]
-        outcome = _scaled(model, part, direction, target) if not slow else SHRUNK
-        if outcome == SHRUNK:
-            outcome = _logarithmic(model, part, direction, target)
-        if outcome >= 0:
-            raise impossible_at(model, seen, int(begin) + outcome)
+        outcomes[series] = _logarithmic(model, part, direction, target)
+    raise_impossible(model, seen, outcomes)
     return out
 
 
-def _scaled(model: Tables, symbols: NDArray[Any], direction: Direction, out: FloatArray) -> int:
-    from chainveil.inference import finite_state as kernels
-
-    numbers = (symbols, model.emission, model.start, model.transition)
-    if direction == "filter":
-        return int(kernels.forward(*numbers, out))
-    return int(kernels.smooth(*numbers, np.ascontiguousarray(model.transition.T), out))
+def raise_impossible(model: Tables, seen: Observations, outcomes: NDArray[np.int64]) -> None:
+    """Error for the first series that has probability zero, if there is one."""
+    wrong = np.flatnonzero(outcomes >= 0)
+    if len(wrong):
+        raise impossible_at(model, seen, int(seen.offsets[wrong[0]] + outcomes[wrong[0]]))
 
 
 def _logarithmic(
@@ -194,22 +199,17 @@ def _logarithmic(
 
 def _general_log_likelihood(model: Tables, seen: Observations) -> FloatArray:
     from chainveil.inference import finite_state, log_domain
-    from chainveil.inference.finite_state import SHRUNK
 
-    result, found = np.zeros(len(seen.offsets) - 1), np.zeros(1)
+    result = np.zeros(len(seen.offsets) - 1)
+    outcomes = np.full(len(result), finite_state.SHRUNK)
+    if not needs_logarithms(model):
+        numbers = (seen.symbols, seen.offsets, model.emission, model.start, model.transition)
+        finite_state.log_likelihood_many(*numbers, result, outcomes)
     emission, start = logarithms(model.emission), logarithms(model.start)
     back = logarithms(model.transition.T)
-    slow = needs_logarithms(model)
-    for series, (begin, end) in enumerate(zip(seen.offsets[:-1], seen.offsets[1:], strict=True)):
-        part = seen.symbols[begin:end]
-        outcome = SHRUNK
-        if not slow:
-            outcome = finite_state.log_likelihood(
-                part, model.emission, model.start, model.transition, found
-            )
-        if outcome == SHRUNK:
-            outcome = log_domain.log_likelihood(part, emission, start, back, found)
-        if outcome >= 0:
-            raise impossible_at(model, seen, int(begin) + outcome)
-        result[series] = found[0] if end > begin else 0.0
+    for series in np.flatnonzero(outcomes == finite_state.SHRUNK):
+        part = seen.symbols[seen.offsets[series] : seen.offsets[series + 1]]
+        found = result[series : series + 1]
+        outcomes[series] = log_domain.log_likelihood(part, emission, start, back, found)
+    raise_impossible(model, seen, outcomes)
     return result

@@ -74,13 +74,13 @@ def odds(model: Tables) -> Odds | None:
     """Two states as odds, or None where there are more or the odds could leave the doubles."""
     if model.states != 2 or model.transition.min() < LEAST_MOVE:
         return None
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         ratio = model.emission[:, 1] / model.emission[:, 0]
         start = model.start[1] / model.start[0]
-    finite = ratio[np.isfinite(ratio) & (ratio > 0)]
-    if np.any(finite > LARGEST_RATIO) or np.any(finite < 1 / LARGEST_RATIO):
+    possible = ratio[model.emission.min(axis=1) > 0]
+    if np.any(possible > LARGEST_RATIO) or np.any(possible < 1 / LARGEST_RATIO):
         return None
-    if start > 0 and not (1 / LARGEST_RATIO <= start <= LARGEST_RATIO):
+    if model.start[1] > 0 and not (1 / LARGEST_RATIO <= start <= LARGEST_RATIO):
         # A first point that is certain, or nearly so, is left to the general kernels.
         return None
     ratio = np.where(np.isposinf(ratio), CERTAIN, np.nan_to_num(ratio, nan=1.0))

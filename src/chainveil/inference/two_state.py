@@ -138,6 +138,14 @@ def smooth_rows(symbols: Any, ratio: Any, start_odds: float, q: float, r: float,
                 out[first + lane, t] = value
 
 
+@_compiled
+def both_states(one: Any, both: Any) -> None:
+    """Write ``1 - p`` and ``p`` of each point to ``both``, shape (n, 2)."""
+    for t in range(len(one)):
+        both[t, 0] = 1.0 - one[t]
+        both[t, 1] = one[t]
+
+
 @_pasted
 def _forward_lanes(
     ratios: Any, start_odds: float, q: float, r: float, odds: Any, forward: Any

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from chainveil.table.discretize import Discretizer, make_discretizer
 from chainveil.table.sanitize import TableRelease, sanitize_table
+from chainveil.table.verification import verify
 
-__all__ = ["Discretizer", "TableRelease", "make_discretizer", "sanitize_table"]
+__all__ = ["Discretizer", "TableRelease", "make_discretizer", "sanitize_table", "verify"]

@@ -25,14 +25,21 @@ class Digested:
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._hash = hashlib.sha256()
+        self._abandoned = False
         self.bytes = 0
         self.closed = False
 
+    def abandon(self) -> None:
+        """Take nothing more: writers that are cleared away later would like to end the file."""
+        self._abandoned = True
+
     def write(self, data: Any) -> int:
         """Write and digest."""
+        size = memoryview(data).nbytes
+        if self._abandoned:
+            return size
         self._file.write(data)
         self._hash.update(data)
-        size = memoryview(data).nbytes
         self.bytes += size
         return size
 
@@ -47,7 +54,8 @@ class Digested:
 
     def flush(self) -> None:
         """Hand everything to the file."""
-        self._file.flush()
+        if not self._abandoned:
+            self._file.flush()
 
     def close(self) -> None:
         """Flush; the file itself is closed by who opened it."""
@@ -113,10 +121,15 @@ class Draft:
         return self._name.open("xb", buffering=1 << 20)
 
     def _link(self, name: Path) -> None:
+        folder = os.open(name.parent, os.O_RDONLY)
         try:
-            os.link(f"/proc/self/fd/{self.file.fileno()}", name, follow_symlinks=True)
+            # Only with a folder given does the call follow the link in /proc to the file.
+            here = f"/proc/self/fd/{self.file.fileno()}"
+            os.link(here, name.name, dst_dir_fd=folder, follow_symlinks=True)
         except FileExistsError:
             raise _exists(self.goal) from None
+        finally:
+            os.close(folder)
 
     def _rename(self, name: Path) -> None:
         if not self._force and self.goal.exists():

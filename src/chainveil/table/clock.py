@@ -63,11 +63,14 @@ class Clock:
             return int(np.argmax(steps <= 0))
         if self.step is None:
             return None
+        wrong = steps != self.usual
+        wrong[free] = False
+        if not wrong.any():
+            return None
         # A long step is a gap, and split if that was asked for; a short one is always wrong.
-        wrong = ~np.isclose(steps, self.usual, rtol=FLOAT_STEP, atol=0)
+        wrong &= ~np.isclose(steps, self.usual, rtol=FLOAT_STEP, atol=0)
         if self.max_gap is not None:
             wrong &= steps <= self._ticks_of(self.max_gap)
-        wrong[free] = False
         return int(np.argmax(wrong)) if wrong.any() else None
 
     def breaks(self, steps: NDArray[Any], free: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -147,4 +150,5 @@ def _readable(text: str, kind: pa.DataType) -> bool:
 def _plain(column: pa.Array) -> NDArray[Any]:
     values = column.to_numpy(zero_copy_only=False)
     # Small and unsigned whole numbers would wrap around when subtracted.
-    return values.astype(np.int64) if values.dtype.kind in "iu" else np.asarray(values)
+    whole = values.dtype.kind in "iu"
+    return values.astype(np.int64, copy=False) if whole else np.asarray(values)

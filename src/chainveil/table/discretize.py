@@ -93,10 +93,11 @@ class Discretizer:
 
     def _by_edges(self, values: NDArray[np.float64]) -> Codes:
         if len(self.edges) == 1:
-            above: NDArray[np.bool_] = values >= self.edges[0]
-            return above.astype(np.uint8)
-        state: NDArray[np.int64] = np.searchsorted(np.array(self.edges), values, side="right")
-        return state.astype(np.uint8)
+            codes = np.empty(len(values), np.uint8)
+            np.greater_equal(values, self.edges[0], out=codes.view(np.bool_))
+            return codes
+        below = np.searchsorted(np.array(self.edges), values, side="right")
+        return np.asarray(below, dtype=np.uint8)
 
     def _by_states(
         self, column: pa.Array, states: Sequence[Label], name: str, first_row: int
@@ -109,7 +110,7 @@ class Discretizer:
         if len(found) and int(found.min()) < 0:
             row = int(np.argmin(found))
             self._unknown(column[row].as_py(), states, name, first_row + row)
-        return found.astype(np.uint8)
+        return np.asarray(found, dtype=np.uint8)
 
     def _lookup(self, column: pa.Array, states: Sequence[Label], name: str) -> NDArray[np.int32]:
         """Index of each value among the states, -1 where it is none."""

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from chainveil.certificate import Certificate, Released, ReleasedFile, certify
+from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.table import formats
 from chainveil.table.atomic import Digested, check_goal, drafts
@@ -37,10 +38,17 @@ class Goal:
     certificate: Path | None
     force: bool = False
 
-    def check(self) -> None:
+    def check(self, table: Source) -> None:
         """Error now rather than after an hour."""
         for path in self.paths:
             check_goal(path, self.force)
+            same = path.exists() and not isinstance(table.place, bytes)
+            if same and path.samefile(str(table.place)):
+                raise InvalidInput("output", f"{path}, the table itself", "another file")
+        if len(set(self.paths)) < len(self.paths):
+            raise InvalidInput(
+                "certificate", str(self.certificate), "another file than the release"
+            )
 
     @property
     def paths(self) -> list[Path]:
@@ -80,13 +88,17 @@ def sanitize_file(
     progress: Progress | None = None,
 ) -> Certificate:
     """Release one column of a file; the certificate is written and returned."""
-    goal.check()
+    goal.check(table)
     prepared = prepare(table, request, progress)
     noise = ColumnNoise(prepared.plan, rng)
     with drafts(goal.paths, goal.force) as files:
         to_stdout = goal.release == "-"
         sink = Digested(sys.stdout.buffer if to_stdout else files[-1].file)
-        seen = _pour(table, goal.format, request.layout, prepared, noise, sink, progress)
+        try:
+            seen = _pour(table, goal.format, request.layout, prepared, noise, sink, progress)
+        except BaseException:
+            sink.abandon()
+            raise
         check_length(prepared.plan, seen)
         file = ReleasedFile(str(goal.format), sink.bytes, sink.sha256)
         certificate = _certificate(request.layout, prepared, noise, seen, file)

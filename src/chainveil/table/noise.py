@@ -25,7 +25,8 @@ class ColumnNoise:
     def __init__(self, plan: NoisePlan, rng: Source | None) -> None:
         if plan.mechanism != "independent":
             raise NotSupported(
-                f"mechanism = {plan.mechanism!r}: tables are published with independent noise"
+                f"mechanism = {plan.mechanism!r}: tables are published with independent noise, "
+                "which holds across gaps; apply other plans to arrays with plan.sanitize"
             )
         self._channel = plan.channel
         self._source = as_source(rng)

@@ -105,7 +105,7 @@ class Source:
             if row is None:
                 raise
             raise InvalidInput(
-                self.name, f"bytes that are not UTF-8 in line {row}", "text in UTF-8",
+                f"table {self.name}", f"bytes that are not UTF-8 in line {row}", "text in UTF-8",
                 "Convert it first, for instance with iconv -f latin1 -t utf-8.",
             ) from None  # fmt: skip
 
@@ -200,7 +200,10 @@ class Source:
             else:
                 batches = iter(reader)
             for batch in batches:
-                yield batch if columns is None else batch.select(columns)
+                chosen = batch if columns is None else batch.select(columns)
+                # A file may hold all its rows in one batch.
+                for begin in range(0, chosen.num_rows, BATCH_ROWS):
+                    yield chosen.slice(begin, BATCH_ROWS)
 
     @contextmanager
     def _arrow_file(self) -> Iterator[Any]:
@@ -253,11 +256,11 @@ def _in_words(name: str) -> Iterator[None]:
         yield
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         text = " ".join(str(error).split())
-        raise InvalidInput("table", f"{name}: {text}", "a table that can be read") from None
+        raise InvalidInput(f"table {name}", text, "a table that can be read") from None
     except PermissionError:
-        raise InvalidInput("table", name, "a file that may be read") from None
+        raise InvalidInput(f"table {name}", "no permission", "a file that may be read") from None
     except OSError as error:
         if type(error) is not OSError:
             raise
         text = " ".join(str(error).split())
-        raise InvalidInput("table", f"{name}: {text}", "a table that can be read") from None
+        raise InvalidInput(f"table {name}", text, "a table that can be read") from None

@@ -53,8 +53,8 @@ class Tracker:
         self.rows = 0
         self.splits = 0
         self.counts = None if states is None else np.zeros((states, states), np.int64)
-        few = memory and states is not None and states <= MOST_FOR_TRIPLES
-        self.triples = np.zeros((states, states, states), np.int64) if few else None  # type: ignore[arg-type]
+        few = memory and 0 < (states or 0) <= MOST_FOR_TRIPLES
+        self.triples = np.zeros((states or 0,) * 3, np.int64) if few else None
 
     @property
     def series(self) -> int:
@@ -78,7 +78,7 @@ class Tracker:
         if columns.codes is not None and self.counts is not None:
             self._count(columns.codes, starts, owner, known, before, inner_breaks, edge_breaks)
         sizes = np.diff(starts, append=rows)
-        self._lengths += np.bincount(owner, sizes, len(self._lengths)).astype(np.int64)
+        np.add.at(self._lengths, owner, sizes)
         self.rows += rows
 
     def _blocks(self, series: pa.Array | None, rows: int) -> tuple[IntArray, IntArray]:
@@ -133,7 +133,8 @@ class Tracker:
             self._last_time = np.zeros(len(self._lengths), ticks.dtype)
         # Times in a text file may be whole numbers first and fractions later.
         self._last_time = self._last_time.astype(np.result_type(self._last_time, ticks), copy=False)
-        steps = np.diff(ticks, prepend=ticks[:1])
+        steps = np.empty_like(ticks)
+        np.subtract(ticks[1:], ticks[:-1], out=steps[1:])
         previous = np.where(before >= 0, ticks[_ends(starts, len(ticks))[before]],
                             self._last_time[owner])  # fmt: skip
         linked = (before >= 0) | known

@@ -1,0 +1,7 @@
+"""``python -m chainveil.cli``."""
+
+from __future__ import annotations
+
+from chainveil.cli import main
+
+main()

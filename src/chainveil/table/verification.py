@@ -1,0 +1,60 @@
+"""``verify``: a certificate, and the release it speaks of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from chainveil.certificate import Certificate, Check, Released, Verification, check
+from chainveil.errors import ChainveilError, InvalidInput
+from chainveil.table.facts import released_facts
+from chainveil.table.prepare import Progress
+
+
+def verify(
+    certificate: Certificate | str | Path,
+    release: Any = None,
+    *,
+    form: str | None = None,
+    header: bool = True,
+    progress: Progress | None = None,
+) -> Verification:
+    """Compute again whatever a certificate claims.
+
+    Parameters
+    ----------
+    certificate : Certificate or path
+        What was handed over.
+    release : path or data frame, optional
+        The published table. Without it nothing about the release is checked.
+    form, header : optional
+        Format of the release where its name does not tell; whether text has a header.
+    progress : callable, optional
+        Told what is being done and how many rows are.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), epsilon=1)
+    >>> cv.verify(plan.certificate()).holds
+    True
+    """
+    document = _document(certificate)
+    if release is None or isinstance(release, Released):
+        return check(document, release)
+    try:
+        return check(document, released_facts(document, release, form, header, progress))
+    except ChainveilError as error:
+        result = check(document)
+        kept = [line for line in result.checks if line.field != "release"]
+        return replace(result, checks=(*kept, Check("release", "fails", str(error))))
+
+
+def _document(certificate: Certificate | str | Path) -> Certificate:
+    if isinstance(certificate, Certificate):
+        return certificate
+    try:
+        return Certificate.read(certificate)
+    except (FileNotFoundError, IsADirectoryError):
+        raise InvalidInput("certificate", str(certificate), "a file that exists") from None

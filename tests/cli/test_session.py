@@ -1,0 +1,142 @@
+"""A curator's morning, command by command, in real processes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import chainveil as cv
+from chainveil.cli.demo import write_sample
+from tests.cli.program import program
+
+WHERE = ["--column", "bpm", "--series", "person", "--time", "minute"]
+STATES = ["--threshold", "60", "--labels", "low,high"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table in it."""
+    place = tmp_path_factory.mktemp("session")
+    write_sample(place / "heart.csv")
+    return place
+
+
+def _json(*arguments: str, folder: Path) -> Any:
+    return json.loads(program(*arguments, "--json", folder=folder).stdout)
+
+
+def test_fit_calibrate_sanitize_verify_attack(folder: Path) -> None:
+    fit = program("fit", "heart.csv", *WHERE, *STATES, "-o", "chain.json", folder=folder)
+    assert b"rows" in fit.stdout
+    assert b"warning: the chain was fitted on the data" in fit.stderr
+    facts = _json("calibrate", "--chain", "chain.json", "--epsilon", "2", "-o", "plan.json",
+                  folder=folder)  # fmt: skip
+    assert facts["plan"]["loss"]["epsilon"] <= 2
+    assert {other["method"] for other in facts["others"]} >= {"Lange et al.", "group privacy"}
+    done = program("sanitize", "heart.csv", *WHERE, *STATES, "--plan", "plan.json",
+                   "-o", "release.parquet", folder=folder)  # fmt: skip
+    assert b"30,000 rows in 20 series" in done.stdout
+    assert b"not covered by epsilon" in done.stderr
+    verified = _json("verify", "release.certificate.json", "release.parquet", folder=folder)
+    assert verified["holds"] is True
+    assert {check["status"] for check in verified["checks"]} == {"holds", "open"}
+    attacked = _json("attack", "release.parquet", "--original", "heart.csv", folder=folder)
+    rates = {name: score["right"] for name, score in attacked["attackers"].items()}
+    assert set(rates) == {"single bit", "posterior", "Viterbi"}
+    assert max(rates.values()) < attacked["bound"]
+    kept = pq.read_table(folder / "release.parquet")
+    assert kept.schema.names == ["person", "minute", "bpm"]
+    assert kept["minute"].to_pylist()[:3] == [0, 1, 2]
+
+
+def test_changes_are_found(folder: Path) -> None:
+    program("sanitize", "heart.csv", *WHERE, *STATES, "--epsilon", "1", "--q", "0.09",
+            "--r", "0.11", "-o", "tampered.csv", folder=folder)  # fmt: skip
+    text = (folder / "tampered.csv").read_text()
+    other = "high" if text.rstrip().endswith("low") else "low"
+    changed = text.rstrip().rsplit(",", 1)[0] + f",{other}\n"
+    (folder / "changed.csv").write_text(changed)
+    done = program("verify", "tampered.certificate.json", "changed.csv", folder=folder, code=1)
+    assert b"FAILS" in done.stdout
+    assert b"release.states_sha256" in done.stdout
+    certificate = (folder / "tampered.certificate.json").read_text()
+    forged = certificate.replace('"epsilon": 1.0', '"epsilon": 1.5')
+    (folder / "forged.json").write_text(forged)
+    done = program("verify", "forged.json", folder=folder, code=1)
+    assert b"FAILS" in done.stdout
+    (folder / "broken.json").write_text(certificate[:100])
+    done = program("verify", "broken.json", "--json", folder=folder, code=2)
+    assert json.loads(done.stderr)["error"] == "InvalidInput"
+
+
+def test_standard_input_to_standard_output(folder: Path) -> None:
+    table = (folder / "heart.csv").read_bytes()
+    done = program("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--theta", "0.1",
+                   "-o", "-", "--certificate", "piped.json", folder=folder,
+                   stdin=table)  # fmt: skip
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == "person,minute,bpm"
+    assert len(lines) == 30_001
+    assert {line.rsplit(",", 1)[1] for line in lines[1:]} == {"low", "high"}
+    done = program("verify", "piped.json", "-", folder=folder, stdin=done.stdout)
+    assert b"everything that can be checked holds" in done.stdout
+
+
+def test_loss_and_budgets_that_cannot_be_met(folder: Path) -> None:
+    facts = _json("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", folder=folder)
+    loss = cv.privacy_loss(cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.02, 0.02), 5)
+    assert facts["epsilon"] == loss.epsilon
+    done = program("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", folder=folder)
+    shown = done.stdout.decode().split("at most ")[1].split()[0]
+    assert float(shown) >= loss.epsilon
+    done = program("calibrate", "--theta", "1e-6", "--epsilon", "1", "--mechanism", "correlated",
+                   folder=folder, code=3)  # fmt: skip
+    assert b"error: " in done.stderr
+    for wrong in (["--theta", "0.1"], ["--rho", "0.1"], ["--q", "0.1", "--rho", "0.1"],
+                  ["--theta", "0.1", "--q", "0.1", "--r", "0.1", "--rho", "0.1"]):  # fmt: skip
+        program("loss", *wrong, folder=folder, code=2)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--column", "bmp", "--threshold", "60", "--epsilon", "1"], "Did you mean 'bpm'"),
+        (["--column", "bpm", "--threshold", "60"], "epsilon"),
+        (["--column", "bpm", "--epsilon", "1"], "become states"),
+        (["--column", "bpm", "--threshold", "sixty", "--epsilon", "1"], "not a number"),
+        (["--column", "bpm", "--time", "minute", "--threshold", "60", "--epsilon", "1"],
+         "step back in row 1501"),
+        (["--column", "bpm", "--threshold", "60", "--plan", "none.json"], "exists"),
+        (["--column", "bpm", "--threshold", "60", "--epsilon", "0"], "epsilon"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_in_one_line(folder: Path, more: list[str], message: str) -> None:
+    done = program("sanitize", "heart.csv", *more, "-o", "never.csv", folder=folder, code=2)
+    assert message in done.stderr.decode()
+    assert not done.stdout
+    assert not list(folder.glob("*never*"))
+
+
+def test_no_header_and_white_space(folder: Path) -> None:
+    (folder / "beats.txt").write_text(
+        "\n".join(f" {t}   {50 + 20 * (t // 7 % 2)}" for t in range(90))
+    )
+    how = ["--no-header", "--column", "column2", "--time", "column1", "--threshold", "60"]
+    done = program("fit", "beats.txt", *how, "--public", "--json", folder=folder)
+    assert json.loads(done.stdout)["rows"] == 90
+    program("sanitize", "beats.txt", *how, "--epsilon", "1", "--theta", "0.2", "-o", "beats.csv",
+            folder=folder)  # fmt: skip
+    lines = (folder / "beats.csv").read_text().splitlines()
+    assert len(lines) == 90
+    program("verify", "beats.certificate.json", "beats.csv", "--no-header", folder=folder)
+
+
+def test_the_demo_leaves_release_certificate_and_picture(folder: Path) -> None:
+    done = program("demo", "--folder", "shown", folder=folder)
+    assert b"everything that can be checked holds" in done.stdout
+    names = {path.name for path in (folder / "shown").iterdir()}
+    assert names >= {"release.parquet", "release.certificate.json", "release.png", "chain.json"}
