@@ -34,7 +34,8 @@ def autocorrelation(
 
     Parameters
     ----------
-    z, noise, by, window, level, covers, chain : see :func:`chainveil.estimate.frequency`
+    z, noise, by, window, level, covers, chain : optional but for the first two
+        As in :func:`chainveil.estimate.frequency`.
     lags : int, or several
         How many points later.
 

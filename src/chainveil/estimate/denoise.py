@@ -62,7 +62,8 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
 
     Parameters
     ----------
-    z, noise : see :func:`chainveil.estimate.frequency`
+    z, noise : released states, and the noise that was applied
+        As in :func:`chainveil.estimate.frequency`.
     chain : MarkovChain, optional
         The chain behind the series, for instance that of the certificate. By default the
         likeliest one is fitted to the release.

@@ -43,9 +43,7 @@ def durations(
     >>> found.value
     array([2., 7.])
     """
-    steps = transitions(
-        z, noise, by=by, window=window, level=level, covers=covers, method=method
-    )
+    steps = transitions(z, noise, by=by, window=window, level=level, covers=covers, method=method)
     stay, low, high, error = (
         np.diagonal(array, axis1=-2, axis2=-1)
         for array in (steps.value, steps.low, steps.high, steps.standard_error)

@@ -92,8 +92,9 @@ def frequency(
         value, low, high = shares, np.clip(low, 0, 1), np.clip(high, 0, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = shares * (1 - shares) / variance
-    arrays = (value, np.sqrt(variance), low, high, worth)
-    return Frequency(*_shaped(arrays, cells), level, about, _one(points, cells), cells.names)
+    numbers = (value, np.sqrt(variance), low, high, worth, points)
+    value, error, low, high, worth, points = (_one(array, cells) for array in numbers)
+    return Frequency(value, error, low, high, worth, level, about, points, cells.names)
 
 
 def _drawing(cells: Cells, noise: Noise, chain: MarkovChain | None) -> FloatArray:
@@ -112,12 +113,8 @@ def _diagonal(covariance: FloatArray) -> FloatArray:
     return np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)
 
 
-def _shaped(arrays: tuple[FloatArray, ...], cells: Cells) -> tuple[FloatArray, ...]:
-    """Without the axis of groups where there are none."""
-    return tuple(_one(array, cells) for array in arrays)
-
-
 def _one(array: FloatArray, cells: Cells) -> FloatArray:
+    """Without the axis of groups where there are none; not to be changed."""
     found = np.asarray(array[0] if cells.names is None else array)
     found.setflags(write=False)
     return found

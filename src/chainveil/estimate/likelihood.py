@@ -121,9 +121,7 @@ def _emission(noise: Noise) -> tuple[FloatArray, FloatArray]:
     return np.ascontiguousarray(report), flips.transition[before, after].reshape(4, 2, 2)
 
 
-def _climb(
-    release: Release, place: FloatArray, begin: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _climb(release: Release, place: FloatArray, begin: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Rounds of two steps and a leap along them, until the steps are small."""
     for _ in range(MOST_ROUNDS):
         seen = release.expect(_transition(place), begin)

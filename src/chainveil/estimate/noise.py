@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -59,9 +59,9 @@ class Noise:
         return 10**9 if size >= 1 else math.ceil(math.log(FORGOTTEN) / math.log(size))
 
     def joint(self, offsets: Sequence[int]) -> FloatArray:
-        """``Pr[reports at offsets | states at offsets]``, shape (k^p, m^p) for p increasing offsets.
+        """``Pr[reports at offsets | states at offsets]``, shape (k^p, m^p).
 
-        Rows and columns count in base k and m, the first point first.
+        The p offsets increase. Rows and columns count in base k and m, the first point first.
         """
         return _joint(self.source, tuple(offsets))
 
@@ -81,16 +81,18 @@ class Noise:
         inflation = (1 + max(self.memory, 0.0)) / (1 - max(self.memory, 0.0))
         return math.ceil(spread**2 * inflation / error**2)
 
-    def check_length(self, window: Sequence[int], points: int, question: str) -> None:
-        """Error if ``points`` windows say nothing about the question."""
-        needed = self.points_needed(window)
+    def check_length(
+        self, window: Sequence[int], points: int, question: str, error: float = USELESS
+    ) -> None:
+        """Error if ``points`` windows leave a share less certain than ``error``."""
+        needed = self.points_needed(window, error)
         if points < needed:
             raise InvalidInput(
                 "noise",
                 f"noise too close to singular for {question} from {points:,} "
                 f"{'points' if len(window) == 1 else 'pairs of points'}",
                 f"at least {needed:,} of them",
-                f"Fewer leave a standard error above {USELESS:g} for a share. "
+                f"Fewer leave a standard error above {error:g} for a share. "
                 "Take larger groups, or a release with a larger budget.",
             )
 
@@ -112,14 +114,16 @@ def as_noise(noise: Any) -> Noise:
 @lru_cache(maxsize=512)
 def _joint(source: Channel | CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
     if isinstance(source, Channel):
-        result = np.ones((1, 1))
-        for _ in offsets:
-            result = np.kron(result, source.matrix)
-        return result
+        return _product([source.matrix] * len(offsets))
     flips = _flip_law(source, offsets)
     size = len(flips)
     # z = x XOR y, bit by bit.
     return np.asarray(flips[np.arange(size)[:, None] ^ np.arange(size)[None, :]])
+
+
+def _product(factors: list[FloatArray]) -> FloatArray:
+    """The Kronecker product of all factors, the first one slowest."""
+    return np.asarray(reduce(np.kron, factors), dtype=np.float64)
 
 
 def _flip_law(source: CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
@@ -135,11 +139,7 @@ def _flip_law(source: CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
 @lru_cache(maxsize=512)
 def _inverse(source: Channel | CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
     if isinstance(source, Channel):
-        single = _checked_inverse(source.matrix)
-        result = np.ones((1, 1))
-        for _ in offsets:
-            result = np.kron(result, single)
-        return result
+        return _product([_checked_inverse(source.matrix)] * len(offsets))
     return _checked_inverse(_joint(source, offsets))
 
 

@@ -103,7 +103,7 @@ def rows_for(
 def epsilon_for(
     chain: MarkovChain,
     error: float,
-    length: int,
+    rows: int,
     question: Question = "frequency",
     covers: Covers = "noise",
     *,
@@ -116,24 +116,27 @@ def epsilon_for(
     Parameters
     ----------
     chain : MarkovChain
+        The chain behind the series.
     error : float
         The standard error to reach.
-    length : int
+    rows : int
         Released points.
-    question, covers : as in :func:`error_at`
-    mechanism, objective, promise : as in :func:`chainveil.calibrate`
+    question, covers : str
+        As in :func:`error_at`.
+    mechanism, objective, **promise : optional
+        As in :func:`chainveil.calibrate`.
     """
     goal = _error(error)
 
     def attempt(epsilon: float) -> tuple[NoisePlan, bool]:
         plan = calibrate(chain, epsilon, mechanism=mechanism, objective=objective, **promise)
-        return plan, _is_enough(plan, goal, length, question, covers)
+        return plan, _is_enough(plan, goal, rows, question, covers)
 
     low, high = LEAST_BUDGET, LARGEST_BUDGET
     plan, enough = attempt(high)
     if not enough:
         raise UnreachableBudget(
-            f"error: {error!r} cannot be met with {length:,} rows at any budget up to {high:g}; "
+            f"error: {error!r} cannot be met with {rows:,} rows at any budget up to {high:g}; "
             "release more rows, or ask for less."
         )
     while high / low > 1.002:

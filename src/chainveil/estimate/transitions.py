@@ -13,9 +13,13 @@ from chainveil.estimate.grouping import NO_LABELS, Cells, read_cells
 from chainveil.estimate.intervals import quantile
 from chainveil.estimate.likelihood import complete_covariance
 from chainveil.estimate.noise import Noise, as_noise
-from chainveil.estimate.pair_counts import pair_shares
+from chainveil.estimate.pair_counts import PAIR, pair_shares
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers
 from chainveil.estimate.simplex import project as nearest
+
+# Where counts leave a larger standard error than this, the likelihood is too flat and crooked
+# for intervals from its curvature.
+FLAT = 0.25
 
 
 def transitions(
@@ -33,7 +37,8 @@ def transitions(
 
     Parameters
     ----------
-    z, noise, by, window, level : see :func:`chainveil.estimate.frequency`
+    z, noise, by, window, level : optional but for the first two
+        As in :func:`chainveil.estimate.frequency`.
     covers : "noise" or "sampling"
         Whether the interval is about the transitions that the series made, or about the
         chain that it was drawn from.
@@ -86,6 +91,8 @@ def _by_likelihood(
     cells: Cells, noise: Noise, about: Covers, level: float, deviations: float
 ) -> Transitions:
     parts = _parts(cells)
+    most = max(int(np.maximum(np.diff(part.borders) - 1, 0).sum()) for part in parts)
+    noise.check_length(PAIR, most, "transitions by likelihood", FLAT)
     fits = [fit_likelihood(part, noise) for part in parts]
     k = noise.states
     value = np.stack([fit.transition for fit in fits])
