@@ -123,7 +123,7 @@ def _joint(source: Channel | CorrelatedNoise, offsets: tuple[int, ...]) -> Float
 
 def _product(factors: list[FloatArray]) -> FloatArray:
     """The Kronecker product of all factors, the first one slowest."""
-    return np.asarray(reduce(np.kron, factors), dtype=np.float64)
+    return reduce(lambda left, right: np.asarray(np.kron(left, right)), factors)
 
 
 def _flip_law(source: CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:

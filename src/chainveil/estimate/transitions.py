@@ -11,15 +11,18 @@ from chainveil.errors import InvalidInput
 from chainveil.estimate.fitting import fit_likelihood
 from chainveil.estimate.grouping import NO_LABELS, Cells, read_cells
 from chainveil.estimate.intervals import quantile
-from chainveil.estimate.likelihood import complete_covariance
+from chainveil.estimate.likelihood import Fit, Release, complete_covariance
 from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.pair_counts import PAIR, pair_shares
+from chainveil.estimate.profile import logit_limits
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers
 from chainveil.estimate.simplex import project as nearest
 
 # Where counts leave a larger standard error than this, the likelihood is too flat and crooked
 # for intervals from its curvature.
 FLAT = 0.25
+# Standard errors of a logit up to which the curvature tells enough.
+WELL_CURVED = 0.1
 
 
 def transitions(
@@ -103,7 +106,10 @@ def _by_likelihood(
         # the noise is uncorrelated with it: variances subtract.
         covariance = [fit.covariance - complete_covariance(fit) for fit in fits]
     variance = np.stack([np.maximum(np.diag(matrix), 0.0).reshape(k, k) for matrix in covariance])
+    total = np.stack([np.diag(fit.covariance).reshape(k, k) for fit in fits])
     low, high = _on_logits(value, variance, deviations)
+    if k == 2:
+        _bend(low, high, parts, noise, fits, total, variance, deviations)
     pairs = np.array([float(np.maximum(np.diff(part.borders) - 1, 0).sum()) for part in parts])
     arrays = _finished(value, variance, low, high, shares, pairs)
     likelihood = fits[0].log_likelihood if cells.names is None else None
@@ -139,6 +145,38 @@ def _on_logits(
         low = 1 / (1 + np.exp(-(middle - reach)))
         high = 1 / (1 + np.exp(-(middle + reach)))
     return np.asarray(low), np.asarray(high)
+
+
+def _bend(
+    low: FloatArray,
+    high: FloatArray,
+    parts: list[Cells],
+    noise: Noise,
+    fits: list[Fit],
+    total: FloatArray,
+    variance: FloatArray,
+    deviations: float,
+) -> None:
+    """Put limits from the likelihood itself where its top is too flat for its curvature.
+
+    They cover noise and drawing; for the noise alone, whose variance is ``variance`` of the
+    ``total``, distances from the estimate shrink in the proportion of the standard errors.
+    """
+    for group, (part, fit) in enumerate(zip(parts, fits, strict=True)):
+        p = np.array([fit.transition[0, 1], fit.transition[1, 0]])
+        slope = p * (1 - p)
+        whole = np.array([total[group, 0, 1], total[group, 1, 0]])
+        if np.all(np.sqrt(whole) <= WELL_CURVED * slope):
+            continue
+        own = np.array([variance[group, 0, 1], variance[group, 1, 0]])
+        below, above = logit_limits(Release(part, noise), fit, whole / slope**2, deviations)
+        share = np.sqrt(own / np.maximum(whole, 1e-300))
+        middle = np.log(p) - np.log1p(-p)
+        ends = [1 / (1 + np.exp(-(middle + (end - middle) * share))) for end in (below, above)]
+        for state in range(2):
+            a, b = ends[0][state], ends[1][state]
+            low[group, state] = [1 - b, a] if state == 0 else [a, 1 - b]
+            high[group, state] = [1 - a, b] if state == 0 else [b, 1 - a]
 
 
 def _finished(
