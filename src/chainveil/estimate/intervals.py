@@ -67,7 +67,8 @@ def _within(
         half = -(b + np.where(b >= 0, root, -root)) / 2
         ends = np.stack([half / a, c / half])
     first, second = np.nanmin(ends, axis=0), np.nanmax(ends, axis=0)
-    inside = (a > 0) & (discriminant >= 0)
+    # Without any noise the two roots are one, and rounding may put them off the real line.
+    inside = a > 0
     rays = (a <= 0) & (discriminant > 0)
     reaches_low, reaches_high = first >= low, second <= high
     lower = np.where(inside, first, np.where(rays & ~reaches_low, second, low))
