@@ -96,7 +96,8 @@ def test_labels_that_alternate_know_correlated_noise() -> None:
 
 
 def test_projection() -> None:
-    np.testing.assert_allclose(project(np.array([[1.2, -0.2], [0.3, 0.7]])), [[1, 0], [0.3, 0.7]])
+    rows = project(np.array([[1.2, -0.2], [0.3, 0.7]]))
+    np.testing.assert_allclose(rows, [[1.0, 0.0], [0.3, 0.7]])
     np.testing.assert_allclose(project(np.array([0.5, 0.9, -0.4])), [0.3, 0.7, 0])
     z = np.ones(400, np.uint8)
     raw = estimate.frequency(z, Channel.binary(0.2, 0.2))

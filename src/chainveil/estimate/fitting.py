@@ -10,11 +10,13 @@ from chainveil.errors import InvalidInput
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.likelihood import Fit, maximise
 from chainveil.estimate.noise import Noise
-from chainveil.estimate.pair_counts import PAIR, pair_shares
+from chainveil.estimate.pair_counts import PAIR, bare_shares, pair_shares
 from chainveil.estimate.results import valid_chain
 
 # Counts that know every transition this well are as good as the likelihood, and faster.
 WELL_KNOWN = 0.01
+# Counts that leave a larger error than this for a share cannot know them so well.
+HOPEFUL = 0.02
 LEAST_START = 0.02
 
 
@@ -26,7 +28,7 @@ def fit_release(cells: Cells, noise: Noise) -> MarkovChain:
             "z", "series of one point", "series of at least two points, or a chain",
             "Give the chain, or ask for an interval that covers the noise.",
         )  # fmt: skip
-    if noise.points_needed(PAIR) <= whole.symbols.size:
+    if noise.points_needed(PAIR, HOPEFUL) <= whole.symbols.size:
         found = pair_shares(whole, noise)
         if np.nanmax(np.sqrt(found.variance(sampling=True))) < WELL_KNOWN:
             return valid_chain(found.transition[0])
@@ -45,6 +47,7 @@ def _start(cells: Cells, noise: Noise) -> FloatArray:
     whole = cells.whole()
     if noise.points_needed(PAIR, 0.1) > whole.symbols.size:
         return calm
-    found = np.array(valid_chain(pair_shares(whole, noise).transition[0]).transition)
+    shares = bare_shares(whole, noise)[0].reshape(k, k)
+    found = valid_chain(shares / shares.sum(axis=1, keepdims=True)).transition
     mixed = np.maximum(found, LEAST_START / k)
     return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))

@@ -81,6 +81,12 @@ class PairShares:
 
 def pair_shares(cells: Cells, noise: Noise) -> PairShares:
     """Debiased shares of pairs, and their covariance, from a release."""
+    shares, pairs = bare_shares(cells, noise)
+    return _assemble(shares, noise, released_law(cells, noise), pairs)
+
+
+def bare_shares(cells: Cells, noise: Noise) -> tuple[FloatArray, FloatArray]:
+    """Debiased shares of pairs, (groups, k * k), and how many there are, (groups,)."""
     counts = cells.windows(PAIR)
     pairs = counts.sum(axis=1).astype(np.float64)
     if not pairs.max() > 0:
@@ -90,8 +96,7 @@ def pair_shares(cells: Cells, noise: Noise) -> PairShares:
         )  # fmt: skip
     noise.check_length(PAIR, int(pairs.max()), "transitions")
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = counts / pairs[:, None] @ noise.inverse(PAIR)
-    return _assemble(shares, noise, released_law(cells, noise), pairs)
+        return counts / pairs[:, None] @ noise.inverse(PAIR), pairs
 
 
 def expected_pair_shares(noise: Noise, law: Law) -> PairShares:
