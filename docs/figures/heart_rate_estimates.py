@@ -55,12 +55,14 @@ def half_hours() -> None:
                     part[:, 1] for part in (found.value, found.low, found.high)
                 )
                 errors = found.standard_error[:, 1]
-        print(f"epsilon {epsilon:g}: standard error {errors.min():.3f} to {errors.max():.3f}; first "
-              f"release covers {covered[0]:.0%}, {RELEASES} releases {np.mean(covered):.1%} of the "
-              "half hours")  # fmt: skip
+        print(
+            f"epsilon {epsilon:g}: standard error {errors.min():.3f} to {errors.max():.3f}; the "
+            f"first release covers {covered[0]:.0%} of the half hours, {RELEASES} releases "
+            f"{np.mean(covered):.1%}"
+        )
     figure = plot.intervals(
         curves, places.tolist(), truth=truth, title="Heart rate N10: share of elevated beats",
-        xlabel="hours since the start", ylabel="share in each half hour",
+        xlabel="hour", ylabel="share in each half hour",
     )  # fmt: skip
     plot.save(figure, HERE / "heart-rate-estimates.png")
 

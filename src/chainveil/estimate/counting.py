@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 # Below this many points a stretch is not worth the fast ways.
-LONG = 4096
+LONG = 512
 MOST_FOR_TRIPLES = 32
 
 
@@ -26,6 +26,8 @@ def windows(cells: Cells, window: tuple[int, ...]) -> IntArray:
         return _single(cells)
     if window in ((0, 1), (0, 1, 2)) and _few_long(cells):
         return cells.triples if len(window) == 3 else _pairs(cells, cells.triples)
+    if cells.outputs == 2 and 2 <= len(window) <= 4 and _few_long(cells):
+        return _binary(cells, window)
     from chainveil.estimate import kernels
 
     size: int = cells.outputs ** len(window)
@@ -46,6 +48,13 @@ def pairs_at(cells: Cells, distance: int) -> IntArray:
 
     out = np.zeros(cells.groups, np.int64)
     kernels.count_pairs_of_group(cells.labels, cells.borders, distance, out)
+    return out
+
+
+def _binary(cells: Cells, window: tuple[int, ...]) -> IntArray:
+    out = np.zeros((cells.groups, 2 ** len(window)), np.int64)
+    for owner, stretch in zip(cells.owner, cells.series, strict=True):
+        out[owner] += binary_counts(stretch, window)
     return out
 
 
@@ -79,32 +88,49 @@ def triples(cells: Cells) -> IntArray:
 def _stretch_triples(stretch: NDArray[np.uint8], outputs: int) -> IntArray:
     from chainveil.estimate import kernels
 
-    if outputs != 2:
-        tables = np.zeros((4, outputs**3), np.int64)
-        kernels.count_triples(stretch, outputs, tables)
-        return np.asarray(tables.sum(axis=0))
-    sums = np.zeros(4, np.int64)
-    kernels.binary_moments(stretch, sums)
-    return _binary_triples(stretch, sums)
+    if outputs == 2:
+        return binary_counts(stretch, (0, 1, 2))
+    tables = np.zeros((4, outputs**3), np.int64)
+    kernels.count_triples(stretch, outputs, tables)
+    return np.asarray(tables.sum(axis=0))
 
 
-def _binary_triples(stretch: NDArray[np.uint8], sums: IntArray) -> IntArray:
-    """Counts of 000 … 111 from sums of products; only the ends of the stretch differ."""
-    n = len(stretch) - 2
-    first, second = (int(value) for value in stretch[:2])
-    before, last = (int(value) for value in stretch[-2:])
-    one0, pair01, pair02, all3 = (int(value) for value in sums)
-    one1 = one0 - first + before
-    one2 = one1 - second + last
-    pair12 = pair01 - first * second + before * last
-    table = np.zeros((2, 2, 2), np.int64)
-    table[1, 1, 1] = all3
-    table[1, 1, 0], table[1, 0, 1], table[0, 1, 1] = pair01 - all3, pair02 - all3, pair12 - all3
-    table[1, 0, 0] = one0 - pair01 - pair02 + all3
-    table[0, 1, 0] = one1 - pair01 - pair12 + all3
-    table[0, 0, 1] = one2 - pair02 - pair12 + all3
-    table[0, 0, 0] = n - table.sum()
-    return table.reshape(-1)
+def binary_counts(stretch: NDArray[np.uint8], window: tuple[int, ...]) -> IntArray:
+    """Counts of the patterns of two to four points, shape (2^p,), eight points at a time."""
+    from chainveil.estimate import kernels
+
+    n, places = len(stretch) - window[-1], len(window)
+    if n <= 0:
+        return np.zeros(2**places, np.int64)
+    whole = n - n % 8
+    parts = [stretch[place : place + whole].view(np.uint64) for place in window]
+    sums = np.zeros(2**places, np.int64)
+    sums[0] = whole
+    if places == 2:
+        kernels.pair_sums(*parts, sums)
+    else:
+        kernels.triple_sums(*parts[:3], sums)
+    if places == 4:
+        kernels.quad_sums(*parts, sums)
+    counts = _from_sums(sums, places)
+    codes = np.zeros(n - whole, np.int64)
+    for place in window:
+        codes = 2 * codes + stretch[place + whole : place + n]
+    return np.asarray(counts + np.bincount(codes, minlength=2**places))
+
+
+def _from_sums(sums: IntArray, places: int) -> IntArray:
+    """How often each pattern stands, from the sums of products of every set of places.
+
+    A sum counts the patterns with ones at least there; taking from it those with one more
+    place after another leaves the patterns with ones exactly there.
+    """
+    table = sums.reshape((2,) * places).copy()
+    for axis in range(places):
+        without, having = (table.take(index, axis) for index in (0, 1))
+        table = np.stack([without - having, having], axis)
+    # In a set the first point is the lowest digit, in a pattern the highest.
+    return np.asarray(table.transpose(tuple(reversed(range(places)))).reshape(-1))
 
 
 def _pairs(cells: Cells, found: IntArray) -> IntArray:

@@ -7,9 +7,8 @@ from typing import Any
 import numba
 import numpy as np
 
-# Sums of bytes that are taken before the sum could leave a byte.
+# Ones that a byte can hold.
 SHORT = 255
-LANES = 64
 
 _compiled = numba.njit(cache=True, nogil=True)
 
@@ -50,56 +49,83 @@ def count_triples(symbols: Any, outputs: int, out: Any) -> None:
     n = len(symbols)
     if n < 3:
         return
-    high = outputs * outputs
-    code = symbols[0] * outputs + symbols[1]
+    first, second = np.int64(symbols[0]), np.int64(symbols[1])
     for t in range(2, n):
-        code = (code % high) * outputs + symbols[t]
-        out[t & 3, code] += 1
+        third = np.int64(symbols[t])
+        out[t & 3, (first * outputs + second) * outputs + third] += 1
+        first, second = second, third
+
+
+# Zeros and ones, a byte each, eight to a word. Words are added for as long as no byte can
+# overflow; the compiler takes several at once, and the memory sets the pace.
 
 
 @_compiled
-def binary_moments(symbols: Any, out: Any) -> None:
-    """Sums of z0, z0 z1, z0 z2 and z0 z1 z2 over the triples of one stretch of zeros and ones.
+def _bytes_of(word: Any) -> Any:
+    """The sum of the eight bytes of a word."""
+    odd = np.uint64(0x00FF00FF00FF00FF)
+    pairs = (word & odd) + ((word >> np.uint64(8)) & odd)
+    return np.int64((pairs * np.uint64(0x0001000100010001)) >> np.uint64(48))
 
-    Bytes are added to bytes for as long as they cannot overflow: the compiler then adds
-    many at once, and the memory sets the pace.
-    """
-    n = len(symbols) - 2
-    block = SHORT * LANES
-    one = np.empty(LANES, np.uint8)
-    two = np.empty(LANES, np.uint8)
-    far = np.empty(LANES, np.uint8)
-    all3 = np.empty(LANES, np.uint8)
-    done = 0
-    while done + LANES <= n:
-        rounds = min(block, n - done) // LANES
-        one[:] = 0
-        two[:] = 0
-        far[:] = 0
-        all3[:] = 0
-        for step in range(rounds):
-            base = done + step * LANES
-            for lane in range(LANES):
-                first = symbols[base + lane]
-                both = first & symbols[base + lane + 1]
-                third = symbols[base + lane + 2]
-                one[lane] += first
-                two[lane] += both
-                far[lane] += first & third
-                all3[lane] += both & third
-        for lane in range(LANES):
-            out[0] += one[lane]
-            out[1] += two[lane]
-            out[2] += far[lane]
-            out[3] += all3[lane]
-        done += rounds * LANES
-    for t in range(done, n):
-        first = symbols[t]
-        both = first & symbols[t + 1]
-        out[0] += first
-        out[1] += both
-        out[2] += first & symbols[t + 2]
-        out[3] += both & symbols[t + 2]
+
+@_compiled
+def pair_sums(a: Any, b: Any, out: Any) -> None:
+    """Add up a, b and a b."""
+    for begin in range(0, len(a), SHORT):
+        s0 = s1 = s01 = np.uint64(0)
+        u = a[begin : begin + SHORT]
+        v = b[begin : begin + SHORT]
+        for t in range(len(u)):
+            s0 += u[t]
+            s1 += v[t]
+            s01 += u[t] & v[t]
+        out[1] += _bytes_of(s0)
+        out[2] += _bytes_of(s1)
+        out[3] += _bytes_of(s01)
+
+
+@_compiled
+def triple_sums(a: Any, b: Any, c: Any, out: Any) -> None:
+    """Add up every product of a, b and c; place 1 stands for a, 2 for b, 4 for c."""
+    for begin in range(0, len(a), SHORT):
+        s1 = s2 = s3 = s4 = s5 = s6 = s7 = np.uint64(0)
+        u = a[begin : begin + SHORT]
+        v = b[begin : begin + SHORT]
+        w = c[begin : begin + SHORT]
+        for t in range(len(u)):
+            ab, bc = u[t] & v[t], v[t] & w[t]
+            s1 += u[t]
+            s2 += v[t]
+            s3 += ab
+            s4 += w[t]
+            s5 += u[t] & w[t]
+            s6 += bc
+            s7 += ab & w[t]
+        for place, word in enumerate((s1, s2, s3, s4, s5, s6, s7)):
+            out[place + 1] += _bytes_of(word)
+
+
+@_compiled
+def quad_sums(a: Any, b: Any, c: Any, d: Any, out: Any) -> None:
+    """Add up every product of a, b, c and d that has d in it; place 8 stands for d."""
+    for begin in range(0, len(a), SHORT):
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = np.uint64(0)
+        u = a[begin : begin + SHORT]
+        v = b[begin : begin + SHORT]
+        w = c[begin : begin + SHORT]
+        x = d[begin : begin + SHORT]
+        for t in range(len(u)):
+            ad, bd, cd = u[t] & x[t], v[t] & x[t], w[t] & x[t]
+            s0 += x[t]
+            s1 += ad
+            s2 += bd
+            s3 += ad & v[t]
+            s4 += cd
+            s5 += ad & w[t]
+            s6 += bd & w[t]
+            s7 += ad & v[t] & w[t]
+        for place, word in enumerate((s0, s1, s2, s3, s4, s5, s6, s7)):
+            out[place + 8] += _bytes_of(word)
 
 
 @_compiled
