@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, calibrate, estimate
+from chainveil import (
+    Channel,
+    CorrelatedNoise,
+    InvalidInput,
+    MarkovChain,
+    NotSupported,
+    calibrate,
+    estimate,
+)
 from chainveil.estimate.fitting import fit_likelihood
 from chainveil.estimate.grouping import read_cells
 from chainveil.estimate.likelihood import Release
@@ -190,6 +198,8 @@ def test_questions_that_cannot_be_answered() -> None:
         _ = estimate.transitions(Z, channel, window=2000).chain
     with pytest.raises(InvalidInput, match="one point"):
         estimate.frequency([1], CLEAR, covers="sampling")
+    with pytest.raises(NotSupported, match="20,000 points"):
+        estimate.frequency(Z, CorrelatedNoise(1e-5, 1e-5))
     with pytest.raises(InvalidInput, match="two states"):
         estimate.denoise(Z, CorrelatedNoise(0.1, 0.2), MarkovChain(np.full((3, 3), 1 / 3)))
 

@@ -107,11 +107,11 @@ def binary_counts(stretch: NDArray[np.uint8], window: tuple[int, ...]) -> IntArr
     sums = np.zeros(2**places, np.int64)
     sums[0] = whole
     if places == 2:
-        kernels.pair_sums(*parts, sums)
+        kernels.pair_sums(parts[0], parts[1], sums)
     else:
-        kernels.triple_sums(*parts[:3], sums)
+        kernels.triple_sums(parts[0], parts[1], parts[2], sums)
     if places == 4:
-        kernels.quad_sums(*parts, sums)
+        kernels.quad_sums(parts[0], parts[1], parts[2], parts[3], sums)
     counts = _from_sums(sums, places)
     codes = np.zeros(n - whole, np.int64)
     for place in window:

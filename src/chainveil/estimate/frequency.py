@@ -71,7 +71,7 @@ def frequency(
     >>> found.value.round(3)
     array([0.286, 0.714])
     >>> found.standard_error.round(3)
-    array([0.149, 0.149])
+    array([0.15, 0.15])
     """
     source, about = as_noise(noise), read_covers(covers)
     cells = read_cells(z, source.outputs, by, window)

@@ -12,12 +12,14 @@ import numpy as np
 
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 
 # Flips further apart than this correlation are taken as independent.
 FORGOTTEN = 1e-5
+# Distances that are added up, at most.
+MOST_REACH = 20_000
 # A matrix whose smallest singular value is below this carries nothing in doubles.
 SINGULAR = 1e-12
 # Past this standard error any share between nothing and everything fits a release.
@@ -56,7 +58,13 @@ class Noise:
         size = abs(self.memory)
         if size < FORGOTTEN:
             return 0
-        return 10**9 if size >= 1 else math.ceil(math.log(FORGOTTEN) / math.log(size))
+        found = math.inf if size >= 1 else math.log(FORGOTTEN) / math.log(size)
+        if found > MOST_REACH:
+            raise NotSupported(
+                f"noise: its flips stay correlated over more than {MOST_REACH:,} points; estimates "
+                "add up all distances within reach"
+            )
+        return math.ceil(found)
 
     def joint(self, offsets: Sequence[int]) -> FloatArray:
         """``Pr[reports at offsets | states at offsets]``, shape (k^p, m^p).

@@ -73,7 +73,7 @@ def error_at(
     >>> import chainveil as cv
     >>> plan = cv.calibrate(cv.MarkovChain.binary(q=0.0893, r=0.1092), epsilon=3)
     >>> round(cv.estimate.error_at(plan, 10_000).largest, 4)
-    0.0242
+    0.0236
     """
     noise, about = as_noise(plan), read_covers(covers)
     if question not in QUESTIONS:
