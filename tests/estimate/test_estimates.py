@@ -199,7 +199,7 @@ def test_questions_that_cannot_be_answered() -> None:
     with pytest.raises(InvalidInput, match="one point"):
         estimate.frequency([1], CLEAR, covers="sampling")
     with pytest.raises(NotSupported, match="20,000 points"):
-        estimate.frequency(Z, CorrelatedNoise(1e-5, 1e-5))
+        _ = as_noise(CorrelatedNoise(1e-5, 3e-5)).reach
     with pytest.raises(InvalidInput, match="two states"):
         estimate.denoise(Z, CorrelatedNoise(0.1, 0.2), MarkovChain(np.full((3, 3), 1 / 3)))
 

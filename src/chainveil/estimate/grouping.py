@@ -60,8 +60,18 @@ class Cells:
         return counting.triples(self)
 
     def windows(self, window: Sequence[int]) -> NDArray[np.int64]:
-        """Counts of reports at ``t + window``, shape (groups, outputs ** len(window))."""
-        return counting.windows(self, tuple(window))
+        """Counts of reports at ``t + window``, shape (groups, outputs ** len(window)).
+
+        Counted once: a value and its error ask for the same patterns.
+        """
+        shape = tuple(window)
+        if shape not in self._counted:
+            self._counted[shape] = counting.windows(self, shape)
+        return self._counted[shape]
+
+    @cached_property
+    def _counted(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
+        return {}
 
     def pairs_at(self, distance: int) -> NDArray[np.int64]:
         """How many pairs of points of one group lie ``distance`` apart, shape (groups,)."""
