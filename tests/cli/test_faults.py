@@ -80,6 +80,27 @@ def _wait_until_writing(running: subprocess.Popen[bytes]) -> None:
     raise AssertionError("never began to write")
 
 
+def _peak(*arguments: str | Path) -> float:
+    """Peak memory of a command, in MiB."""
+    with subprocess.Popen(
+        [*PROGRAM, *map(str, arguments)], stdout=subprocess.DEVNULL, env=environment()
+    ) as running:
+        _, status, usage = os.wait4(running.pid, 0)
+        running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 0
+    return usage.ru_maxrss / 1024
+
+
+def test_memory_does_not_grow_with_the_table(large: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small.parquet"
+    pq.write_table(pq.read_table(large).slice(0, ROWS // 6), small, use_dictionary=False)
+    peaks = [_peak("sanitize", table, *ASK, "-o", tmp_path / f"{i}.parquet")
+             for i, table in enumerate((small, large))]  # fmt: skip
+    # Five times as many rows as in the small table are 50 MB of values and 10 MB of states.
+    assert peaks[1] - peaks[0] < 60
+    assert peaks[1] < 1024
+
+
 def test_a_full_disk_is_told_and_left_as_it_was(large: Path, small_disk: Path) -> None:
     for name in ("release.parquet", "release.csv"):
         done = program("sanitize", large, *ASK, "-o", small_disk / name, folder=small_disk, code=2)

@@ -260,3 +260,28 @@ def test_formats_have_names() -> None:
     assert str(Format("csv", "gzip")) == "csv+gzip"
     assert certificate_path("x/a.b.csv.gz") == Path("x/a.b.certificate.json")
     assert certificate_path("release") == Path("release.certificate.json")
+
+
+@pytest.mark.parametrize("system", ["linux", "elsewhere"])
+def test_drafts_with_and_without_nameless_files(
+    system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chainveil.table.atomic.sys.platform", system)
+    one, two = tmp_path / "one", tmp_path / "two"
+    with drafts([one, two]) as (first, second):
+        first.file.write(b"1")
+        second.file.write(b"2")
+        assert not one.exists()
+    assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
+    with pytest.raises(cv.InvalidInput, match="force"), drafts([one]):
+        pass
+    with drafts([one], force=True) as (draft,):
+        draft.file.write(b"3")
+    assert one.read_bytes() == b"3"
+    with pytest.raises(ZeroDivisionError), drafts([one, tmp_path / "new"], force=True):
+        raise ZeroDivisionError
+    with pytest.raises(cv.InvalidInput, match="force"), drafts([tmp_path / "new"]) as (draft,):
+        # Somebody else was quicker.
+        (tmp_path / "new").write_bytes(b"theirs")
+    assert (tmp_path / "new").read_bytes() == b"theirs"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "one", "two"]

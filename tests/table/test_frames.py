@@ -116,8 +116,10 @@ def test_the_published_column_keeps_the_type_of_its_states() -> None:
     assert cv.sanitize_table(category, "s", 1.0, **how).table.dtypes.equals(category.dtypes)
     flags = pd.DataFrame({"s": [True, False] * 10})
     assert cv.sanitize_table(flags, "s", 1.0, chain=CHAIN).table.dtypes.equals(flags.dtypes)
-    small = pa.table({"s": pa.array([0, 1, 1, 0], pa.int8())})
-    assert cv.sanitize_table(small, "s", 1.0, chain=CHAIN).table.schema == small.schema
+    for kind in (pa.int8(), pa.int64(), pa.uint32(), pa.float64()):
+        numbers = pa.table({"s": pa.array([0, 1, 1, 0], kind)})
+        released = cv.sanitize_table(numbers, "s", 1.0, states=[0, 1], chain=CHAIN)
+        assert released.table.schema == numbers.schema
 
 
 def test_the_noise_has_the_rates_of_the_plan() -> None:

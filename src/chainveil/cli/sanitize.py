@@ -72,7 +72,7 @@ def _request(given: dict[str, Any]) -> Any:
     discretizer = None if file is None else file.discretizer
     plan = None
     if given["plan_file"] is not None:
-        plan, origin = _plan(given["plan_file"])
+        plan, origin, discretizer = _plan(given["plan_file"])
     reference = given["reference"]
     return Request(
         options.read_layout(given),
@@ -89,7 +89,7 @@ def _request(given: dict[str, Any]) -> Any:
     )
 
 
-def _plan(path: str) -> tuple[Any, str]:
+def _plan(path: str) -> tuple[Any, str, Any]:
     """A plan that holds, or an error: noise is never taken on trust."""
     from chainveil.certificate import Certificate
     from chainveil.errors import InvalidInput
@@ -101,7 +101,20 @@ def _plan(path: str) -> tuple[Any, str]:
     failures = certificate.verify().failures
     if failures:
         raise InvalidInput("plan", f"{path}: {failures[0].text}", "a plan that can be verified")
-    return certificate.plan(), certificate["chain.origin"]
+    return certificate.plan(), certificate["chain.origin"], _limits(certificate)
+
+
+def _limits(certificate: Any) -> Any:
+    """The limits between states that the plan was made with, if any."""
+    from chainveil.table.discretize import make_discretizer
+
+    if not certificate["discretization.edges"]:
+        return None
+    return make_discretizer(
+        edges=certificate["discretization.edges"],
+        labels=certificate["discretization.labels"],
+        origin=certificate["discretization.origin"],
+    )
 
 
 def _warnings(certificate: Any) -> None:

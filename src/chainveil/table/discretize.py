@@ -53,7 +53,11 @@ class Discretizer:
     @property
     def keeps_type(self) -> bool:
         """Whether a released column has the type it came with."""
-        return not self.edges and self.labels == self.states
+        return not self.edges and _texts(self.labels) == _texts(self.states)
+
+    def relabelled(self, labels: Sequence[Label] | None) -> Discretizer:
+        """The same states under other names; None keeps them."""
+        return self if labels is None else replace(self, labels=_labels(labels, self.count))
 
     @property
     def described(self) -> Discretization:
@@ -80,15 +84,19 @@ class Discretizer:
 
     def values(self, codes: Codes, like: pa.DataType | None = None) -> pa.Array:
         """The label of every state; of the type ``like`` where that was the column's own."""
-        dictionary = label_array(self.labels)
         if like is not None and self.keeps_type:
-            value_type = like.value_type if pa.types.is_dictionary(like) else like
-            dictionary = pa.array(_typed(self.labels, value_type, "labels"), value_type)
-            if pa.types.is_dictionary(like):
-                indices = pa.array(codes).cast(like.index_type)
-                return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=like.ordered)
-        if dictionary.equals(pa.array(range(self.count), pa.int64())):
+            return self._values_like(codes, like)
+        # As text, because False equals 0 and True equals 1.
+        if _texts(self.labels) == _texts(range(self.count)):
             return pa.array(codes)
+        return label_array(self.labels).take(pa.array(codes))
+
+    def _values_like(self, codes: Codes, like: pa.DataType) -> pa.Array:
+        value_type = like.value_type if pa.types.is_dictionary(like) else like
+        dictionary = pa.array(_typed(self.labels, value_type, "labels"), value_type)
+        if pa.types.is_dictionary(like):
+            indices = pa.array(codes).cast(like.index_type)
+            return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=like.ordered)
         return dictionary.take(pa.array(codes))
 
     def _by_edges(self, values: NDArray[np.float64]) -> Codes:
@@ -265,7 +273,11 @@ def _labels(labels: Sequence[Label], count: int) -> tuple[Label, ...]:
     return tuple(labels)
 
 
+def _texts(labels: Sequence[Label]) -> list[str]:
+    return [str(label) for label in labels]
+
+
 def _check_distinct(name: str, labels: Sequence[Label]) -> None:
-    texts = [str(label) for label in labels]
+    texts = _texts(labels)
     if len(set(texts)) < len(texts) or not all(texts):
         raise InvalidInput(name, list(labels), "labels that differ from each other, none empty")

@@ -68,7 +68,7 @@ def find_discretizer(
     """The discretizer that was given or described; states 0, 1, … where nothing was said."""
     described = (request.threshold, request.edges, request.states)
     if request.discretizer is not None and all(part is None for part in described):
-        return request.discretizer
+        return request.discretizer.relabelled(request.labels)
     threshold, origin = request.threshold, "given"
     if isinstance(threshold, str):
         looked_up = threshold
