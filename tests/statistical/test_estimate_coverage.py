@@ -157,3 +157,14 @@ def test_likelihood_is_never_worse_than_counts(
     assert each.mean() > -4 * each.std() / np.sqrt(len(each))
     inside = (best.low <= chain.transition) & (chain.transition <= best.high)
     assert 0.91 <= inside.mean() <= 0.98
+
+
+def test_errors_that_ignore_the_memory_of_the_noise_are_found_out() -> None:
+    """The same release read as if its flips were independent: far from 95%, at any seed."""
+    noise = calibrate(HEART, 4, mechanism="correlated").noise
+    assert isinstance(noise, CorrelatedNoise)
+    x, z = released(HEART, noise, 1000, 1000)
+    forgetful = Channel.binary(noise.flip_rate, noise.flip_rate)
+    found = estimate.frequency(z, forgetful, by="series")
+    inside = (found.low[:, 1] <= x.mean(axis=1)) & (x.mean(axis=1) <= found.high[:, 1])
+    assert inside.mean() < 0.9

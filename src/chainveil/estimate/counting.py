@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 IntArray = NDArray[np.int64]
 # Below this many points a stretch is not worth the fast ways.
-LONG = 512
+LONG = 8192
 MOST_FOR_TRIPLES = 32
 
 
