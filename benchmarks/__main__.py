@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SKIP = {"__init__", "__main__"}
+# Coverage is a study of many minutes, with a table in the documentation.
+SKIP = {"__init__", "__main__", "coverage"}
 
 
 def main() -> int:

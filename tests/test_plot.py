@@ -53,3 +53,15 @@ def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         plot.save(figure, tmp_path / "missing" / "figure.png")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_budget_and_intervals() -> None:
+    figure = plot.budget([1.0, 2.0], [0.1, 0.01], [0.6, 0.7], guess=0.55)
+    assert len(figure.axes) == 2
+    with pytest.raises(cv.InvalidInput, match="one a budget"):
+        plot.budget([1.0, 2.0], [0.1], [0.6, 0.7])
+    low, value, high = [0.1, 0.2], [0.2, 0.3], [0.3, float("inf")]
+    figure = plot.intervals({"one": (value, low, high)}, ["a", "b"], truth=[0.2, 0.2])
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["a", "b"]
+    with pytest.raises(cv.InvalidInput, match="curves"):
+        plot.intervals({"one": (value, low, high)}, [1, 2, 3])

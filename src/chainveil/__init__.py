@@ -45,17 +45,23 @@ _HOMES = {
     "TableRelease": "chainveil.table",
     "UnreachableBudget": "chainveil.errors",
     "Verification": "chainveil.certificate",
-    "baselines": "chainveil.privacy",
     "calibrate": "chainveil.plan",
-    "closed_form": "chainveil.privacy",
     "privacy_loss": "chainveil.privacy.loss",
     "sanitize_table": "chainveil.table",
     "success_bound": "chainveil.privacy.baselines",
     "verify": "chainveil.table",
 }
 
-# Rooms that are reached by their name, `chainveil.plot`, without a further import statement.
-_ROOMS = ("attack", "inference", "mechanism", "plot")
+# Modules that are reached through the package, without a further import statement.
+_ROOMS = {
+    "attack": "chainveil.attack",
+    "baselines": "chainveil.privacy.baselines",
+    "closed_form": "chainveil.privacy.closed_form",
+    "estimate": "chainveil.estimate",
+    "inference": "chainveil.inference",
+    "mechanism": "chainveil.mechanism",
+    "plot": "chainveil.plot",
+}
 
 __all__ = [
     "Adversary",
@@ -85,12 +91,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return import_module(f"{__name__}.{name}")
+        return import_module(_ROOMS[name])
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = import_module(_HOMES[name])
-    # A module of a package that has not imported it yet is not an attribute of it.
-    value = getattr(home, name, None) or import_module(f"{_HOMES[name]}.{name}")
+    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -8,7 +8,19 @@ import sys
 import click
 
 from chainveil import __version__
-from chainveil.cli import attack, calibrate, data, demo, fit, loss, reproduce, sanitize, verify
+from chainveil.cli import (
+    attack,
+    calibrate,
+    data,
+    demo,
+    estimate,
+    fit,
+    loss,
+    plan,
+    reproduce,
+    sanitize,
+    verify,
+)
 from chainveil.cli.output import FAILED, INTERRUPTED, UNREACHABLE, USAGE, complain
 from chainveil.errors import ChainveilError, NotSupported, UnreachableBudget
 
@@ -47,8 +59,8 @@ def cli() -> None:
 
 
 for command in (
-    fit.fit, calibrate.calibrate, sanitize.sanitize, verify.verify,
-    loss.loss, attack.attack, demo.demo, data.data, reproduce.reproduce,
+    fit.fit, plan.plan, calibrate.calibrate, sanitize.sanitize, verify.verify,
+    estimate.estimate, loss.loss, attack.attack, demo.demo, data.data, reproduce.reproduce,
 ):  # fmt: skip
     cli.add_command(command)
 

@@ -1,0 +1,90 @@
+"""Estimates on long releases, beside reading the memory once and beside the smoother.
+
+    python -m benchmarks.estimate [--quick]
+
+Frequency and transitions look at every point once; what they take is printed beside the time to
+add up the same bytes. One round of expectation maximisation is printed beside one run of the
+smoother, which does the same two recursions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from chainveil import Channel, CorrelatedNoise, MarkovChain, estimate
+from chainveil.estimate.grouping import read_cells
+from chainveil.estimate.likelihood import Release
+from chainveil.estimate.noise import as_noise
+from chainveil.inference import smoothed
+
+
+def least(run: Callable[[], object], repeats: int) -> float:
+    """Seconds of the fastest of some runs, after one that compiles."""
+    run()
+    taken = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - begin)
+    return min(taken)
+
+
+def report(name: str, seconds: float, points: int, beside: float) -> None:
+    print(f"  {name:34s} {seconds / points * 1e9:7.2f} ns a point  {seconds / beside:7.1f} x")
+
+
+def passes(points: int, repeats: int) -> None:
+    print(f"\none pass over {points:,} points (ratio: to adding up the bytes)")
+    rng = np.random.default_rng(0)
+    two = rng.integers(0, 2, points, dtype=np.uint8)
+    memory = least(lambda: np.add.reduce(two.view(np.uint64)), repeats)
+    report("adding up 8 bytes at a time", memory, points, memory)
+    channel, chain = Channel.binary(0.3, 0.25), CorrelatedNoise(0.2, 0.4)
+    report("frequency, 2 states", least(lambda: estimate.frequency(two, channel), repeats),
+           points, memory)  # fmt: skip
+    report("transitions, 2 states", least(lambda: estimate.transitions(two, channel), repeats),
+           points, memory)  # fmt: skip
+    few = two[: points // 10]
+    report("frequency, correlated noise", least(lambda: estimate.frequency(few, chain), repeats),
+           len(few), memory / 10)  # fmt: skip
+    report("transitions, correlated noise", least(lambda: estimate.transitions(few, chain), 1),
+           len(few), memory / 10)  # fmt: skip
+    four, many = rng.integers(0, 4, points, dtype=np.uint8), Channel.randomized_response(4, 0.4)
+    report("frequency, 4 states", least(lambda: estimate.frequency(four, many), repeats),
+           points, memory)  # fmt: skip
+    report("transitions, 4 states", least(lambda: estimate.transitions(four, many), repeats),
+           points, memory)  # fmt: skip
+
+
+def rounds(points: int, repeats: int) -> None:
+    print(f"\none round of expectation maximisation, {points:,} points (ratio: to the smoother)")
+    cases = (
+        (2, MarkovChain.binary(0.1, 0.15), Channel.binary(0.3, 0.25)),
+        (4, MarkovChain(np.full((4, 4), 0.15) + 0.4 * np.eye(4)),
+         Channel.randomized_response(4, 0.4)),
+    )  # fmt: skip
+    for k, chain, channel in cases:
+        z = np.random.default_rng(k).integers(0, k, points, dtype=np.uint8)
+        release = Release(read_cells(z, k), as_noise(channel))
+        smoother = least(lambda: smoothed(chain, channel, z), repeats)  # noqa: B023
+        step = least(lambda: release.expect(chain.transition, chain.stationary), repeats)  # noqa: B023
+        report(f"smoother, {k} states", smoother, points, smoother)
+        report(f"one round, {k} states", step, points, smoother)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    scale = 10 if arguments.quick else 1
+    passes(10**8 // scale, arguments.repeats)
+    rounds(10**6 // scale, arguments.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""``chainveil estimate``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from chainveil.cli import options
+from chainveil.cli.output import progress, show, warn
+
+QUESTIONS = ("frequency", "transitions", "durations", "autocorrelation", "denoise")
+
+
+@click.command()
+@click.argument("release")
+@click.argument("question", type=click.Choice(QUESTIONS))
+@click.option("--certificate", type=options.FILE, help="Its certificate; default: beside RELEASE.")
+@click.option("--by", metavar="COLUMN", help="An answer for each value of a column, for each "
+              "series, or for each hour, weekday or date of --time.")  # fmt: skip
+@click.option("--time", help="Column with dates and times, for --by hour, weekday or date.")
+@click.option("--window", type=int, help="An answer for every so many points of each series.")
+@click.option("--level", type=float, default=0.95, show_default=True, help="How sure the intervals "
+              "are.")  # fmt: skip
+@click.option("--covers", type=click.Choice(["noise", "sampling"]), default="noise",
+              show_default=True, help="Intervals about the series as it was, or also about the "
+              "chain it was drawn from.")  # fmt: skip
+@click.option("--method", type=click.Choice(["counts", "likelihood"]), default="counts",
+              show_default=True, help="How transitions and durations are found.")  # fmt: skip
+@click.option("--lags", default="1,2,3,4,5", show_default=True, metavar="A,B,…",
+              help="Distances for autocorrelation, in points.")  # fmt: skip
+@click.option("--plot", "picture", type=options.FILE, help="Draw the answer to this file.")
+@click.option("-o", "--output", type=options.FILE, help="For denoise: a CSV file with the "
+              "probability of each state in each row.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@options.format_options
+@options.as_json
+def estimate(release: str, question: str, **given: Any) -> None:
+    """Answer a QUESTION from a RELEASE, with intervals.
+
+    The noise comes from the certificate, which is checked first; the original is not needed.
+
+    \b
+    Example:
+      chainveil estimate release.parquet frequency --by person
+    """
+    from chainveil.table.flow import certificate_path
+    from chainveil.table.released import read_released
+
+    certificate = given["certificate"] or certificate_path(release)
+    with progress(None, given["as_json"]) as tell:
+        held = read_released(
+            release, certificate, given["by"], given["time"], given["form"],
+            not given["no_header"], tell,
+        )  # fmt: skip
+    if question == "denoise":
+        _denoise(held, given)
+        return
+    found = _ask(held, question, given)
+    if given["picture"] is not None:
+        _draw(found, held, question, given)
+    show(_facts(found, held, question), _lines(found, held, question), given["as_json"])
+
+
+def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
+    import chainveil.estimate as ask
+
+    if question in ("frequency", "autocorrelation") and given["method"] != "counts":
+        raise click.UsageError("--method is for transitions and durations.")
+    common = {name: given[name] for name in ("window", "level", "covers")}
+    common["by"] = held.groups
+    if question == "frequency":
+        return ask.frequency(held.states, held.plan, **common)
+    if question == "autocorrelation":
+        return ask.autocorrelation(held.states, held.plan, _lags(given["lags"]), **common)
+    answer = ask.transitions if question == "transitions" else ask.durations
+    return answer(held.states, held.plan, method=given["method"], **common)
+
+
+def _lags(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise click.UsageError(f"--lags: {text!r} is not a list of whole numbers.") from None
+
+
+def _names(found: Any, held: Any, question: str) -> list[str]:
+    """What each number of one answer is about, in the order of the flat array."""
+    labels = [str(label) for label in held.labels]
+    if question == "transitions":
+        return [f"{a} -> {b}" for a in labels for b in labels]
+    if question == "autocorrelation":
+        return [f"lag {lag}, {label}" for lag in found.lags for label in labels]
+    return labels
+
+
+def _rows(found: Any, held: Any, question: str) -> list[tuple[Any, str, tuple[float, ...]]]:
+    """Group, name, and (value, error, low, high, effective size) of every number."""
+    names = _names(found, held, question)
+    groups = [None] if found.groups is None else found.groups
+    parts = [
+        array.reshape(len(groups), len(names))
+        for array in (found.value, found.standard_error, found.low, found.high,
+                      found.effective_size)
+    ]  # fmt: skip
+    return [
+        (group, name, tuple(float(part[i, j]) for part in parts))
+        for i, group in enumerate(groups)
+        for j, name in enumerate(names)
+    ]
+
+
+def _facts(found: Any, held: Any, question: str) -> dict[str, Any]:
+    keys = ("value", "standard_error", "low", "high", "effective_size")
+    return {
+        "question": question,
+        "level": found.level,
+        "covers": found.covers,
+        "meaning": found.meaning,
+        "answers": [
+            {"group": group, "about": name,
+             **{key: _finite(number) for key, number in zip(keys, numbers, strict=True)}}
+            for group, name, numbers in _rows(found, held, question)
+        ],
+    }  # fmt: skip
+
+
+def _finite(number: float) -> float | None:
+    """JSON has no infinity: null stands for a number that is not known."""
+    return number if abs(number) < float("inf") else None
+
+
+def _lines(found: Any, held: Any, question: str) -> list[tuple[str, str]]:
+    lines = [("covers", found.meaning)]
+    for group, name, (value, error, low, high, worth) in _rows(found, held, question):
+        text = (
+            f"{value:.5g}  ({found.level:.4g} interval {low:.5g} to {high:.5g}, error {error:.3g}"
+        )
+        text += f", worth {worth:,.0f} points)" if worth < 1e15 else ")"
+        lines.append((name if group is None else f"{group}: {name}", text))
+    return lines
+
+
+def _draw(found: Any, held: Any, question: str, given: dict[str, Any]) -> None:
+    from chainveil import plot
+
+    names = _names(found, held, question)
+    parts = [part.reshape(-1, len(names)) for part in (found.value, found.low, found.high)]
+    if found.groups is None:
+        curves = {question: tuple(part[0] for part in parts)}
+        places: Any = names
+    else:
+        curves = {name: tuple(part[:, j] for part in parts) for j, name in enumerate(names)}
+        places = found.groups
+    places = [place if isinstance(place, int | float) else str(place) for place in places]
+    figure = plot.intervals(
+        curves, places, title=f"{question}, {found.level:.4g} intervals",
+        xlabel=given["by"] or "", ylabel=question,
+    )  # fmt: skip
+    plot.save(figure, given["picture"])
+
+
+def _denoise(held: Any, given: dict[str, Any]) -> None:
+    import chainveil.estimate as ask
+
+    if given["by"] or given["window"] or given["picture"]:
+        raise click.UsageError("--by, --window and --plot are not for denoise.")
+    found = ask.denoise(held.states, held.plan)
+    if given["output"] is not None:
+        _write(found, held, given)
+    else:
+        warn("nothing written; give -o FILE for the probability of each state in each row")
+    facts = {
+        "expected_accuracy": found.expected_accuracy,
+        "transition": found.chain.transition,
+        "output": given["output"],
+    }
+    lines = [
+        (
+            "expected accuracy",
+            f"{found.expected_accuracy:.4%} of the points, if the chain is right",
+        ),
+        ("chain", str(found.chain)),
+    ]
+    show(facts, lines, given["as_json"])
+
+
+def _write(found: Any, held: Any, given: dict[str, Any]) -> None:
+    """One line a row of the release, in its order."""
+    import numpy as np
+    import pyarrow as pa
+    from pyarrow import csv
+
+    from chainveil.table.atomic import drafts
+
+    several = isinstance(found.path, list)
+    path = np.concatenate(found.path) if several else found.path
+    probability = np.concatenate(found.probability) if several else found.probability
+    back = np.argsort(held.order)
+    labels = np.array([str(label) for label in held.labels])
+    columns = {"likeliest": labels[path[back]]}
+    for state, label in enumerate(labels):
+        columns[f"probability of {label}"] = probability[back, state].round(6)
+    with drafts([given["output"]], given["force"]) as (draft,):
+        csv.write_csv(pa.table(columns), draft.file)

@@ -1,0 +1,78 @@
+"""``chainveil plan``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from chainveil.cli import options
+from chainveil.cli.output import show
+
+
+@click.command()
+@click.option("--question", type=click.Choice(["frequency", "transitions", "durations"]),
+              default="frequency", show_default=True, help="What an analyst will ask.")  # fmt: skip
+@click.option("--error", type=float, help="The standard error to reach.")
+@click.option("--rows", type=int, help="How many points will be released.")
+@click.option("--epsilon", type=float, help="The privacy budget, in nats.")
+@options.chain_options
+@click.option("--covers", type=click.Choice(["noise", "sampling"]), default="noise",
+              show_default=True, help="Error about the series as it was, or also about the chain "
+              "it was drawn from.")  # fmt: skip
+@options.promise_options
+@options.objective
+@click.option("--mechanism", type=click.Choice(["independent", "correlated"]),
+              default="independent", show_default=True, help="How the noise is drawn.")  # fmt: skip
+@options.as_json
+def plan(
+    question: str, error: float | None, rows: int | None, epsilon: float | None, **given: Any
+) -> None:
+    """Find the budget, the rows or the error of a question, from the other two.
+
+    \b
+    Example:
+      chainveil plan --question frequency --error 0.01 --rows 100000 --q 0.0893 --r 0.1092
+    """
+    from chainveil.estimate import epsilon_for, error_at, rows_for
+    from chainveil.plan import calibrate
+
+    chain, _ = options.need_chain(given)
+    if sum(part is None for part in (error, rows, epsilon)) != 1:
+        raise click.UsageError("Give two of --error, --rows and --epsilon; the third is found.")
+    promise: dict[str, Any] = {
+        name: given[name] for name in ("length", "adversary", "objective", "mechanism")
+    }
+    covers = given["covers"]
+    if epsilon is None:
+        found = epsilon_for(chain, error, rows, question, covers, **promise)  # type: ignore[arg-type]
+    else:
+        found = calibrate(chain, epsilon, **promise)
+    if rows is None:
+        rows = rows_for(found, error, question, covers)  # type: ignore[arg-type]
+    expected = error_at(found, rows, question, covers)  # type: ignore[arg-type]
+    facts = {
+        "question": question,
+        "epsilon": found.epsilon,
+        "rows": rows,
+        "error": expected.largest,
+        "covers": covers,
+        "value": expected.value,
+        "standard_error": expected.standard_error,
+        "expected_flips": found.expected_flips,
+    }
+    show(facts, _lines(found, expected), given["as_json"])
+
+
+def _lines(found: Any, expected: Any) -> list[tuple[str, str]]:
+    from chainveil.estimate.results import MEANING
+    from chainveil.privacy.adversary import describe
+
+    return [
+        ("question", expected.question),
+        ("budget", f"epsilon {found.epsilon:.4g}, against {describe(found.loss.adversary)}"),
+        ("rows", f"{expected.length:,}"),
+        ("error", f"{expected.largest:.4g} at most, one standard error"),
+        ("covers", MEANING[expected.covers]),
+        ("changed points", f"{found.expected_flips:.4%} on average"),
+    ]

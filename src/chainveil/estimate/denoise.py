@@ -1,0 +1,114 @@
+"""The series behind a release: how probable each state is, and the likeliest path.
+
+Post-processing: nothing here looks at the original, so nothing here costs privacy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chainveil import inference
+from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
+from chainveil.errors import InvalidInput
+from chainveil.estimate.fitting import fit_likelihood
+from chainveil.estimate.grouping import read_cells
+from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.results import valid_chain
+from chainveil.noise_chain import CorrelatedNoise
+
+# State and flip together tell the report: x XOR y for (x, y) = 00, 01, 10, 11.
+REPORT = ((1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (1.0, 0.0))
+
+
+@dataclass(frozen=True)
+class Denoised:
+    """What a release says about each point.
+
+    Attributes
+    ----------
+    probability : array, or list of arrays, of shape (…, k)
+        ``Pr[state | release]`` for each point, under ``chain``.
+    path : array, or list of arrays, in the shape of the release
+        The single likeliest series.
+    chain : MarkovChain
+        The chain that was used.
+    """
+
+    probability: Any
+    path: Any
+    chain: MarkovChain
+
+    @property
+    def standard_error(self) -> Any:
+        """Standard deviation of the indicator of each state, given the release."""
+        if isinstance(self.probability, list):
+            return [np.sqrt(part * (1 - part)) for part in self.probability]
+        return np.sqrt(self.probability * (1 - self.probability))
+
+    @property
+    def expected_accuracy(self) -> float:
+        """Share of points at which the likelier state is right, on average under ``chain``."""
+        held = self.probability if isinstance(self.probability, list) else [self.probability]
+        best = np.concatenate([part.max(axis=-1).reshape(-1) for part in held])
+        return float(best.mean())
+
+
+def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
+    """Probability of each state at each point of a release, and the likeliest path.
+
+    Parameters
+    ----------
+    z, noise : released states, and the noise that was applied
+        As in :func:`chainveil.estimate.frequency`.
+    chain : MarkovChain, optional
+        The chain behind the series, for instance that of the certificate. By default the
+        likeliest one is fitted to the release.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> z = [0, 0, 0, 1, 0, 0, 1, 1, 1, 1, 0, 1]
+    >>> found = cv.estimate.denoise(z, cv.Channel.binary(0.1, 0.1), cv.MarkovChain.symmetric(0.1))
+    >>> found.path.tolist()
+    [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    """
+    source = as_noise(noise)
+    if chain is None:
+        cells = read_cells(z, source.outputs)
+        if int(np.diff(cells.borders).max()) < 2:
+            raise InvalidInput("z", "series of one point", "longer series, or a chain")
+        chain = valid_chain(fit_likelihood(cells, source).transition)
+    if isinstance(source.source, CorrelatedNoise):
+        return _with_flips(z, source.source, chain)
+    return Denoised(
+        inference.smoothed(chain, source.source, z),
+        inference.viterbi(chain, source.source, z),
+        chain,
+    )
+
+
+def paired(noise: CorrelatedNoise, chain: MarkovChain) -> tuple[MarkovChain, Channel]:
+    """State and flip as one chain on four states, and what each of them reports."""
+    start = None if chain.initial is None else np.kron(chain.initial, noise.chain.stationary)
+    together = np.kron(chain.transition, noise.chain.transition)
+    return MarkovChain(together, start), Channel(REPORT)
+
+
+def _with_flips(z: Any, noise: CorrelatedNoise, chain: MarkovChain) -> Denoised:
+    if chain.states != Noise(noise).states:
+        raise InvalidInput("chain", f"{chain.states} states", "two states for correlated noise")
+    pairs, channel = paired(noise, chain)
+    found = inference.smoothed(pairs, channel, z)
+    path = inference.viterbi(pairs, channel, z)
+    if isinstance(found, list):
+        return Denoised([_states(part) for part in found], [part >> 1 for part in path], chain)
+    return Denoised(_states(found), path >> 1, chain)
+
+
+def _states(found: np.ndarray) -> np.ndarray:
+    """Probabilities of the state, whatever the flip."""
+    return np.asarray(found.reshape(*found.shape[:-1], 2, 2).sum(axis=-1))

@@ -1,0 +1,53 @@
+"""A chain behind a release, where a question needs one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chainveil.chain import MarkovChain
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
+from chainveil.estimate.grouping import Cells
+from chainveil.estimate.likelihood import Fit, maximise
+from chainveil.estimate.noise import Noise
+from chainveil.estimate.pair_counts import PAIR, bare_shares, pair_shares
+from chainveil.estimate.results import valid_chain
+
+# Counts that know every transition this well are as good as the likelihood, and faster.
+WELL_KNOWN = 0.01
+# Counts that leave a larger error than this for a share cannot know them so well.
+HOPEFUL = 0.02
+LEAST_START = 0.02
+
+
+def fit_release(cells: Cells, noise: Noise) -> MarkovChain:
+    """The chain behind all points of a release: from counts where they are precise enough."""
+    whole = cells.whole()
+    if int(np.diff(whole.borders).max()) < 2:
+        raise InvalidInput(
+            "z", "series of one point", "series of at least two points, or a chain",
+            "Give the chain, or ask for an interval that covers the noise.",
+        )  # fmt: skip
+    if noise.points_needed(PAIR, HOPEFUL) <= whole.symbols.size:
+        found = pair_shares(whole, noise)
+        if np.nanmax(np.sqrt(found.variance(sampling=True))) < WELL_KNOWN:
+            return valid_chain(found.transition[0])
+    return valid_chain(fit_likelihood(whole, noise).transition)
+
+
+def fit_likelihood(cells: Cells, noise: Noise) -> Fit:
+    """The chain of greatest likelihood, from all stretches of ``cells``."""
+    return maximise(cells, noise, _start(cells, noise))
+
+
+def _start(cells: Cells, noise: Noise) -> FloatArray:
+    """Debiased counts where they say something, else a chain that likes to stay."""
+    k = noise.states
+    calm = np.full((k, k), 0.3 / k) + 0.7 * np.eye(k)
+    whole = cells.whole()
+    if noise.points_needed(PAIR, 0.1) > whole.symbols.size:
+        return calm
+    shares = bare_shares(whole, noise)[0].reshape(k, k)
+    found = valid_chain(shares / shares.sum(axis=1, keepdims=True)).transition
+    mixed = np.maximum(found, LEAST_START / k)
+    return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))

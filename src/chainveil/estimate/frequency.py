@@ -1,0 +1,120 @@
+"""How often each state occurs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainveil.chain import MarkovChain
+from chainveil.checks import FloatArray
+from chainveil.estimate.covariance import noise_covariance, released_law, share_drawing
+from chainveil.estimate.grouping import Cells, read_cells
+from chainveil.estimate.intervals import quantile, share_interval
+from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.results import Covers, Frequency, read_covers
+from chainveil.estimate.simplex import project as nearest
+
+POINT = (0,)
+
+
+def frequency(
+    z: Any,
+    noise: Any,
+    *,
+    by: Any = None,
+    window: int | None = None,
+    level: float = 0.95,
+    covers: Covers = "noise",
+    project: bool = False,
+    chain: MarkovChain | None = None,
+) -> Frequency:
+    """The share of each state behind a release.
+
+    Parameters
+    ----------
+    z : 1-D array, 2-D array (a row a series) or list of 1-D arrays
+        The released states.
+    noise : Channel, CorrelatedNoise or NoisePlan
+        The noise that was applied.
+    by : "series", or an array of labels, one a point, optional
+        Answer for each series, or for each label.
+    window : int, optional
+        Answer for every so many points of each series, one window after another.
+    level : float
+        Probability that the interval covers the truth.
+    covers : "noise" or "sampling"
+        Whether the interval is about the series as it was, or also about the chain it was
+        drawn from. The second adds the spread of a chain fitted to the release.
+    project : bool
+        Replace shares outside [0, 1] by the nearest valid ones. The estimate is then no
+        longer unbiased, but never further from the truth.
+    chain : MarkovChain, optional
+        For ``covers="sampling"``: the chain whose spread is added. By default it is fitted
+        to all of ``z``.
+
+    Returns
+    -------
+    Frequency
+        Arrays of shape (k,), or (groups, k).
+
+    Notes
+    -----
+    With G the inverse of the noise matrix, the mean of ``G[z_t]`` is unbiased for the shares,
+    whatever the series. Two states: ``(mean of z - rho0) / (1 - rho0 - rho1)``.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> z = [0, 1, 1, 0, 1, 1, 1, 0, 1, 1]
+    >>> found = cv.estimate.frequency(z, cv.Channel.binary(0.2, 0.1))
+    >>> found.value.round(3)
+    array([0.286, 0.714])
+    >>> found.standard_error.round(3)
+    array([0.15, 0.15])
+    """
+    source, about = as_noise(noise), read_covers(covers)
+    cells = read_cells(z, source.outputs, by, window)
+    deviations = quantile(level)
+    counts = cells.windows(POINT)
+    points = counts.sum(axis=1).astype(np.float64)
+    source.check_length(POINT, int(points.max()), "a frequency")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = counts / points[:, None] @ source.inverse(POINT)
+    noise_variance = _diagonal(noise_covariance(source, POINT, released_law(cells, source)))
+    drawing = np.zeros_like(value)
+    if about == "sampling":
+        drawing = _drawing(cells, source, chain)
+    shares = nearest(value)
+    variance = noise_variance + drawing * shares * (1 - shares)
+    low, high = share_interval(value, noise_variance, drawing, deviations)
+    if project:
+        value, low, high = shares, np.clip(low, 0, 1), np.clip(high, 0, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worth = shares * (1 - shares) / variance
+    numbers = (value, np.sqrt(variance), low, high, worth, points)
+    value, error, low, high, worth, points = (_one(array, cells) for array in numbers)
+    return Frequency(value, error, low, high, worth, level, about, points, cells.names)
+
+
+def _drawing(cells: Cells, noise: Noise, chain: MarkovChain | None) -> FloatArray:
+    """Variance that drawing adds, over p (1 - p); shape (groups, k)."""
+    if chain is None:
+        from chainveil.estimate.fitting import fit_release
+
+        chain = fit_release(cells, noise)
+    return share_drawing(
+        chain.transition, chain.stationary, lambda h: cells.pairs_at(h).astype(np.float64)
+    )
+
+
+def _diagonal(covariance: FloatArray) -> FloatArray:
+    """Variances; an estimated one can fall below zero and stops there."""
+    return np.maximum(np.diagonal(covariance, axis1=1, axis2=2), 0.0)
+
+
+def _one(array: FloatArray, cells: Cells) -> FloatArray:
+    """Without the axis of groups where there are none; not to be changed."""
+    found = np.asarray(array[0] if cells.names is None else array)
+    found.setflags(write=False)
+    return found

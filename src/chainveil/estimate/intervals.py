@@ -1,0 +1,77 @@
+"""Intervals: for a number, and for a ratio of two uncertain numbers."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+
+from chainveil import checks
+from chainveil.checks import FloatArray
+
+
+def quantile(level: float) -> float:
+    """How many standard errors an interval at ``level`` reaches to either side."""
+    level = checks.probability("level", level, zero=False, one=False)
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def share_interval(
+    value: FloatArray, noise: FloatArray, drawing: FloatArray, deviations: float
+) -> tuple[FloatArray, FloatArray]:
+    """All p with ``(value - p)^2 <= d^2 (noise + drawing p (1 - p))``.
+
+    ``noise`` is a variance, ``drawing`` one over the number of independent points that the
+    series is worth; with noise 0 this is Wilson's interval.
+    """
+    square = deviations**2
+    a = 1 + square * drawing
+    b = -2 * value - square * drawing
+    c = value**2 - square * noise
+    root = np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0))
+    return np.asarray((-b - root) / (2 * a)), np.asarray((-b + root) / (2 * a))
+
+
+def ratio_interval(
+    top: FloatArray,
+    bottom: FloatArray,
+    covariance: tuple[FloatArray, FloatArray, FloatArray],
+    drawing: FloatArray,
+    deviations: float,
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> tuple[FloatArray, FloatArray]:
+    """All p within ``limits`` with ``|top - p bottom|`` within ``d`` of its own standard errors.
+
+    Fieller's set: it stays valid however uncertain the bottom is, where dividing errors by
+    the bottom does not. ``covariance`` holds Var top, Cov, Var bottom; ``drawing p (1 - p)``
+    is added to the variance. A set of two rays is closed to the interval that holds it, which
+    then covers more than asked. A set outside the limits shrinks to the nearer limit.
+    """
+    square = deviations**2
+    var_top, between, var_bottom = covariance
+    a = bottom**2 - square * (var_bottom - drawing)
+    b = -2 * top * bottom + square * (2 * between - drawing)
+    c = top**2 - square * var_top
+    return _within(a, b, c, limits)
+
+
+def _within(
+    a: FloatArray, b: FloatArray, c: FloatArray, limits: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """The hull of ``{p in limits: a p^2 + b p + c <= 0}``."""
+    low, high = limits
+    discriminant = b**2 - 4 * a * c
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(discriminant, 0.0))
+        # The form of the roots that subtracts nothing nearly equal.
+        half = -(b + np.where(b >= 0, root, -root)) / 2
+        ends = np.stack([half / a, c / half])
+    first, second = np.nanmin(ends, axis=0), np.nanmax(ends, axis=0)
+    # Without any noise the two roots are one, and rounding may put them off the real line.
+    inside = a > 0
+    rays = (a <= 0) & (discriminant > 0)
+    reaches_low, reaches_high = first >= low, second <= high
+    lower = np.where(inside, first, np.where(rays & ~reaches_low, second, low))
+    upper = np.where(inside, second, np.where(rays & ~reaches_high, first, high))
+    lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
+    return np.asarray(lower), np.asarray(upper)

@@ -1,0 +1,164 @@
+"""The noise of a release as an estimator needs it: the law of the reports at any few points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, reduce
+from typing import Any
+
+import numpy as np
+
+from chainveil.channel import Channel
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.noise_chain import CorrelatedNoise
+from chainveil.plan import NoisePlan
+
+# Flips further apart than this correlation are taken as independent.
+FORGOTTEN = 1e-5
+# Distances that are added up, at most.
+MOST_REACH = 20_000
+# A matrix whose smallest singular value is below this carries nothing in doubles.
+SINGULAR = 1e-12
+# Past this standard error any share between nothing and everything fits a release.
+USELESS = 0.5
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Independent or correlated noise, read as a law of several reports given several states.
+
+    ``source`` is the channel or the chain of flips.
+    """
+
+    source: Channel | CorrelatedNoise
+
+    @property
+    def states(self) -> int:
+        """Number of states k."""
+        return self.source.states if isinstance(self.source, Channel) else 2
+
+    @property
+    def outputs(self) -> int:
+        """Number of reports m."""
+        return self.source.outputs if isinstance(self.source, Channel) else 2
+
+    @property
+    def memory(self) -> float:
+        """The factor lambda_y by which the correlation of two flips shrinks with each step."""
+        if isinstance(self.source, Channel):
+            return 0.0
+        return 1.0 - self.source.rho0 - self.source.rho1
+
+    @cached_property
+    def reach(self) -> int:
+        """The largest distance of two points whose noise is still correlated."""
+        size = abs(self.memory)
+        if size < FORGOTTEN:
+            return 0
+        found = math.inf if size >= 1 else math.log(FORGOTTEN) / math.log(size)
+        if found > MOST_REACH:
+            raise NotSupported(
+                f"noise: its flips stay correlated over more than {MOST_REACH:,} points; estimates "
+                "add up all distances within reach"
+            )
+        return math.ceil(found)
+
+    def joint(self, offsets: Sequence[int]) -> FloatArray:
+        """``Pr[reports at offsets | states at offsets]``, shape (k^p, m^p).
+
+        The p offsets increase. Rows and columns count in base k and m, the first point first.
+        """
+        return _joint(self.source, tuple(offsets))
+
+    def inverse(self, offsets: Sequence[int]) -> FloatArray:
+        """The matrix that turns shares of reports into unbiased shares of states, (m^p, k^p)."""
+        return _inverse(self.source, tuple(offsets))
+
+    def points_needed(self, window: Sequence[int], error: float = USELESS) -> int:
+        """Windows of points that bring the standard error of any share below ``error``.
+
+        A weight that a report gets lies between a least and a largest one, so its spread is
+        at most half their distance; correlated noise counts each point less by
+        ``(1 - lambda_y) / (1 + lambda_y)``.
+        """
+        weights = self.inverse(window)
+        spread = float((weights.max(axis=0) - weights.min(axis=0)).max()) / 2
+        inflation = (1 + max(self.memory, 0.0)) / (1 - max(self.memory, 0.0))
+        return math.ceil(spread**2 * inflation / error**2)
+
+    def check_length(
+        self, window: Sequence[int], points: int, question: str, error: float = USELESS
+    ) -> None:
+        """Error if ``points`` windows leave a share less certain than ``error``."""
+        needed = self.points_needed(window, error)
+        if points < needed:
+            raise InvalidInput(
+                "noise",
+                f"noise too close to singular for {question} from {points:,} "
+                f"{'points' if len(window) == 1 else 'pairs of points'}",
+                f"at least {needed:,} of them",
+                f"Fewer leave a standard error above {error:g} for a share. "
+                "Take larger groups, or a release with a larger budget.",
+            )
+
+
+def as_noise(noise: Any) -> Noise:
+    """The noise of a channel, a chain of flips or a plan."""
+    if isinstance(noise, Noise):
+        return noise
+    if isinstance(noise, NoisePlan):
+        return Noise(noise.noise)
+    if isinstance(noise, Channel | CorrelatedNoise):
+        return Noise(noise)
+    raise InvalidInput(
+        "noise", noise, "a Channel, a CorrelatedNoise or a NoisePlan",
+        "certificate.plan() gives the plan of a release.",
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def _joint(source: Channel | CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
+    if isinstance(source, Channel):
+        return _product([source.matrix] * len(offsets))
+    flips = _flip_law(source, offsets)
+    size = len(flips)
+    # z = x XOR y, bit by bit.
+    return np.asarray(flips[np.arange(size)[:, None] ^ np.arange(size)[None, :]])
+
+
+def _product(factors: list[FloatArray]) -> FloatArray:
+    """The Kronecker product of all factors, the first one slowest."""
+    return reduce(lambda left, right: np.asarray(np.kron(left, right)), factors)
+
+
+def _flip_law(source: CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
+    """``Pr[y at offsets]``, shape (2^p,)."""
+    chain = source.chain
+    law = np.array(chain.stationary)
+    for step in np.diff(offsets):
+        moved = law.reshape(-1, 2)[:, :, None] * chain.power(int(step))[None, :, :]
+        law = moved.reshape(-1)
+    return law
+
+
+@lru_cache(maxsize=512)
+def _inverse(source: Channel | CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
+    if isinstance(source, Channel):
+        return _product([_checked_inverse(source.matrix)] * len(offsets))
+    return _checked_inverse(_joint(source, offsets))
+
+
+def _checked_inverse(matrix: FloatArray) -> FloatArray:
+    """A right inverse; with more reports than states, the one of least norm."""
+    values = np.linalg.svd(matrix, compute_uv=False)
+    if len(matrix) > matrix.shape[1] or values[-1] < SINGULAR:
+        raise InvalidInput(
+            "noise", "a noise matrix that cannot be inverted",
+            "noise under which the states differ in what they report",
+            "No number of points would be enough.",
+        )  # fmt: skip
+    inverse = np.linalg.inv(matrix) if len(matrix) == matrix.shape[1] else np.linalg.pinv(matrix)
+    return np.asarray(inverse, dtype=np.float64)

@@ -1,0 +1,187 @@
+"""Before a release: the error that an analyst will get, and what it takes to make it small."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from chainveil import checks
+from chainveil.chain import MarkovChain
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput, UnreachableBudget
+from chainveil.estimate.covariance import chain_law, noise_covariance, share_drawing
+from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.pair_counts import expected_pair_shares
+from chainveil.estimate.results import Covers, read_covers
+from chainveil.plan import Mechanism, NoisePlan, Objective, calibrate
+
+Question = Literal["frequency", "transitions", "durations"]
+QUESTIONS: tuple[Question, ...] = get_args(Question)
+# Budgets that are tried. Below the least, releases are noise; above the largest, data.
+LEAST_BUDGET, LARGEST_BUDGET = 0.01, 30.0
+MOST_ROWS = 10**15
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """The error to expect of an estimate, before anything is released.
+
+    Attributes
+    ----------
+    question : str
+    length : int
+        Released points, in one series.
+    value : array
+        What the plan's chain gives for the question: shape (k,), or (k, k) for transitions.
+    standard_error : array of the shape of ``value``
+    covers : "noise" or "sampling"
+    """
+
+    question: Question
+    length: int
+    value: FloatArray
+    standard_error: FloatArray
+    covers: Covers
+
+    @property
+    def largest(self) -> float:
+        """The largest standard error of all states."""
+        return float(self.standard_error.max())
+
+
+def error_at(
+    plan: NoisePlan, length: int, question: Question = "frequency", covers: Covers = "noise"
+) -> ExpectedError:
+    """The standard error that an analyst will get from a release by a plan.
+
+    Parameters
+    ----------
+    plan : NoisePlan
+        Its chain is taken for the truth.
+    length : int
+        Released points.
+    question : "frequency", "transitions" or "durations"
+        What will be asked, with the estimates from counts.
+    covers : "noise" or "sampling"
+        As for the estimate itself.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> plan = cv.calibrate(cv.MarkovChain.binary(q=0.0893, r=0.1092), epsilon=3)
+    >>> round(cv.estimate.error_at(plan, 10_000).largest, 4)
+    0.0236
+    """
+    noise, about = as_noise(plan), read_covers(covers)
+    if question not in QUESTIONS:
+        raise InvalidInput("question", question, " or ".join(f'"{name}"' for name in QUESTIONS))
+    points = checks.whole("length", length, 2)
+    value, variance = _variance(plan.chain, noise, points, question, about)
+    return ExpectedError(question, points, value, np.sqrt(variance), about)
+
+
+def rows_for(
+    plan: NoisePlan, error: float, question: Question = "frequency", covers: Covers = "noise"
+) -> int:
+    """The least number of points that bring the standard error down to ``error``."""
+    goal = _error(error)
+    low, high = 1, 1024
+    while error_at(plan, high, question, covers).largest > goal:
+        low, high = high, high * 8
+        if high > MOST_ROWS:
+            raise UnreachableBudget(f"error: {error!r} would take more than {MOST_ROWS:.0e} rows")
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = error_at(plan, max(middle, 2), question, covers).largest <= goal
+        low, high = (low, middle) if enough else (middle, high)
+    return max(high, 2)
+
+
+def epsilon_for(
+    chain: MarkovChain,
+    error: float,
+    rows: int,
+    question: Question = "frequency",
+    covers: Covers = "noise",
+    *,
+    mechanism: Mechanism = "independent",
+    objective: Objective = "flips",
+    **promise: Any,
+) -> NoisePlan:
+    """The plan with the least budget whose release answers a question precisely enough.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        The chain behind the series.
+    error : float
+        The standard error to reach.
+    rows : int
+        Released points.
+    question, covers : str
+        As in :func:`error_at`.
+    mechanism, objective, **promise : optional
+        As in :func:`chainveil.calibrate`.
+    """
+    goal = _error(error)
+
+    def attempt(epsilon: float) -> tuple[NoisePlan, bool]:
+        plan = calibrate(chain, epsilon, mechanism=mechanism, objective=objective, **promise)
+        return plan, _is_enough(plan, goal, rows, question, covers)
+
+    low, high = LEAST_BUDGET, LARGEST_BUDGET
+    plan, enough = attempt(high)
+    if not enough:
+        raise UnreachableBudget(
+            f"error: {error!r} cannot be met with {rows:,} rows at any budget up to {high:g}; "
+            "release more rows, or ask for less."
+        )
+    while high / low > 1.002:
+        middle = math.sqrt(low * high)
+        candidate, enough = attempt(middle)
+        low, high = (low, middle) if enough else (middle, high)
+        plan = candidate if enough else plan
+    return plan
+
+
+def _is_enough(
+    plan: NoisePlan, goal: float, length: int, question: Question, covers: Covers
+) -> bool:
+    try:
+        return error_at(plan, length, question, covers).largest <= goal
+    except InvalidInput as problem:
+        if problem.argument != "noise":
+            raise
+        # Noise that cannot be undone answers nothing.
+        return False
+
+
+def _error(error: float) -> float:
+    goal = checks.real("error", error, "a number above 0")
+    if goal <= 0:
+        raise InvalidInput("error", error, "a number above 0", "It is a standard error.")
+    return goal
+
+
+def _variance(
+    chain: MarkovChain, noise: Noise, length: int, question: Question, covers: Covers
+) -> tuple[FloatArray, FloatArray]:
+    """Value and variance, shape (k,) or (k, k)."""
+    law = chain_law(chain.transition, chain.stationary, length)
+    sampling = covers == "sampling"
+    if question == "frequency":
+        share = np.array(chain.stationary)
+        variance = np.diagonal(noise_covariance(noise, (0,), law)[0]).copy()
+        if sampling:
+            pairs = lambda h: np.array([max(float(length - h), 0.0)])  # noqa: E731
+            drawing = share_drawing(chain.transition, chain.stationary, pairs)[0]
+            variance += drawing * share * (1 - share)
+        return share, variance
+    found = expected_pair_shares(noise, law).variance(sampling)[0]
+    if question == "transitions":
+        return np.array(chain.transition), found
+    spell = 1 / (1 - np.diag(chain.transition))
+    return spell, np.diag(found) * spell**4

@@ -1,0 +1,131 @@
+"""An analyst's questions on the command line: noise from the certificate, never the original."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chainveil as cv
+from tests.cli.program import program
+
+START = datetime(2026, 3, 2, 22, 0)
+STATES = ["--column", "bpm", "--series", "person", "--threshold", "60", "--labels", "low,high"]
+CHAIN = ["--q", "0.3", "--r", "0.4"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of four series over three hours and two days, without its original."""
+    place = tmp_path_factory.mktemp("estimate")
+    x = cv.MarkovChain.binary(0.3, 0.4).sample(600, 4, 1)
+    lines = ["person,room,when,bpm"]
+    for minute in range(600):
+        when = START + timedelta(seconds=20 * minute)
+        lines += [f"{p},{'AB'[p % 2]},{when:%Y-%m-%d %H:%M:%S},{58 + 5 * x[p, minute]}"
+                  for p in range(4)]  # fmt: skip
+    (place / "heart.csv").write_text("\n".join(lines) + "\n")
+    for name, seed in (("release.csv", "5"), ("other.csv", "6")):
+        program("sanitize", "heart.csv", *STATES, "--epsilon", "3", *CHAIN, "--seed", seed,
+                "-o", name, folder=place)  # fmt: skip
+    np.save(place / "truth.npy", x)
+    (place / "heart.csv").unlink()
+    return place
+
+
+def ask(folder: Path, *arguments: str) -> Any:
+    return json.loads(program("estimate", "release.csv", *arguments, "--json",
+                              folder=folder).stdout)  # fmt: skip
+
+
+def test_answers_are_those_of_the_library(folder: Path) -> None:
+    found = ask(folder, "frequency", "--by", "person")
+    assert found["covers"] == "noise"
+    assert [(a["group"], a["about"]) for a in found["answers"][:3]] == [
+        (0, "low"), (0, "high"), (1, "low"),
+    ]  # fmt: skip
+    truth = np.load(folder / "truth.npy").mean(axis=1)
+    high = [answer for answer in found["answers"] if answer["about"] == "high"]
+    for answer, share in zip(high, truth, strict=True):
+        assert abs(answer["value"] - share) < 5 * answer["standard_error"]
+    steps = ask(folder, "transitions", "--covers", "sampling", "--method", "likelihood")
+    assert [a["about"] for a in steps["answers"]] == [
+        "low -> low", "low -> high", "high -> low", "high -> high",
+    ]  # fmt: skip
+    assert len(ask(folder, "durations")["answers"]) == 2
+    assert len(ask(folder, "autocorrelation", "--lags", "1,3")["answers"]) == 4
+
+
+def test_groups_of_the_calendar(folder: Path) -> None:
+    hours = ask(folder, "frequency", "--by", "hour", "--time", "when")
+    assert sorted({answer["group"] for answer in hours["answers"]}) == [0, 1, 22, 23]
+    days = ask(folder, "frequency", "--by", "weekday", "--time", "when")
+    assert {answer["group"] for answer in days["answers"]} == {"1 Monday", "2 Tuesday"}
+    dates = ask(folder, "frequency", "--by", "date", "--time", "when")
+    assert {answer["group"] for answer in dates["answers"]} == {"2026-03-02", "2026-03-03"}
+    rooms = ask(folder, "frequency", "--by", "room")
+    assert {answer["group"] for answer in rooms["answers"]} == {"A", "B"}
+    windows = ask(folder, "frequency", "--window", "300")
+    assert len(windows["answers"]) == 16
+
+
+def test_pictures_and_denoised_rows(folder: Path) -> None:
+    done = program("estimate", "release.csv", "frequency", "--by", "person", "--plot", "f.png",
+                   folder=folder)  # fmt: skip
+    assert b"the series as it was" in done.stdout
+    assert (folder / "f.png").stat().st_size > 1000
+    program("estimate", "release.csv", "transitions", "--plot", "t.svg", folder=folder)
+    program("estimate", "release.csv", "denoise", "-o", "clean.csv", folder=folder)
+    with (folder / "clean.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    truth = np.load(folder / "truth.npy").T.reshape(-1)
+    guess = np.array([row["likeliest"] == "high" for row in rows])
+    assert len(rows) == 2400
+    assert (guess == truth).mean() > 0.7
+    assert float(rows[0]["probability of low"]) + float(rows[0]["probability of high"]) == (
+        pytest.approx(1, abs=1e-5)
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["frequency", "--by", "persn"], b"Did you mean 'person'?"),
+        (["frequency", "--by", "hour"], b"the column with the time"),
+        (["frequency", "--by", "hour", "--time", "bpm"], b"dates or times"),
+        (["frequency", "--certificate", "other.certificate.json"], b"belongs to the release"),
+        (["frequency", "--certificate", "missing.json"], b"a file that exists"),
+        (["autocorrelation", "--lags", "600"], b"below the 600 points"),
+        (["autocorrelation", "--lags", "one"], b"whole numbers"),
+        (["frequency", "--method", "likelihood"], b"transitions and durations"),
+        (["denoise", "--by", "person"], b"not for denoise"),
+        (["mood"], b"mood"),
+    ],
+)
+def test_what_is_refused(folder: Path, arguments: list[str], message: bytes) -> None:
+    done = program("estimate", "release.csv", *arguments, folder=folder, code=2)
+    assert message in done.stderr
+
+
+def test_plan(tmp_path: Path) -> None:
+    asked = ["plan", *CHAIN, "--json"]
+    found = json.loads(program(*asked, "--error", "0.02", "--rows", "5000", folder=tmp_path).stdout)
+    assert found["error"] <= 0.02
+    rows = json.loads(
+        program(*asked, "--error", "0.02", "--epsilon", str(found["epsilon"]),
+                folder=tmp_path).stdout
+    )["rows"]  # fmt: skip
+    assert 4800 < rows <= 5000
+    assert b"one standard error" in program(
+        "plan", *CHAIN, "--epsilon", "2", "--rows", "1000", "--question", "durations",
+        folder=tmp_path,
+    ).stdout  # fmt: skip
+    program("plan", *CHAIN, "--epsilon", "2", folder=tmp_path, code=2)
+    done = program("plan", *CHAIN, "--error", "0.001", "--rows", "100", "--covers", "sampling",
+                   folder=tmp_path, code=3)  # fmt: skip
+    assert b"release more rows" in done.stderr

@@ -1,0 +1,99 @@
+"""Every release of a short series, with its probability: means, covariances, likelihoods."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from chainveil import Channel, CorrelatedNoise, MarkovChain
+from chainveil.checks import FloatArray
+from chainveil.estimate.covariance import noise_covariance
+from chainveil.estimate.grouping import read_cells
+from chainveil.estimate.likelihood import Release
+from chainveil.estimate.noise import Noise, as_noise
+
+NOISES: list[Any] = [
+    Channel.binary(0.3, 0.2),
+    CorrelatedNoise(0.2, 0.5),
+    CorrelatedNoise(0.6, 0.7),
+    Channel.randomized_response(3, 0.4),
+    Channel([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]]),
+]
+
+
+def probability(noise: Noise, x: NDArray[Any], z: NDArray[Any]) -> float:
+    """``Pr[z | x]``, point by point."""
+    if isinstance(noise.source, Channel):
+        return float(np.prod(noise.source.matrix[x, z]))
+    flips, chain = x ^ z, noise.source.chain
+    return float(chain.stationary[flips[0]] * np.prod(chain.transition[flips[:-1], flips[1:]]))
+
+
+def releases(noise: Noise, x: NDArray[Any]) -> list[tuple[NDArray[Any], float]]:
+    every = itertools.product(range(noise.outputs), repeat=len(x))
+    return [(z, probability(noise, x, z)) for z in (np.array(one, np.uint8) for one in every)]
+
+
+def truth(x: NDArray[Any], states: int) -> Any:
+    """The law of the states of the series itself."""
+    cells = read_cells(x, states)
+
+    def law(points: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
+        counts = cells.windows(points)
+        total = counts.sum(axis=1).astype(np.float64)
+        return counts / np.maximum(total, 1)[:, None], total
+
+    return law
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+@pytest.mark.parametrize("window", [(0,), (0, 1), (0, 2)], ids=str)
+def test_shares_are_unbiased_and_their_covariance_is_exact(
+    noise: Any, window: tuple[int, ...]
+) -> None:
+    source = as_noise(noise)
+    n = 7 if source.outputs == 2 else 5
+    x = np.random.default_rng(3).integers(0, source.states, n).astype(np.uint8)
+    law = truth(x, source.states)
+    values, weights = [], []
+    for z, chance in releases(source, x):
+        counts = read_cells(z, source.outputs).windows(window)[0]
+        values.append(counts / counts.sum() @ source.inverse(window))
+        weights.append(chance)
+    mean = np.average(values, axis=0, weights=weights)
+    assert sum(weights) == pytest.approx(1)
+    np.testing.assert_allclose(mean, law(window)[0][0], atol=1e-10)
+    spread = np.array(values) - mean
+    exact = np.einsum("z,zi,zj->ij", weights, spread, spread)
+    np.testing.assert_allclose(noise_covariance(source, window, law)[0], exact, atol=1e-10)
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+def test_expected_transitions_and_likelihood(noise: Any) -> None:
+    source = as_noise(noise)
+    k, n = source.states, 5
+    rng = np.random.default_rng(1)
+    chain = MarkovChain(rng.dirichlet(np.ones(k) * 3, k), rng.dirichlet(np.ones(k)))
+    series = [rng.integers(0, source.outputs, size).astype(np.uint8) for size in (n, 2, 1)]
+    counts, begin, log_likelihood = np.zeros((k, k)), np.zeros(k), 0.0
+    for z in series:
+        total, moves, first = 0.0, np.zeros((k, k)), np.zeros(k)
+        for path in itertools.product(range(k), repeat=len(z)):
+            x = np.array(path)
+            chance = chain.start[x[0]] * np.prod(chain.transition[x[:-1], x[1:]])
+            chance *= probability(source, x, z)
+            total += chance
+            first[x[0]] += chance
+            np.add.at(moves, (x[:-1], x[1:]), chance)
+        counts, begin = counts + moves / total, begin + first / total
+        log_likelihood += np.log(total)
+    found = Release(read_cells(series, source.outputs), source).expect(
+        chain.transition, chain.start
+    )
+    np.testing.assert_allclose(found.counts, counts, atol=1e-12)
+    np.testing.assert_allclose(found.begin, begin / len(series), atol=1e-12)
+    assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-12)

@@ -1,0 +1,56 @@
+"""The error to expect before a release is the error that is found after it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chainveil import InvalidInput, MarkovChain, UnreachableBudget, calibrate, estimate
+from chainveil.estimate.planning import Question
+from chainveil.estimate.results import Covers
+from chainveil.mechanism import seeded
+from chainveil.plan import Mechanism
+
+CHAIN = MarkovChain.binary(0.3, 0.4)
+
+
+@pytest.mark.parametrize("mechanism", ["independent", "correlated"])
+@pytest.mark.parametrize("covers", ["noise", "sampling"])
+@pytest.mark.parametrize("question", ["frequency", "transitions", "durations"])
+def test_expected_error(mechanism: Mechanism, covers: Covers, question: Question) -> None:
+    plan = calibrate(CHAIN, 4, mechanism=mechanism)
+    expected = estimate.error_at(plan, 4000, question, covers)
+    z = plan.sanitize(CHAIN.sample(4000, 200, 1), rng=seeded(1))
+    ask = getattr(estimate, question)
+    found = ask(z, plan, by="series", covers=covers)
+    np.testing.assert_allclose(
+        expected.standard_error, np.median(found.standard_error, axis=0), rtol=0.05
+    )
+    if covers == "sampling":
+        # 200 repetitions: the standard deviation is within 25% but once in a million runs.
+        np.testing.assert_allclose(found.value.std(axis=0), expected.standard_error, rtol=0.25)
+
+
+def test_rows_and_budget_for_an_error() -> None:
+    plan = estimate.epsilon_for(CHAIN, 0.02, 5000)
+    assert 0.97 * 0.02 < estimate.error_at(plan, 5000).largest <= 0.02
+    rows = estimate.rows_for(plan, 0.02)
+    assert estimate.error_at(plan, rows).largest <= 0.02 < estimate.error_at(plan, rows - 1).largest
+    assert rows <= 5000
+    for question in ("transitions", "durations"):
+        needed = estimate.rows_for(plan, 0.05, question, "sampling")
+        assert estimate.error_at(plan, needed, question, "sampling").largest <= 0.05
+
+
+def test_what_cannot_be_planned() -> None:
+    plan = calibrate(CHAIN, 2)
+    with pytest.raises(InvalidInput, match="question"):
+        estimate.error_at(plan, 100, "mood")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="error"):
+        estimate.rows_for(plan, 0)
+    with pytest.raises(InvalidInput, match="length"):
+        estimate.error_at(plan, 1)
+    with pytest.raises(UnreachableBudget, match="100 rows"):
+        estimate.epsilon_for(CHAIN, 0.01, 100, covers="sampling")
+    with pytest.raises(UnreachableBudget, match="rows"):
+        estimate.rows_for(plan, 1e-9)
