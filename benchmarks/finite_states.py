@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import chainveil as cv
-from chainveil.privacy.finite_state import Effort, finite_state_loss
+from chainveil.privacy.finite.state import Effort, finite_state_loss
 
 STATES = (3, 4, 6, 8, 12)
 THETAS = (0.05, 0.1, 0.2, 0.4)

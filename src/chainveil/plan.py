@@ -296,13 +296,13 @@ def _plan(
     max_noise: float,
     spent: tuple[Channel, ...],
 ) -> NoisePlan:
-    from chainveil.privacy.calibrate import least_noise
+    from chainveil.privacy.two_state.calibrate import least_noise
 
     rest = length, adversary, weights, max_noise, spent
     if isinstance(chain, MarkovChain):
         found = least_noise(chain, epsilon, *rest)
         return NoisePlan(chain, found.channel, found.loss, epsilon, objective, found.region, spent)
-    from chainveil.privacy.calibrate_region import least_noise_region
+    from chainveil.privacy.two_state.calibrate_region import least_noise_region
 
     safe = least_noise_region(chain, epsilon, *rest)
     known = least_noise(_likely(chain), epsilon, *rest).channel
@@ -332,7 +332,7 @@ def _finite_plan(
     family: Family,
     spent: Sequence[Channel],
 ) -> NoisePlan:
-    from chainveil.privacy.calibrate_finite import least_noise_finite
+    from chainveil.privacy.finite.calibrate import least_noise_finite
 
     if family not in get_args(Family):
         names = " or ".join(f'"{name}"' for name in get_args(Family))

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainveil as cv
-from chainveil.privacy.calibrate import polygon
+from chainveil.privacy.two_state.calibrate import polygon
 
 N10 = cv.MarkovChain.binary(0.0893, 0.1092)
 N5 = cv.MarkovChain.binary(0.2384, 0.3831)

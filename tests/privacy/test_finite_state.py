@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.finite_state import Effort, finite_state_loss
+from chainveil.privacy.finite.state import Effort, finite_state_loss
 from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
 from tests.privacy.random_chains import random_chain, random_channel
 

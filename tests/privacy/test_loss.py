@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.witness import Witness
+from chainveil.privacy.two_state.witness import Witness
 
 
 def _witness(loss: cv.PrivacyLoss) -> Witness:

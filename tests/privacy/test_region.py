@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.region import RegionLoss
+from chainveil.privacy.two_state.region import RegionLoss
 
 
 def dense_loss(q: np.ndarray, r: np.ndarray, channel: cv.Channel, depth: int = 400) -> np.ndarray:

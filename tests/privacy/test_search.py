@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainveil as cv
-from chainveil.privacy.search import Pair, find_peak
-from chainveil.privacy.setting import read_setting
-from chainveil.privacy.tracks import Track, known_tracks, left_open_tracks, open_tracks
+from chainveil.privacy.two_state.search import Pair, find_peak
+from chainveil.privacy.two_state.setting import read_setting
+from chainveil.privacy.two_state.tracks import Track, known_tracks, left_open_tracks, open_tracks
 
 probabilities = st.floats(1e-4, 1 - 1e-4)
 

@@ -29,7 +29,7 @@ from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, read_adversary
 from chainveil.privacy.loss import Attack, PrivacyLoss, privacy_loss
-from chainveil.privacy.witness import Witness
+from chainveil.privacy.two_state.witness import Witness
 
 Status = Literal["holds", "fails", "open"]
 

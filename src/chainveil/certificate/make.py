@@ -18,7 +18,7 @@ from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, describe
 from chainveil.privacy.loss import Attack
-from chainveil.privacy.witness import Witness
+from chainveil.privacy.two_state.witness import Witness
 
 Origin = Literal["given", "reference", "private"]
 

@@ -162,14 +162,14 @@ def privacy_loss(
     who = read_adversary(adversary, points)
     shown = together(channel)
     if isinstance(chain, ChainRegion):
-        from chainveil.privacy.region import region_loss
+        from chainveil.privacy.two_state.region import region_loss
 
         check_states(MarkovChain.binary(*chain.slowest), shown)
         return region_loss(chain, shown, points, who)
     check_states(chain, shown)
     if chain.states == 2:
         return _two_state_loss(chain, shown, points, who)
-    from chainveil.privacy.finite_state import Effort, finite_state_loss
+    from chainveil.privacy.finite.state import Effort, finite_state_loss
 
     effort = Effort(*_read_limits(tolerance, max_nodes, max_seconds))
     case = finite_state_loss(chain, shown, points, who, effort)
@@ -180,10 +180,10 @@ def _two_state_loss(
     chain: MarkovChain, channel: Channel, points: int | None, who: Model | Adversary
 ) -> PrivacyLoss:
     """The fast path: closed forms along each side, certified in ball arithmetic."""
-    from chainveil.privacy.binary import worst_case
-    from chainveil.privacy.revealed import revealing_witness
     from chainveil.privacy.rounding import down, up
-    from chainveil.privacy.setting import read_setting
+    from chainveil.privacy.two_state.binary import worst_case
+    from chainveil.privacy.two_state.revealed import revealing_witness
+    from chainveil.privacy.two_state.setting import read_setting
 
     def attempt() -> PrivacyLoss | None:
         setting = read_setting(chain, channel)
@@ -234,7 +234,7 @@ def with_enough_bits(attempt: Callable[[], Result | None]) -> Result:
     """Repeat ``attempt`` with wider and wider balls until it can decide."""
     from flint import ctx
 
-    from chainveil.privacy.search import PrecisionExhausted
+    from chainveil.privacy.two_state.search import PrecisionExhausted
 
     before = ctx.prec
     bits = FIRST_PRECISION

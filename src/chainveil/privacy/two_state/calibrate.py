@@ -11,11 +11,11 @@ from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import UnreachableBudget
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.binary import one_direction
 from chainveil.privacy.closed_form import HalfPlanes, least_ratio
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss, with_enough_bits
 from chainveil.privacy.rounding import up
-from chainveil.privacy.setting import Setting, extreme_ratios, read_setting
+from chainveil.privacy.two_state.binary import one_direction
+from chainveil.privacy.two_state.setting import Setting, extreme_ratios, read_setting
 
 # Relative width at which the search for the noise level stops: as accurate as the losses.
 WIDTH = 1e-10
@@ -52,7 +52,7 @@ def least_noise(
     """
     setting = read_setting(chain, Channel.binary(0.25, 0.25))
     if setting.q + setting.r > 1 and not setting.deterministic:
-        from chainveil.privacy.calibrate_alternating import least_noise_alternating
+        from chainveil.privacy.two_state.calibrate_alternating import least_noise_alternating
 
         return least_noise_alternating(chain, epsilon, length, adversary, weights, max_noise, spent)
     logs = [_largest_log_ratio(setting, 0, epsilon, length, adversary)]

@@ -13,9 +13,9 @@ from itertools import combinations_with_replacement, product
 from flint import arb
 
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.search import TOLERANCE, Pair, Peak, find_peak
-from chainveil.privacy.setting import Setting
-from chainveil.privacy.tracks import (
+from chainveil.privacy.two_state.search import TOLERANCE, Pair, Peak, find_peak
+from chainveil.privacy.two_state.setting import Setting
+from chainveil.privacy.two_state.tracks import (
     Direction,
     Track,
     known_tracks,
@@ -24,7 +24,7 @@ from chainveil.privacy.tracks import (
     left_open_tracks,
     open_tracks,
 )
-from chainveil.privacy.witness import Witness
+from chainveil.privacy.two_state.witness import Witness
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from chainveil.privacy.finite_kernels import row_bound
+from chainveil.privacy.finite.kernels import row_bound
 
 
 @numba.njit(cache=True, error_model="numpy")

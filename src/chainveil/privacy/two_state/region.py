@@ -18,14 +18,14 @@ from flint import arb, ctx
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import NotSupported
-from chainveil.privacy import search as track_search
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss, with_enough_bits
-from chainveil.privacy.moebius import Moebius, Orbit
 from chainveil.privacy.rounding import up
-from chainveil.privacy.search import Pair, PrecisionExhausted, horizon
-from chainveil.privacy.setting import read_setting
-from chainveil.privacy.tracks import Track, ball, larger, largest
+from chainveil.privacy.two_state import search as track_search
+from chainveil.privacy.two_state.moebius import Moebius, Orbit
+from chainveil.privacy.two_state.search import Pair, PrecisionExhausted, horizon
+from chainveil.privacy.two_state.setting import read_setting
+from chainveil.privacy.two_state.tracks import Track, ball, larger, largest
 from chainveil.region import ChainRegion
 
 # How far the bounds may be apart, and how many boxes may be looked at.

@@ -26,7 +26,7 @@ from functools import cached_property, reduce
 
 from flint import arb
 
-from chainveil.privacy.moebius import Moebius, Orbit
+from chainveil.privacy.two_state.moebius import Moebius, Orbit
 
 
 @dataclass(frozen=True)

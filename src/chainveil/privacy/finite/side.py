@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.privacy import finite_search
-from chainveil.privacy.finite_numbers import Numbers, successors
-from chainveil.privacy.finite_zones import UNIT, IntArray, ZoneTable, deep_table, shallow_table
+from chainveil.privacy.finite import search as finite_search
+from chainveil.privacy.finite.numbers import Numbers, successors
+from chainveil.privacy.finite.zones import UNIT, IntArray, ZoneTable, deep_table, shallow_table
 
 # Points next to a source whose zones are kept apart at least.
 DEPTH = 16

@@ -2,7 +2,7 @@
 
 As with two states, the log of the ratio splits into the emission at the target, its left
 side and its right side. A side is bounded from above by zones and closed by branch and
-bound over the outputs nearest the target (``finite_side``, ``finite_kernels``); here the
+bound over the outputs nearest the target (``side``, ``kernels``); here the
 sides are combined over pairs of values and over the room a series of given length has.
 """
 
@@ -20,10 +20,10 @@ from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.finite_attack import attack_witness, informed_witness
-from chainveil.privacy.finite_numbers import BoolArray, Numbers, read_numbers, successors
-from chainveil.privacy.finite_reveal import find_revelation, find_ways
-from chainveil.privacy.finite_side import (
+from chainveil.privacy.finite.attack import attack_witness, informed_witness
+from chainveil.privacy.finite.numbers import BoolArray, Numbers, read_numbers, successors
+from chainveil.privacy.finite.reveal import find_revelation, find_ways
+from chainveil.privacy.finite.side import (
     MAX_STORED,
     Found,
     Side,
@@ -32,8 +32,8 @@ from chainveil.privacy.finite_side import (
     sources_left,
     sources_right,
 )
-from chainveil.privacy.finite_zones import IntArray
-from chainveil.privacy.sequence_witness import SequenceWitness
+from chainveil.privacy.finite.witness import SequenceWitness
+from chainveil.privacy.finite.zones import IntArray
 
 TOLERANCE = 1e-6
 MAX_NODES = 2_000_000

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chainveil.privacy.finite_numbers import BoolArray, Numbers, successors
-from chainveil.privacy.finite_side import Source
-from chainveil.privacy.finite_zones import IntArray
+from chainveil.privacy.finite.numbers import BoolArray, Numbers, successors
+from chainveil.privacy.finite.side import Source
+from chainveil.privacy.finite.zones import IntArray
 
 Pair = tuple[int, int]
 

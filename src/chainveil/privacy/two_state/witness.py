@@ -16,7 +16,7 @@ from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.privacy.rationals import channel_entries, start_law, transition_entries
 from chainveil.privacy.rounding import down
-from chainveil.privacy.tracks import ball
+from chainveil.privacy.two_state.tracks import ball
 
 ARRAY_LIMIT = 1 << 31
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.finite_numbers import BoolArray, Numbers, successors
-from chainveil.privacy.finite_side import Source
-from chainveil.privacy.sequence_witness import SequenceWitness
+from chainveil.privacy.finite.numbers import BoolArray, Numbers, successors
+from chainveil.privacy.finite.side import Source
+from chainveil.privacy.finite.witness import SequenceWitness
 
 # A witness is written out to the asked length up to this many points.
 LONGEST_EXTENSION = 4096

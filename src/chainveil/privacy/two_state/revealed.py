@@ -10,8 +10,8 @@ from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.rationals import channel_entries
-from chainveil.privacy.setting import Setting
-from chainveil.privacy.witness import Witness
+from chainveil.privacy.two_state.setting import Setting
+from chainveil.privacy.two_state.witness import Witness
 
 
 def revealing_witness(

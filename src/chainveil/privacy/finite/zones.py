@@ -3,7 +3,7 @@
 A zone Z is a k x k array with m(x) <= Z[x, y] m(y) for every message m it stands for; its
 diagonal is one on the support and zero off it. Messages of different supports have zones
 of their own. The image of a zone under one more point is bounded by
-``finite_kernels.row_bound``; every image is widened by a factor that covers its rounding,
+``kernels.row_bound``; every image is widened by a factor that covers its rounding,
 so a zone holds for the real numbers, not only for the floats.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.privacy import finite_kernels as kernels
+from chainveil.privacy.finite import kernels
 
 IntArray = NDArray[np.int64]
 # The zones of one depth, by their support.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
-from chainveil.privacy.finite_numbers import exact_emission, exact_start, exact_transition
+from chainveil.privacy.finite.numbers import exact_emission, exact_start, exact_transition
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
@@ -101,7 +101,7 @@ class SequenceWitness:
         """Pr[output, target, known points] for the two values; without output if it is None."""
         from flint import arb, arb_mat
 
-        from chainveil.privacy.tracks import ball
+        from chainveil.privacy.two_state.tracks import ball
 
         step = arb_mat([[ball(entry) for entry in row] for row in exact_transition(chain)])
         start = [ball(weight) for weight in exact_start(chain)]

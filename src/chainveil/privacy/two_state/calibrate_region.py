@@ -9,9 +9,9 @@ from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import UnreachableBudget
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.calibrate import least_noise
 from chainveil.privacy.closed_form import HalfPlanes
-from chainveil.privacy.region import TOLERANCE, RegionLoss, region_loss
+from chainveil.privacy.two_state.calibrate import least_noise
+from chainveil.privacy.two_state.region import TOLERANCE, RegionLoss, region_loss
 from chainveil.region import ChainRegion
 
 # What is kept back of the budget, step by step, until the certified loss meets it.

@@ -9,7 +9,7 @@ from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.rationals import channel_entries, start_law, transition_entries
-from chainveil.privacy.tracks import Direction, ball
+from chainveil.privacy.two_state.tracks import Direction, ball
 
 # A likelihood ratio Pr[z | 0] / Pr[z | 1] with its symbol z; None stands for infinity.
 Ratio = tuple[Fraction | None, int]

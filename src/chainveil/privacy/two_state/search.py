@@ -14,7 +14,7 @@ from functools import cached_property
 
 from flint import arb, ctx
 
-from chainveil.privacy.tracks import Track, larger, smaller
+from chainveil.privacy.two_state.tracks import Track, larger, smaller
 
 # Gap between the bounds that ends a search, relative to the loss found so far.
 TOLERANCE = 1e-10

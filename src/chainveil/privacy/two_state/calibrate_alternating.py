@@ -15,8 +15,8 @@ from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import UnreachableBudget
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.calibrate import RETREATS, Calibrated, largest_within
 from chainveil.privacy.loss import privacy_loss
+from chainveil.privacy.two_state.calibrate import RETREATS, Calibrated, largest_within
 
 MIXES = 17
 REFINEMENTS = 24

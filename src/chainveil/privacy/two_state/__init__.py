@@ -1,0 +1,1 @@
+"""Two states, exactly: closed forms along each side of a target, certified in ball arithmetic."""
