@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-# Coverage is a study of many minutes, with a table in the documentation.
-SKIP = {"__init__", "__main__", "coverage"}
+# Coverage is a study of many minutes, with a table in the documentation; the peers are called
+# by the benchmark of sanitizing.
+SKIP = {"__init__", "__main__", "coverage", "sanitize_peers"}
 
 
 def main() -> int:
