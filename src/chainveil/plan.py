@@ -17,6 +17,7 @@ from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary, Model, describe, read_adversary, read_length
 from chainveil.privacy.closed_form import HalfPlanes, budget
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+from chainveil.privacy.rounding import upper
 from chainveil.region import ChainRegion
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ class NoisePlan:
     def __str__(self) -> str:
         return (
             f"{self._noise_in_words()}: {self.expected_flips:.2%} of the points change; "
-            f"loss {self.loss.epsilon:.10g} of {self.epsilon:g}, "
+            f"loss {upper(self.loss.epsilon, 10)} of {self.epsilon:g}, "
             f"against {describe(self.loss.adversary)}"
         )
 

@@ -130,3 +130,15 @@ def test_precision_of_the_caller_is_left_alone() -> None:
     before = ctx.prec
     cv.privacy_loss(cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.2, 0.2))
     assert ctx.prec == before
+
+
+@pytest.mark.parametrize("rho", [0.02, 0.1, 0.21, 0.3, 0.43])
+def test_what_is_printed_is_a_bound_too(rho: float) -> None:
+    loss = cv.privacy_loss(cv.MarkovChain.symmetric(0.1), cv.Channel.binary(rho, rho), 5)
+    shown = str(loss).removeprefix("epsilon <= ").split()[0]
+    assert loss.epsilon <= float(shown) <= loss.epsilon * (1 + 1e-9)
+
+
+def test_an_infinite_bound_is_printed_as_such() -> None:
+    loss = cv.privacy_loss(cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.0, 0.2))
+    assert str(loss).startswith("epsilon <= inf ")

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import show, upper
+from chainveil.cli.output import show
+from chainveil.privacy.rounding import upper
 
 
 @click.command()

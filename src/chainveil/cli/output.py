@@ -43,13 +43,6 @@ def complain(error: object) -> None:
         click.echo(click.style("error: ", fg="red", bold=True) + str(error), err=True)
 
 
-def upper(number: float, digits: int = 6) -> str:
-    """A bound in few digits, rounded up so that it stays one."""
-    from decimal import ROUND_CEILING, Context, Decimal
-
-    return f"{Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(number)).normalize():f}"
-
-
 @contextmanager
 def progress(total: int | None, quiet: bool) -> Iterator[Any]:
     """A function to tell the rows done; draws a bar on a terminal and nothing elsewhere."""

@@ -8,6 +8,7 @@ import click
 
 from chainveil.cli import options
 from chainveil.cli.output import show
+from chainveil.privacy.rounding import upper
 
 
 @click.command()
@@ -70,7 +71,7 @@ def _lines(found: Any, expected: Any) -> list[tuple[str, str]]:
 
     return [
         ("question", expected.question),
-        ("budget", f"epsilon {found.epsilon:.4g}, against {describe(found.loss.adversary)}"),
+        ("budget", f"epsilon {upper(found.epsilon, 4)}, against {describe(found.loss.adversary)}"),
         ("rows", f"{expected.length:,}"),
         ("error", f"{expected.largest:.4g} at most, one standard error"),
         ("covers", MEANING[expected.covers]),

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import progress, show, upper, warn
+from chainveil.cli.output import progress, show, warn
+from chainveil.privacy.rounding import upper
 
 
 @click.command()

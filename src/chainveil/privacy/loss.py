@@ -21,6 +21,7 @@ from chainveil.privacy.adversary import (
     read_adversary,
     read_length,
 )
+from chainveil.privacy.rounding import upper
 from chainveil.region import ChainRegion
 
 # Bits of the balls: the first try, and where giving up beats going on.
@@ -104,7 +105,9 @@ class PrivacyLoss:
 
     def __str__(self) -> str:
         points = "any length" if self.length is None else f"length {self.length}"
-        return f"epsilon <= {self.epsilon:.10g} at {points}, against {describe(self.adversary)}"
+        return (
+            f"epsilon <= {upper(self.epsilon, 10)} at {points}, against {describe(self.adversary)}"
+        )
 
 
 def privacy_loss(

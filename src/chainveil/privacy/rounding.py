@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-from flint import arb
+if TYPE_CHECKING:
+    from flint import arb
 
 
 def up(number: arb) -> float:
@@ -17,7 +19,18 @@ def down(number: arb) -> float:
     return _beyond(number, float(number.lower()), -math.inf)
 
 
+def upper(number: float, digits: int = 6) -> str:
+    """A float in decimal digits, rounded up: what a user reads is not below the number either."""
+    from decimal import ROUND_CEILING, Context, Decimal
+
+    if math.isinf(number):
+        return "inf"
+    return f"{Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(number)).normalize():f}"
+
+
 def _beyond(number: arb, nearest: float, side: float) -> float:
+    from flint import arb
+
     # float() rounds to nearest: an exact value stays, any other moves one float outwards.
     if math.isinf(nearest) or (number.is_exact() and arb(nearest) == number):
         return nearest
