@@ -22,6 +22,11 @@ class Crafted:
         buffer[:count] = self._symbols[:count]
         return fill_up(buffer, count)
 
+    def veil(
+        self, plane: Plane, series: int, block: int, values: NDArray[Any], out: NDArray[Any]
+    ) -> None:
+        out[:] = values ^ self._symbols[: len(values)]
+
     def blocks(self, counters: NDArray[np.uint64]) -> NDArray[np.uint8]:
         result = np.zeros((len(counters), 2), "<u8")
         result[:, 0] = self._words[: len(counters)]
@@ -35,9 +40,11 @@ class Remembering(Keystream):
         super().__init__(key)
         self.asked: list[Any] = []
 
-    def run(self, plane: Plane, series: int, first: int, count: int) -> NDArray[np.uint8]:
-        self.asked.append((int(plane), series, first, count))
-        return super().run(plane, series, first, count)
+    def veil(
+        self, plane: Plane, series: int, block: int, values: NDArray[Any], out: NDArray[Any]
+    ) -> None:
+        self.asked.append((int(plane), series, block, len(values)))
+        super().veil(plane, series, block, values, out)
 
     def blocks(self, counters: NDArray[np.uint64]) -> NDArray[np.uint8]:
         self.asked.append(counters.tobytes())

@@ -15,6 +15,7 @@ from chainveil.mechanism.vectors import (
     STRIPE,
     flip_block,
     flip_group,
+    report_block,
     reserved_mask,
     trailing_zeros,
 )
@@ -33,32 +34,39 @@ def _swapped(word: Any) -> Any:
     return result
 
 
-@numba.njit(cache=True, nogil=True)
-def _find(symbols: Any, reserved: Any, base: int, places: Any) -> int:
-    """List ``base`` plus the place of each symbol below ``reserved``, in order; returns how many.
+@numba.njit(cache=True, nogil=True, inline="always")
+def _listed(mask: Any, base: int, found: Any, places: Any) -> Any:
+    """List ``base`` plus the place of each set bit behind the ``found`` so far; the new number.
 
-    The first of 64 is written whether there is one or not: a branch that is taken now and
-    then costs more than the write.
+    The first is written whether there is one or not: a branch that is taken now and then
+    costs more than the write.
     """
+    places[found] = base + np.int64(trailing_zeros(mask))
+    found += np.uint64(mask != _ZERO)
+    mask &= mask - _ONE
+    while mask != _ZERO:
+        places[found] = base + np.int64(trailing_zeros(mask))
+        found += _ONE
+        mask &= mask - _ONE
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _find(symbols: Any, reserved: Any, places: Any) -> int:
+    """List the place of each symbol below ``reserved``, in order; returns how many."""
     found = np.uint64(0)
     for first in range(0, len(symbols), 64):
         mask = reserved_mask(symbols, first, reserved)
-        places[found] = base + first + np.int64(trailing_zeros(mask))
-        found += np.uint64(mask != _ZERO)
-        mask &= mask - _ONE
-        while mask != _ZERO:
-            places[found] = base + first + np.int64(trailing_zeros(mask))
-            found += _ONE
-            mask &= mask - _ONE
+        found = _listed(mask, first, found, places)
     return np.int64(found)  # type: ignore[return-value]
 
 
 @numba.njit(cache=True, nogil=True)
-def flip(states: Any, symbols: Any, high0: Any, high1: Any, out: Any, base: int, ties: Any) -> int:
+def flip(states: Any, high0: Any, high1: Any, out: Any, base: int, ties: Any) -> int:
     """Two states: write the reports of all points that do not tie; list those that do.
 
-    ``states``, ``out`` : uint8 (n,); ``symbols`` : uint8, filled up with 255 to a multiple
-    of 64; ``ties`` : int64, room for n. A point that ties keeps its state in ``out``; its
+    ``states``, ``out`` : uint8 (n,); ``out`` holds symbol XOR state before, and the report
+    after. ``ties`` : int64, room for n. A point that ties keeps its state in ``out``; its
     place is listed counted from ``-base``.
     Returns the number of ties, or -1 if a state was neither 0 nor 1.
     """
@@ -66,21 +74,17 @@ def flip(states: Any, symbols: Any, high0: Any, high1: Any, out: Any, base: int,
     strange = np.uint64(0)
     whole = len(states) // 64 * 64
     for first in range(0, whole, 64):
-        mask, wrong = flip_block(states, symbols, first, high0, high1, out)
+        mask, wrong = flip_block(states, out, first, high0, high1, out)
         strange |= wrong
-        ties[found] = base + first + np.int64(trailing_zeros(mask))
-        found += np.uint64(mask != _ZERO)
-        mask &= mask - _ONE
-        while mask != _ZERO:
-            ties[found] = base + first + np.int64(trailing_zeros(mask))
-            found += _ONE
-            mask &= mask - _ONE
+        found = _listed(mask, base + first, found, ties)
     for i in range(whole, len(states)):
-        high = np.uint8(high0 ^ (np.uint8(high0 ^ high1) & np.uint8(-states[i])))
-        out[i] = states[i] ^ np.uint8(np.uint8(symbols[i] - np.uint8(1)) < high)
-        strange |= np.uint64(states[i] > 1)
+        state = states[i]
+        symbol = np.uint8(out[i] ^ state)
+        high = np.uint8(high0 ^ (np.uint8(high0 ^ high1) & np.uint8(-state)))
+        out[i] = state ^ np.uint8(np.uint8(symbol - np.uint8(1)) < high)
+        strange |= np.uint64(state > 1)
         ties[found] = base + i
-        found += np.uint64(symbols[i] == 0)
+        found += np.uint64(symbol == 0)
     return np.int64(found) if strange == _ZERO else np.int64(-1)  # type: ignore[return-value]
 
 
@@ -95,7 +99,7 @@ def flip_codes(symbols: Any, high0: Any, high1: Any, codes: Any, ties: Any) -> i
         from0 = np.uint8(symbol < high0)
         from1 = np.uint8(symbol >= high1)
         codes[i] = np.uint8(from0 | np.uint8((from0 ^ from1) << np.uint8(1)))
-    return _find(symbols, np.uint8(1), 0, ties)
+    return _find(symbols, np.uint8(1), ties)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -140,21 +144,24 @@ def walk(states: Any, codes: Any, offsets: Any, starts: Any, fresh: Any, out: An
 
 @numba.njit(cache=True, nogil=True)
 def report_few(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ties: Any) -> int:
-    """Up to 8 states and outputs; ``last`` : uint8 (8, 7), padded with 255.
+    """Up to 8 states and outputs; ``last`` : uint8 (7, 16), by output and state, padded with 255.
 
-    Ties keep the state and are listed, as in ``flip``; returns how many. Every point is
-    compared with every row; the wrong rows are masked out, so that no address depends on
-    a state.
+    Ties keep the state and are listed, as in ``flip``; returns how many.
     """
-    for i in range(len(states)):
-        state = states[i]
-        symbol = symbols[i]
+    found = np.uint64(0)
+    whole = len(states) // 64 * 64
+    for first in range(0, whole, 64):
+        mask = report_block(states, symbols, first, reserved, last, out)
+        found = _listed(mask, first, found, ties)
+    for i in range(whole, len(states)):
         result = np.uint8(0)
         for row in range(8):
             for j in range(7):
-                result += np.uint8((state == row) & (symbol > last[row, j]))
-        out[i] = result if symbol >= reserved else state
-    return _find(symbols, reserved, 0, ties)
+                result += np.uint8((states[i] == row) & (symbols[i] > last[j, row]))
+        out[i] = result if symbols[i] >= reserved else states[i]
+        ties[found] = i
+        found += np.uint64(symbols[i] < reserved)
+    return np.int64(found)  # type: ignore[return-value]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -166,7 +173,7 @@ def report_many(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, t
         for j in range(last.shape[1]):
             result += np.uint16(symbol > last[states[i], j])
         out[i] = result if symbol >= reserved else states[i]
-    return _find(symbols, reserved, 0, ties)
+    return _find(symbols, reserved, ties)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -234,14 +241,7 @@ def find_bits(words: Any, places: Any) -> int:
     """List the places of set bits (bit 0 of byte 0 first); returns how many."""
     found = np.uint64(0)
     for i in range(len(words)):
-        mask = words[i]
-        places[found] = 64 * i + np.int64(trailing_zeros(mask))
-        found += np.uint64(mask != _ZERO)
-        mask &= mask - _ONE
-        while mask != _ZERO:
-            places[found] = 64 * i + np.int64(trailing_zeros(mask))
-            found += _ONE
-            mask &= mask - _ONE
+        found = _listed(words[i], 64 * i, found, places)
     return np.int64(found)  # type: ignore[return-value]
 
 

@@ -18,6 +18,8 @@ IntArray = NDArray[np.int64]
 
 # Bytes kept at hand for single points.
 WINDOW = 1024
+# Points that are veiled and flipped while they are in the cache.
+VEIL = 1 << 17
 
 
 class Draws:
@@ -80,17 +82,22 @@ class Draws:
             return self.keystream.run(plane, series, first, piece.size * width)
         return self.many(plane, series, first, np.diff(piece.offsets) * width)
 
-    def cached_symbols(self, plane: Plane, piece: Piece) -> Iterator[tuple[slice, Bytes]]:
-        """``symbols`` of one byte, a part at a time with its place, each still in the cache."""
-        if piece.count > 1:
-            yield slice(0, piece.size), self.symbols(plane, piece)
+    def veiled(self, plane: Plane, piece: Piece, states: Bytes, out: Bytes) -> Iterator[slice]:
+        """Write ``states`` XOR ``symbols`` of one byte to ``out``, a part at a time.
+
+        Gives the place of each part while it is still in the cache.
+        """
+        block, skip = divmod(piece.begin + self._point, BLOCK)
+        if piece.count > 1 or skip:
+            np.bitwise_xor(states, self.symbols(plane, piece)[: piece.size], out=out)
+            yield slice(0, piece.size)
             return
         self.reserve_ties(piece.size)
-        series, first = piece.series + self._series, piece.begin + self._point
-        for begin in range(0, piece.size, PIECE):
-            count = min(PIECE, piece.size - begin)
-            part = slice(begin, begin + count)
-            yield part, self.keystream.run(plane, series, first + begin, count)
+        series = piece.series + self._series
+        for begin in range(0, piece.size, VEIL):
+            part = slice(begin, min(begin + VEIL, piece.size))
+            self.keystream.veil(plane, series, block + begin // BLOCK, states[part], out[part])
+            yield part
 
     def reserve_ties(self, points: int) -> None:
         """Make room for the places of ties among so many points, in ``ties``."""
@@ -146,9 +153,9 @@ class Flips:
         """Flip each state of a piece with its probability."""
         draws, kernels = self._draws, self._draws.kernels
         found = 0
-        for part, padded in draws.cached_symbols(Plane.BYTES, piece):
+        for part in draws.veiled(Plane.BYTES, piece, states, out):
             room = draws.ties[found:]
-            more = kernels.flip(states[part], padded, *self._high, out[part], part.start, room)
+            more = kernels.flip(states[part], *self._high, out[part], part.start, room)
             if more < 0:
                 return False
             found += more
@@ -182,8 +189,8 @@ class Reports:
             self._planes = (Plane.WIDE, Plane.WIDE_REFINED)
         self._last = self.table.last
         if self.table.bits == 8:
-            self._last = np.full((tables.SMALL, tables.SMALL - 1), 255, np.uint8)
-            self._last[: self.states, : self.outputs - 1] = self.table.last
+            self._last = np.full((tables.SMALL - 1, 2 * tables.SMALL), 255, np.uint8)
+            self._last[: self.outputs - 1, : self.states] = self.table.last.T
 
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
         """Report each state of a piece by its row of the channel."""

@@ -169,14 +169,23 @@ class Keystream:
         begin, skip = divmod(first, BLOCK)
         size = -(-(skip + count) // BLOCK) * BLOCK
         self._reserve(size)
-        if self._next != (plane, series, begin):
-            start = counter(plane, series, begin)
-            self._running = Cipher(self._cipher, modes.CTR(start)).encryptor()
-        self._running.update_into(self._zeros[:size], self._run[:size])
-        self._next = (plane, series, begin + size // BLOCK)
+        self.veil(plane, series, begin, self._zeros[:size], self._run[:size])
         if skip:
             self._run[:count] = self._run[skip : skip + count]
         return fill_up(self._run, count)
+
+    def veil(self, plane: Plane, series: int, block: int, values: Bytes, out: Bytes) -> None:
+        """Write ``values`` XOR the bytes of one plane of one series from ``block`` on.
+
+        ``values``, ``out`` : uint8 (n,). The cipher waits for no memory, so it is the
+        cheapest place to read the one and to write the other for the first time.
+        """
+        if self._next != (plane, series, block):
+            start = counter(plane, series, block)
+            self._running = Cipher(self._cipher, modes.CTR(start)).encryptor()
+        self._running.update_into(values, out)
+        whole, rest = divmod(len(values), BLOCK)
+        self._next = None if rest else (plane, series, block + whole)
 
     def blocks(self, counters: NDArray[np.uint64]) -> Bytes:
         """The blocks at the given counters (shape (n, 2), big-endian halves): shape (16 n,)."""

@@ -207,23 +207,27 @@ def check_room(name: str, dtype: np.dtype[Any], outputs: int) -> None:
 
 def check_goal(name: str, part: NDArray[Any], goal: Any) -> None:
     """Error unless ``goal`` is an array like ``part``: the same one, or one apart from it."""
-    allowed = f"a writeable array of shape {part.shape} and dtype {part.dtype.name}, like {name}"
     if not isinstance(goal, np.ndarray):
-        raise InvalidInput("out", f"an object of type {type(goal).__name__}", allowed)
-    if goal.shape != part.shape or goal.dtype != part.dtype:
-        raise InvalidInput("out", f"shape {goal.shape} and dtype {goal.dtype.name}", allowed)
-    if not goal.flags.writeable:
-        raise InvalidInput("out", "a read-only array", allowed)
-    same = (
-        goal.__array_interface__["data"] == part.__array_interface__["data"]
-        and goal.strides == part.strides
-    )
-    if not same and np.may_share_memory(part, goal):
+        found = f"an object of type {type(goal).__name__}"
+    elif goal.shape != part.shape or goal.dtype != part.dtype:
+        found = f"shape {goal.shape} and dtype {goal.dtype.name}"
+    elif not goal.flags.writeable:
+        found = "a read-only array"
+    elif np.may_share_memory(part, goal) and not _same_memory(part, goal):
         raise InvalidInput(
             "out",
             f"an array that overlaps {name}",
             f"{name} itself, or an array that shares no memory with {name}",
         )
+    else:
+        return
+    like = f"shape {part.shape} and dtype {part.dtype.name}, like {name}"
+    raise InvalidInput("out", found, f"a writeable array of {like}")
+
+
+def _same_memory(part: NDArray[Any], goal: NDArray[Any]) -> bool:
+    places = [array.__array_interface__["data"] for array in (part, goal)]
+    return places[0] == places[1] and part.strides == goal.strides
 
 
 def _dressed(goal: Table, masks: Table | None, out: Any) -> Any:

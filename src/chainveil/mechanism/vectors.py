@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]
+from llvmlite import binding, ir  # type: ignore[import-untyped, unused-ignore]
 from numba import types
 from numba.extending import intrinsic
 
@@ -43,9 +43,12 @@ def _reserved_mask_type(_context: Any, symbols: Any, _first: Any, reserved: Any)
 
 
 def _flip_block_type(
-    _context: Any, states: Any, symbols: Any, _place: Any, high0: Any, high1: Any, out: Any
+    _context: Any, states: Any, veiled: Any, _place: Any, high0: Any, high1: Any, out: Any
 ) -> Any:
-    """64 points of two states: write the reports; which of them tie, and which are no states."""
+    """64 points of two states: write the reports; which of them tie, and which are no states.
+
+    ``veiled`` holds symbol XOR state, and may be ``out`` itself.
+    """
 
     def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         def at(number: int) -> Any:
@@ -57,7 +60,8 @@ def _flip_block_type(
             return ir.Constant(vector, [value] * STRIPE)
 
         vector = ir.VectorType(ir.IntType(8), STRIPE)
-        state, symbol = builder.load(at(0), align=1), builder.load(at(1), align=1)
+        state = builder.load(at(0), align=1)
+        symbol = builder.xor(builder.load(at(1), align=1), state)
         limits = [_splat(builder, vector, arguments[number]) for number in (3, 4)]
         either = builder.and_(builder.xor(*limits), builder.sub(constant(0), state))
         high = builder.xor(limits[0], either)
@@ -70,15 +74,100 @@ def _flip_block_type(
         return target.make_tuple(builder, signature.return_type, masks)
 
     both: Any = types.UniTuple(types.uint64, 2)  # type: ignore[no-untyped-call]
-    return both(states, symbols, types.int64, high0, high1, out), generate
+    return both(states, veiled, types.int64, high0, high1, out), generate
+
+
+def _report_block_type(
+    _context: Any, states: Any, symbols: Any, _place: Any, reserved: Any, last: Any, out: Any
+) -> Any:
+    """64 points of up to 8 states: write the reports; which of them tie and keep their state.
+
+    ``last`` : uint8 (7, 16), the bounds by output and state. They are looked up within
+    registers, so that no address depends on a state.
+    """
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def at(number: int, *steps: Any) -> Any:
+            array = target.make_array(signature.args[number])(target, builder, arguments[number])
+            return builder.gep(array.data, list(steps))
+
+        def block(number: int) -> Any:
+            return builder.bitcast(at(number, arguments[2]), vector.as_pointer())
+
+        vector, row = (ir.VectorType(ir.IntType(8), count) for count in (STRIPE, 16))
+        state, symbol = builder.load(block(0), align=1), builder.load(block(1), align=1)
+        result = ir.Constant(vector, [0] * STRIPE)
+        for output in range(7):
+            place = builder.bitcast(at(4, ir.IntType(64)(16 * output)), row.as_pointer())
+            bounds = _looked_up(builder, builder.load(place, align=1), state)
+            above = builder.icmp_unsigned(">", symbol, bounds)
+            result = builder.add(result, builder.zext(above, vector))
+        tied = builder.icmp_unsigned("<", symbol, _splat(builder, vector, arguments[3]))
+        builder.store(builder.select(tied, state, result), block(5), align=1)
+        return builder.bitcast(tied, ir.IntType(64))
+
+    return types.uint64(states, symbols, types.int64, reserved, last, out), generate
+
+
+def _looked_up(builder: Any, row: Any, places: Any) -> Any:
+    """``row[places]`` for a vector of 16 bytes and 64 places below 8.
+
+    One instruction where the processor has one that picks bytes within registers; else
+    every entry is compared with.
+    """
+    name, width = _picking()
+    if name is None:
+        return _selected(builder, row, places)
+    lanes = ir.VectorType(ir.IntType(8), width)
+    pick = builder.module.declare_intrinsic(name, (), ir.FunctionType(lanes, [lanes, lanes]))
+    source = _lanes(builder, row, [i % 16 for i in range(width)])
+    parts = [
+        builder.call(pick, [source, _lanes(builder, places, range(first, first + width))])
+        for first in range(0, STRIPE, width)
+    ]
+    while len(parts) > 1:
+        count = 2 * parts[0].type.count
+        parts = [
+            builder.shuffle_vector(left, right, _places(range(count)))
+            for left, right in zip(parts[::2], parts[1::2], strict=True)
+        ]
+    return parts[0]
+
+
+def _picking() -> tuple[str | None, int]:
+    """The instruction that picks bytes, and how many it takes at once."""
+    features = binding.get_host_cpu_features()
+    if features.get("avx512bw"):
+        return "llvm.x86.avx512.pshuf.b.512", 64
+    if features.get("avx2"):
+        return "llvm.x86.avx2.pshuf.b", 32
+    if features.get("ssse3"):
+        return "llvm.x86.ssse3.pshuf.b.128", 16
+    return None, 0
+
+
+def _selected(builder: Any, row: Any, places: Any) -> Any:
+    result = _lanes(builder, row, [0] * STRIPE)
+    for entry in range(1, 8):
+        here = builder.icmp_unsigned("==", places, ir.Constant(places.type, [entry] * STRIPE))
+        result = builder.select(here, _lanes(builder, row, [entry] * STRIPE), result)
+    return result
+
+
+def _lanes(builder: Any, vector: Any, places: Any) -> Any:
+    """The named lanes of a vector."""
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), _places(places))
+
+
+def _places(places: Any) -> Any:
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places))
 
 
 def _splat(builder: Any, vector: Any, value: Any) -> Any:
     """A vector that holds one value everywhere."""
     unknown = ir.Constant(vector, ir.Undefined)
     one = builder.insert_element(unknown, value, ir.IntType(32)(0))
-    lanes = ir.VectorType(ir.IntType(32), vector.count)
-    return builder.shuffle_vector(one, unknown, ir.Constant(lanes, [0] * vector.count))
+    return _lanes(builder, one, [0] * vector.count)
 
 
 def _flip_group_type(
@@ -133,3 +222,4 @@ trailing_zeros: Any = intrinsic(_trailing_zeros_type)
 reserved_mask: Any = intrinsic(_reserved_mask_type)
 flip_block: Any = intrinsic(_flip_block_type)
 flip_group: Any = intrinsic(_flip_group_type)
+report_block: Any = intrinsic(_report_block_type)
