@@ -13,6 +13,7 @@ NAMES = {"synthetic": "Synthetic, N10's chain", "N10": "Heart rate N10", "N5": "
 NOISES = {"ignorant": "paper's noise", "any": "corrected noise"}
 ATTACKERS = {
     "viterbi": "Viterbi", "posterior": "posterior", "lstm-authors": "LSTM, authors' setting",
+    "lstm-authors-faster": "LSTM, authors' with rate 8e-4",
     "lstm-chosen": "LSTM, chosen", "lstm-small": "LSTM, small",
 }  # fmt: skip
 # The networks that stand for the authors' one and for the stronger one.
@@ -25,7 +26,7 @@ UNLEARNED = (
     "its neighbours over 50 more outputs. On N10, where states last long, what is left at the end "
     "is enough; on the synthetic chain and on N5 it is not, and at a rate of 2e-4 the network "
     "stays near the likelier state. The name of the authors' result file for panel (a) speaks of a "
-    "rate of 8e-4, so they may have used another setting there; that one is not run here."
+    "rate of 8e-4, so they may have used another setting there; see the column for that rate."
 )
 
 
@@ -182,22 +183,32 @@ def _sanity(rows: list[Row]) -> str:
         lines.append(
             f"- {ATTACKERS[attacker]}, ε ≥ 2, both kinds of noise: {ranges}. {_verdict(gaps)}"
         )
-    lines.append(
-        "\nOn data from the chain no attacker does better on average than the posterior one; "
-        "Viterbi maximises the chance of the whole series instead and lies below it. So a network "
-        "that learned everything comes out above Viterbi, beside the posterior attacker."
-    )
+    lines.append(_limit(found))
     if any(min(_gaps(found, name, "viterbi")) < -CLOSE for name in learned if name in LIKE_AUTHORS):
         lines.append(UNLEARNED)
     return "\n".join(lines)
 
 
+def _limit(found: dict[tuple[Any, ...], Row]) -> str:
+    """Why a network that learned the chain does not end beside Viterbi."""
+    above = _gaps(found, "posterior", "viterbi")
+    return (
+        "\nThe paper's check asks whether the network has learned the chain, and takes Viterbi as "
+        "the measure. But Viterbi seeks the likeliest whole series, not the most points: on data "
+        "from the chain no attacker does better on average than the posterior one, which lies "
+        f"{100 * min(above):.1f} to {100 * max(above):.1f} points above Viterbi here. A network "
+        "within two points of Viterbi at every budget has therefore not learned the chain; one "
+        "that has ends beside the posterior attacker, and that is the measure taken here."
+    )
+
+
 def _verdict(gaps: dict[str, list[float]]) -> str:
-    """Whether a network is within two points of both, of one, or of neither."""
-    near = [ATTACKERS[n] for n, values in gaps.items() if max(map(abs, values)) <= CLOSE]
-    far = [ATTACKERS[n] for n, values in gaps.items() if max(map(abs, values)) > CLOSE]
-    said = f"Within 2 points of {' and '.join(near)} everywhere. " if near else ""
-    return said + (f"Not within 2 points of {' or '.join(far)} everywhere." if far else "")
+    """Whether it learned the chain: nowhere far below Viterbi, everywhere close to the best."""
+    learned = max(map(abs, gaps["posterior"])) <= CLOSE and min(gaps["viterbi"]) >= -CLOSE
+    if learned:
+        return "Learned: everywhere within 2 points of the best attacker, nowhere 2 below Viterbi."
+    near = sum(abs(value) <= CLOSE for value in gaps["viterbi"])
+    return f"Not learned; within 2 points of Viterbi at {near} of {len(gaps['viterbi'])} settings."
 
 
 def _gaps(found: dict[tuple[Any, ...], Row], attacker: str, other: str) -> list[float]:
@@ -223,10 +234,17 @@ def _networks(training: dict[str, Any]) -> str:
     if "choice" not in training:
         return text
     choice = training["choice"]
-    candidates = sorted(choice["validation_loss"].items(), key=lambda item: float(item[1]))
+    series = list(choice["chosen"])
+    rows = [
+        (name, *(_marked(number(losses[one], 5), choice["chosen"][one] == name) for one in series))
+        for name, losses in choice["validation_loss"].items()
+    ]
     return (
-        f"{text}\n\nThe chosen one has the least cross-entropy on validation stretches, over all "
-        f"series ({choice['models']} networks a candidate, {choice['seconds']:g} s on "
-        f"{choice['device']} in all):\n\n"
-        + table(("candidate", "validation loss"), ((n, number(loss, 5)) for n, loss in candidates))
+        f"{text}\n\nThe chosen one has the least cross-entropy on validation stretches, series "
+        f"by series ({choice['models']} networks a candidate, {choice['seconds']:g} s on "
+        f"{choice['device']} in all):\n\n" + table(("candidate", *series), rows)
     )
+
+
+def _marked(text: str, best: bool) -> str:
+    return f"**{text}**" if best else text

@@ -67,10 +67,12 @@ def _learned(found: dict[str, Path], settings: Settings, place: Place) -> list[R
     made.write_bits(place.parts / training.SERIES_FILE, all_series, settings)
     training.train_all(place.parts, place.device, None, place.tell)
     rows = []
-    names = [*settings["networks"], *([CHOSEN] if settings.get("candidates") else [])]
     for series in all_series:
-        for name in names:
-            with np.load(place.parts / f"lstm-{name}.npz") as guesses:
+        files = {name: name for name in settings["networks"]}
+        if settings.get("candidates"):
+            files[CHOSEN] = f"{CHOSEN}-{series.name}"
+        for name, file in files.items():
+            with np.load(place.parts / f"lstm-{file}.npz") as guesses:
                 bits = np.unpackbits(guesses[series.name], axis=1, count=len(series.states))
             rows += made.learned_rows(series, name, bits, settings)
     return rows
@@ -121,6 +123,7 @@ def _looks() -> dict[str, tuple[str, str, str, str]]:
         "viterbi": ("Viterbi", style.BLUE, "o", "-"),
         "posterior": ("posterior", style.SKY, "^", "--"),
         "lstm-authors": ("LSTM, authors' setting", style.ORANGE, "s", "-."),
+        "lstm-authors-faster": ("LSTM, authors', rate 8e-4", style.PURPLE, "v", ":"),
         "lstm-chosen": ("LSTM, chosen by validation", style.GREEN, "D", "-"),
         "lstm-small": ("LSTM, small", style.ORANGE, "s", "-."),
     }

@@ -63,9 +63,9 @@ def line_up(bits: Bits, window: int) -> tuple[NDArray[np.uint8], NDArray[np.uint
     return releases, truth, places
 
 
-def all_models(bits: Bits, rows: list[int], folds: list[int]) -> list[Model]:
+def all_models(names: list[str], rows: list[int], folds: list[int]) -> list[Model]:
     """Every series, row and fold."""
-    return [Model(name, row, fold) for name in bits.truth for row in rows for fold in folds]
+    return [Model(name, row, fold) for name in names for row in rows for fold in folds]
 
 
 class Run:
@@ -131,73 +131,110 @@ class Run:
         return guesses
 
 
-def train_network(
-    bits: Bits, name: str, network: dict[str, Any], folder: Path, device: str, deadline: float,
-    tell: Tell,
-) -> None:  # fmt: skip
-    """Train a network on everything; writes ``lstm-NAME.npz`` and ``lstm-NAME.json``."""
-    record = folder / f"lstm-{name}.json"
-    mark = fingerprint(bits, network)
+@dataclass(frozen=True)
+class Job:
+    """Where and how long to train."""
+
+    bits: Bits
+    folder: Path
+    device: str
+    deadline: float
+    tell: Tell
+
+
+def train_network(job: Job, name: str, network: dict[str, Any], only: str | None = None) -> None:
+    """Train a network on every row and fold; writes ``lstm-NAME.npz`` and ``lstm-NAME.json``.
+
+    ``only`` names the one series to train on; by default all of them.
+    """
+    bits, record = job.bits, job.folder / f"lstm-{name}.json"
+    names = list(bits.truth) if only is None else [only]
+    mark = fingerprint(bits, {"network": network, "series": names})
     if _done(record, mark):
         return
-    models = all_models(bits, list(range(len(bits.rows))), list(range(bits.about["folds"])))
-    tell(f"{name}: {len(models)} networks on {device}, {network}")
+    rows, folds = list(range(len(bits.rows))), list(range(bits.about["folds"]))
+    models = all_models(names, rows, folds)
+    job.tell(f"{name}: {len(models)} networks on {job.device}, {network}")
     begin = time.monotonic()
-    run = Run(bits, network, models, device)
-    checkpoint = folder / f"lstm-{name}-{mark}.pt"
-    run.learn(checkpoint, deadline, tell)
+    run = Run(bits, network, models, job.device)
+    checkpoint = job.folder / f"lstm-{name}-{mark}.pt"
+    run.learn(checkpoint, job.deadline, job.tell)
     guesses = run.guesses()
-    packed: dict[str, Any] = {
-        series: np.packbits(array, axis=1) for series, array in guesses.items()
-    }
-    np.savez_compressed(folder / f"lstm-{name}.npz", **packed)
-    rows = [
-        {"series": series, **bits.rows[row], "accuracy": float(np.mean(array[row] == truth))}
-        for series, truth in bits.truth.items()
-        for row, array in ((row, guesses[series]) for row in range(len(bits.rows)))
-    ]
+    packed: dict[str, Any] = {series: np.packbits(guesses[series], axis=1) for series in names}
+    np.savez_compressed(job.folder / f"lstm-{name}.npz", **packed)
+    accuracies = [
+        {**bits.rows[row], "series": series,
+         "accuracy": float(np.mean(guesses[series][row] == bits.truth[series]))}
+        for series in names for row in rows
+    ]  # fmt: skip
     _write(record, {
         "fingerprint": mark, "network": network, "models": len(models),
-        "epochs": run.training.epochs, "accuracies": rows, **_circumstances(begin, device),
+        "epochs": run.training.epochs, "accuracies": accuracies,
+        **_circumstances(begin, job.device),
     })  # fmt: skip
     checkpoint.unlink(missing_ok=True)
 
 
-def choose(bits: Bits, folder: Path, device: str, deadline: float, tell: Tell) -> str:
-    """Name of the candidate with the least mean validation loss; writes ``lstm-choice.json``."""
-    training = bits.about["training"]
-    candidates, choice = training["candidates"], training["choice"]
-    record = folder / "lstm-choice.json"
+def choose(job: Job, candidates: dict[str, Any], choice: dict[str, Any]) -> dict[str, str]:
+    """The candidate with the least mean validation loss, series by series.
+
+    Writes ``lstm-choice.json``.
+    """
+    bits, record = job.bits, job.folder / "lstm-choice.json"
     mark = fingerprint(bits, {"candidates": candidates, "choice": choice})
     if _done(record, mark):
-        return str(json.loads(record.read_text())["chosen"])
+        return dict(json.loads(record.read_text())["chosen"])
+    losses = {
+        name: _candidate_losses(job, name, network, choice) for name, network in candidates.items()
+    }
+    chosen = {
+        series: min(losses, key=lambda name: losses[name]["validation_loss"][series])
+        for series in bits.truth
+    }
+    _write(record, {
+        "fingerprint": mark, "chosen": chosen,
+        "validation_loss": {name: kept["validation_loss"] for name, kept in losses.items()},
+        "models": len(_choice_models(bits, choice)),
+        "seconds": round(sum(kept["seconds"] for kept in losses.values()), 1),
+        "device": next(iter(losses.values()))["device"],
+    })  # fmt: skip
+    return chosen
+
+
+def _choice_models(bits: Bits, choice: dict[str, Any]) -> list[Model]:
     rows = [
         number for number, row in enumerate(bits.rows)
         if row["noise"] == choice["noise"] and row["epsilon"] in choice["budgets"]
     ]  # fmt: skip
-    models = all_models(bits, rows, choice["folds"])
-    begin = time.monotonic()
-    table: dict[str, float] = {}
-    for name, network in candidates.items():
-        part = folder / f"lstm-candidate-{name}.json"
-        own = fingerprint(bits, {"network": network, "choice": choice})
-        if not _done(part, own):
-            tell(f"candidate {name}: {len(models)} networks")
-            run = Run(bits, network, models, device)
-            checkpoint = folder / f"lstm-candidate-{name}-{own}.pt"
-            run.learn(checkpoint, deadline, tell)
-            loss = float(np.mean(run.training.best.loss))
-            _write(part, {"fingerprint": own, "network": network, "validation_loss": loss})
-            checkpoint.unlink(missing_ok=True)
-            if time.monotonic() > deadline:
-                raise OutOfTime(name)
-        table[name] = json.loads(part.read_text())["validation_loss"]
-    chosen: str = min(table, key=lambda name: table[name])
-    _write(record, {
-        "fingerprint": mark, "chosen": chosen, "validation_loss": table, "models": len(models),
-        **_circumstances(begin, device),
-    })  # fmt: skip
-    return chosen
+    return all_models(list(bits.truth), rows, list(range(bits.about["folds"])))
+
+
+def _candidate_losses(
+    job: Job, name: str, network: dict[str, Any], choice: dict[str, Any]
+) -> dict[str, Any]:
+    """Train one candidate on the models of the choice; its record with a loss for each series."""
+    record = job.folder / f"lstm-candidate-{name}.json"
+    mark = fingerprint(job.bits, {"network": network, "choice": choice})
+    if not _done(record, mark):
+        models = _choice_models(job.bits, choice)
+        job.tell(f"candidate {name}: {len(models)} networks")
+        begin = time.monotonic()
+        run = Run(job.bits, network, models, job.device)
+        checkpoint = job.folder / f"lstm-candidate-{name}-{mark}.pt"
+        run.learn(checkpoint, job.deadline, job.tell)
+        found = run.training.best.loss
+        loss = {
+            series: float(np.mean([found[i] for i, m in enumerate(models) if m.series == series]))
+            for series in job.bits.truth
+        }
+        _write(record, {
+            "fingerprint": mark, "network": network, "validation_loss": loss,
+            "epochs": run.training.epochs, **_circumstances(begin, job.device),
+        })  # fmt: skip
+        checkpoint.unlink(missing_ok=True)
+        if time.monotonic() > job.deadline:
+            raise OutOfTime(name)
+    return dict(json.loads(record.read_text()))
 
 
 def train_all(folder: Path, device: str, seconds: float | None, tell: Tell) -> bool:
@@ -205,15 +242,15 @@ def train_all(folder: Path, device: str, seconds: float | None, tell: Tell) -> b
     if device == "cpu":
         # With tensors this small, more threads wait for each other more than they help.
         torch.set_num_threads(1)
-    bits = load_bits(folder / SERIES_FILE)
     deadline = time.monotonic() + (float("inf") if seconds is None else seconds)
-    training = bits.about["training"]
+    job = Job(load_bits(folder / SERIES_FILE), folder, device, deadline, tell)
+    training = job.bits.about["training"]
     try:
         for name, network in training["networks"].items():
-            train_network(bits, name, network, folder, device, deadline, tell)
+            train_network(job, name, network)
         if training["candidates"]:
-            best = training["candidates"][choose(bits, folder, device, deadline, tell)]
-            train_network(bits, "chosen", best, folder, device, deadline, tell)
+            for series, best in choose(job, training["candidates"], training["choice"]).items():
+                train_network(job, f"chosen-{series}", training["candidates"][best], series)
     except OutOfTime as stopped:
         tell(f"out of time at {stopped}; run again to go on")
         return False
@@ -221,8 +258,9 @@ def train_all(folder: Path, device: str, seconds: float | None, tell: Tell) -> b
 
 
 def fingerprint(bits: Bits, setting: dict[str, Any]) -> str:
-    """A short digest of the releases' settings and a network's."""
-    told = json.dumps([bits.about, setting], sort_keys=True)
+    """A short digest of what the releases are and of a network's setting."""
+    releases = {name: value for name, value in bits.about.items() if name != "training"}
+    told = json.dumps([releases, setting], sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
