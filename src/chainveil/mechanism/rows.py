@@ -83,9 +83,10 @@ class RowDraws(Draws):
         self.kernels.pick_symbols(piece.points + self._point, width, blocks, self._picked)
         return fill_up(self._picked, size)
 
-    def cached_symbols(self, plane: Plane, piece: Any) -> Iterator[tuple[slice, Bytes]]:
+    def veiled(self, plane: Plane, piece: Any, states: Bytes, out: Bytes) -> Iterator[slice]:
         """All rows in one part."""
-        yield slice(0, piece.size), self.symbols(plane, piece)
+        np.bitwise_xor(states, self.symbols(plane, piece)[: piece.size], out=out)
+        yield slice(0, piece.size)
 
     def refined(self, plane: Plane, piece: Any, ties: IntArray, scale: int = 1) -> Any:
         """Further random words for the rows that tie: uint64 (2 n,)."""
