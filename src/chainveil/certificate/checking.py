@@ -281,7 +281,7 @@ def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]
     if seen is None:
         yield Check("release", "open", "not checked: the release was not given")
         return
-    for name in ("column", "series_column", "rows", "series", "states_sha256"):
+    for name in ("column", "series_column", "rows", "series", "gaps", "states_sha256"):
         yield _same(f"release.{name}", certificate, getattr(seen, name))
     if certificate["release.file"] is None:
         return

@@ -52,6 +52,7 @@ class Released:
     series: int
     states_sha256: str
     file: ReleasedFile | None = None
+    gaps: int = 0
 
 
 def certify(
@@ -217,6 +218,7 @@ def _release(released: Released) -> dict[str, Any]:
         "series_column": released.series_column,
         "rows": released.rows,
         "series": released.series,
+        "gaps": released.gaps,
         "states_sha256": released.states_sha256,
         "file": None
         if file is None

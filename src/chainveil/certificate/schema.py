@@ -88,8 +88,10 @@ FIELDS = (
     Field("release.series_column", "text or null", "release", "the column that names the series"),
     Field("release.rows", "count", "release", "rows of the release"),
     Field("release.series", "count", "release", "series in the release"),
+    Field("release.gaps", "count", "release", "rows without a value; which ones they are is "
+          "not protected"),
     Field("release.states_sha256", "digest", "release", "digest of the published states, in "
-          "order, one byte each"),
+          "order, one byte each; 255 for a gap"),
     Field("release.file.format", "text", "release", "format of the file"),
     Field("release.file.bytes", "count", "release", "its size"),
     Field("release.file.sha256", "digest", "release", "digest of its bytes"),
