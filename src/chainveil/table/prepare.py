@@ -64,6 +64,8 @@ def prepare(table: Readable, request: Request, progress: Progress | None = None)
         request.adversary,
         mechanism=request.mechanism,
         objective=request.objective,
+        family=request.family,
+        spent=request.spent,
     )
     return Prepared(plan, discretizer, origin, seen)
 
