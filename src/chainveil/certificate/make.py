@@ -52,6 +52,7 @@ class Released:
     series: int
     states_sha256: str
     file: ReleasedFile | None = None
+    gaps: int = 0
 
 
 def certify(
@@ -83,7 +84,7 @@ def certify(
         "software": software(),
         "created": _utc(created),
         "promise": _promise(plan),
-        "chain": chain_section(plan.chain, origin),
+        "chain": chain_section(plan, origin),
         "noise": noise_section(plan),
         "loss": loss_section(plan),
         "discretization": _discretization(discretization),
@@ -101,12 +102,13 @@ def software() -> dict[str, str]:
     return {"chainveil": chainveil.__version__, "python-flint": metadata.version("python-flint")}
 
 
-def chain_section(chain: MarkovChain, origin: str) -> dict[str, Any]:
+def chain_section(plan: NoisePlan, origin: str) -> dict[str, Any]:
     """The chain as the loss reads it: with two states, the diagonal is what is left of one."""
-    plain = exact_chain(chain)
+    plain, region = exact_chain(plan.chain), plan.covers
     return {
         "transition": plain.transition.tolist(),
         "initial": None if plain.initial is None else plain.initial.tolist(),
+        "region": None if region is None else [list(region.q), list(region.r)],
         "origin": origin,
         "meaning": statements.ORIGIN[origin],
     }
@@ -127,6 +129,7 @@ def noise_section(plan: NoisePlan) -> dict[str, Any]:
         "mechanism": plan.mechanism,
         "matrix": matrix,
         "units": units(matrix),
+        "spent": [noise_matrix(earlier) for earlier in plan.spent],
         "expected_flips": plan.expected_flips,
         "objective": plan.objective,
     }
@@ -217,6 +220,7 @@ def _release(released: Released) -> dict[str, Any]:
         "series_column": released.series_column,
         "rows": released.rows,
         "series": released.series,
+        "gaps": released.gaps,
         "states_sha256": released.states_sha256,
         "file": None
         if file is None

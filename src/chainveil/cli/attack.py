@@ -31,13 +31,15 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     from chainveil.attack import score
     from chainveil.certificate import Certificate
     from chainveil.privacy.baselines import success_bound
+    from chainveil.table.comparing import compare
     from chainveil.table.flow import certificate_path
 
     document = Certificate.read(certificate or certificate_path(release))
-    truth, seen = _states(document, original, release, given)
+    held = compare(document, _table(original, given), _table(release, given))
     plan = document.plan()
     chain = plan.chain
-    scores = {name: score(truth, guess) for name, guess in _guesses(plan, seen).items()}
+    guesses = _guesses(plan, held.seen, held.known is not None)
+    scores = {name: score(held.truth, guess, held.known) for name, guess in guesses.items()}
     bound = success_bound(chain, document["loss.epsilon"])
     facts = {
         "attackers": {
@@ -56,57 +58,56 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     show(facts, lines, given["as_json"])
 
 
-def _guesses(plan: Any, seen: Any) -> dict[str, Any]:
+def _table(path: str, given: dict[str, Any]) -> Any:
+    """A table; --format is for the one of the two whose name does not tell."""
+    from chainveil.table import formats
+
+    told = path != "-" and formats.told_by(path)
+    return options.read_source(path, {**given, "form": None} if told else given)
+
+
+def _guesses(plan: Any, seen: Any, gaps: bool) -> dict[str, Any]:
     """What each attacker takes the original for."""
     from chainveil.attack import Posterior, SingleBit, Viterbi
+    from chainveil.channel import Channel
 
     if plan.mechanism == "correlated":
-        return _through_memory(plan, seen)
-    return {
-        "single bit": SingleBit(plan.channel).reconstruct(seen),
-        "posterior": Posterior(plan.chain, plan.channel).reconstruct(seen),
-        "Viterbi": Viterbi(plan.chain, plan.channel).reconstruct(seen),
-    }
+        rate = plan.noise.flip_rate
+        single = Channel.binary(rate, rate)
+        posterior, path = _through_memory(plan, seen, gaps)
+    else:
+        single = plan.channel
+        shown = _with_gaps(single) if gaps else single
+        posterior = Posterior(plan.chain, shown).reconstruct(seen)
+        path = Viterbi(plan.chain, shown).reconstruct(seen)
+    alone = SingleBit(_with_gaps(single) if gaps else single)
+    return {"single bit": alone.reconstruct(seen), "posterior": posterior, "Viterbi": path}
 
 
-def _through_memory(plan: Any, seen: Any) -> dict[str, Any]:
-    """The same attackers where the noise has a memory: state and flip are guessed together."""
-    from chainveil.attack import SingleBit
+def _through_memory(plan: Any, seen: Any, gaps: bool) -> tuple[Any, Any]:
+    """Posterior and Viterbi where the noise has a memory: state and flip guessed together."""
+    from chainveil.attack import Posterior, Viterbi
+    from chainveil.estimate.denoise import paired
+
+    pairs, channel = paired(plan.noise, plan.chain)
+    shown = _with_gaps(channel) if gaps else channel
+    found = Posterior(pairs, shown).probabilities(seen)
+    path = Viterbi(pairs, shown).reconstruct(seen)
+    if not isinstance(found, list):
+        return _likelier(found), path >> 1
+    return [_likelier(part) for part in found], [part >> 1 for part in path]
+
+
+def _likelier(found: Any) -> Any:
+    """The likelier state from the probabilities of state and flip, shape (n, 4)."""
+    return found.reshape(-1, 2, 2).sum(axis=-1).argmax(axis=-1)
+
+
+def _with_gaps(channel: Any) -> Any:
+    """The channel with one report more, a gap, which says nothing about the state."""
+    import numpy as np
+
     from chainveil.channel import Channel
-    from chainveil.estimate import denoise
 
-    found = denoise(seen, plan.noise, plan.chain)
-    parts = found.probability if isinstance(found.probability, list) else [found.probability]
-    likelier = [part.argmax(axis=-1) for part in parts]
-    rate = plan.noise.flip_rate
-    return {
-        "single bit": SingleBit(Channel.binary(rate, rate)).reconstruct(seen),
-        "posterior": likelier if isinstance(found.probability, list) else likelier[0],
-        "Viterbi": found.path,
-    }
-
-
-def _states(document: Any, original: str, release: str, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Original and released states, series by series."""
-    from chainveil.errors import InvalidInput
-    from chainveil.table.discretize import Discretizer
-    from chainveil.table.grouping import cut, read_columns, series_order
-    from chainveil.table.request import one_column
-
-    if document["release"] is None:
-        raise InvalidInput("certificate", "a plan", "the certificate of a release")
-    column, series = document["release.column"], document["release.series_column"]
-    labels, edges = (tuple(document[f"discretization.{part}"]) for part in ("labels", "edges"))
-    discretizer = Discretizer(edges, labels, labels)
-    names = [column] if series is None else [column, series]
-    private, public = (
-        read_columns(options.read_source(table, given), names) for table in (original, release)
-    )
-    if private.num_rows != public.num_rows:
-        raise InvalidInput(
-            "original", f"{private.num_rows} rows", f"{public.num_rows}, as the release has"
-        )
-    order, ends = series_order(private, series)
-    truth = discretizer.codes(one_column(private, column), column)
-    seen = discretizer.read_back(one_column(public, column), column)
-    return cut(truth, order, ends), cut(seen, order, ends)
+    none = np.full((channel.states, 1), 0.5)
+    return Channel(np.hstack([channel.matrix / 2, none]))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from chainveil.certificate import Certificate
     from chainveil.chain import MarkovChain
     from chainveil.cli.chain_file import ChainFile
     from chainveil.table.reading import Source
@@ -46,6 +47,9 @@ discretize_options = together(
     click.option("--edges", metavar="A,B,…", help="Limits between more than two states."),
     click.option("--states", metavar="A,B,…", help="The values that the column holds already."),
     click.option("--labels", metavar="A,B,…", help="What to call the states in the release."),
+    click.option("--missing", type=click.Choice(["error", "keep"]), default="error",
+                 show_default=True, help="Whether a row without a value is an error, or stays one: "
+                 "a gap is visible and not protected."),
 )  # fmt: skip
 
 format_options = together(
@@ -70,8 +74,9 @@ promise_options = together(
 )  # fmt: skip
 
 objective = click.option(
-    "--objective", type=click.Choice(["flips", "estimate"]), default="flips", show_default=True,
-    help="What to minimise: changed points, or the spread of estimated frequencies.",
+    "--objective", type=click.Choice(["flips", "estimate", "distance"]), default="flips",
+    show_default=True, help="What to minimise: changed points, the spread of estimated "
+    "frequencies, or the distance between ordered states (more than two).",
 )  # fmt: skip
 
 mechanism = click.option(
@@ -79,6 +84,44 @@ mechanism = click.option(
     show_default=True, help="Noise for each point on its own, or one chain of flips for the "
     "holder of a whole series.",
 )  # fmt: skip
+
+# What only the search for a plan needs.
+search_options = together(
+    click.option("--family", type=click.Choice(["response", "ordinal", "per-state"]),
+                 default="response", show_default=True, help="More than two states: any other "
+                 "state alike, near states rather, or noise of its own for each state."),
+    click.option("--spent", type=FILE, multiple=True, metavar="CERTIFICATE", help="An earlier "
+                 "release of the same data: the budget is for both together. May be given "
+                 "several times."),
+)  # fmt: skip
+
+
+def read_spent(paths: tuple[str, ...]) -> list[Any]:
+    """The noise of earlier releases, and of those that they were told of themselves."""
+    from chainveil.errors import NotSupported
+
+    noises: list[Any] = []
+    for path in paths:
+        plan = read_certificate("spent", path).plan()
+        if plan.mechanism != "independent":
+            raise NotSupported(f"spent: {path} has correlated noise, and only independent adds up")
+        noises += [*plan.spent, plan.channel]
+    return noises
+
+
+def read_certificate(name: str, path: str) -> Certificate:
+    """A certificate that holds, or an error: noise is never taken on trust."""
+    from chainveil.certificate import Certificate
+    from chainveil.errors import InvalidInput
+
+    try:
+        certificate = Certificate.read(path)
+    except FileNotFoundError:
+        raise InvalidInput(name, path, "a file that exists") from None
+    failures = certificate.verify().failures
+    if failures:
+        raise InvalidInput(name, f"{path}: {failures[0].text}", f"a {name} that can be verified")
+    return certificate
 
 
 def read_layout(options: dict[str, Any]) -> Layout:
@@ -105,6 +148,7 @@ def read_discretization(options: dict[str, Any]) -> dict[str, Any]:
         "edges": None if options["edges"] is None else _numbers("edges", options["edges"]),
         "states": _texts(options["states"]),
         "labels": _labels(options["labels"]),
+        "missing": options["missing"],
     }
 
 

@@ -24,6 +24,7 @@ from chainveil.privacy.rounding import upper
 @options.promise_options
 @options.objective
 @options.mechanism
+@options.search_options
 @options.format_options
 @click.option("--output-format", metavar="NAME", help="Format of the release, where its name "
               "does not tell.")  # fmt: skip
@@ -46,6 +47,7 @@ def sanitize(table: str, output: str, **given: Any) -> None:
       chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 \\
         --q 0.0893 --r 0.1092 -o release.parquet
     """
+    from chainveil.cli import earlier
     from chainveil.mechanism.randomness import seeded
     from chainveil.table.flow import make_goal, sanitize_file
     from chainveil.table.formats import by_path
@@ -54,14 +56,21 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     source = options.read_source(table, given, text=given["text"] or not typed)
     goal = make_goal(output, source, given["output_format"], given["certificate"], given["force"])
     request = _request(given)
+    known = earlier.certificates(goal.certificate, given["spent"])
     rng = None if given["seed"] is None else seeded(given["seed"])
     with progress(source.rows, given["as_json"]) as tell:
         certificate = sanitize_file(source, goal, request, rng, tell)
     _warnings(certificate)
+    again = earlier.same_data(certificate, known)
+    if again:
+        warn(earlier.in_words(certificate, again))
     # The release itself may be on standard output.
     if output != "-":
         where = str(goal.certificate)
-        facts = {"release": output, "certificate": where, "contents": certificate.document}
+        facts = {
+            "release": output, "certificate": where, "contents": certificate.document,
+            "earlier": [str(path) for path, _ in again],
+        }  # fmt: skip
         show(facts, _lines(certificate, output, where), given["as_json"])
 
 
@@ -90,29 +99,22 @@ def _request(given: dict[str, Any]) -> Any:
         adversary=given["adversary"],
         objective=given["objective"],
         mechanism=given["mechanism"],
+        family=given["family"],
+        spent=options.read_spent(given["spent"]),
     )
 
 
 def _check_left_to_the_plan() -> None:
     """Error where an option would say again, or otherwise, what the plan says."""
     context = click.get_current_context()
-    for name in ("length", "adversary", "objective", "mechanism"):
+    for name in ("length", "adversary", "objective", "mechanism", "family", "spent"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} is part of the plan; leave it out.")
 
 
 def _plan(path: str) -> tuple[Any, str, Any]:
-    """A plan that holds, or an error: noise is never taken on trust."""
-    from chainveil.certificate import Certificate
-    from chainveil.errors import InvalidInput
-
-    try:
-        certificate = Certificate.read(path)
-    except FileNotFoundError:
-        raise InvalidInput("plan", path, "a file that exists") from None
-    failures = certificate.verify().failures
-    if failures:
-        raise InvalidInput("plan", f"{path}: {failures[0].text}", "a plan that can be verified")
+    """A plan that holds, where its chain came from, and the limits it was made with."""
+    certificate = options.read_certificate("plan", path)
     return certificate.plan(), certificate["chain.origin"], _limits(certificate)
 
 
@@ -134,6 +136,9 @@ def _warnings(certificate: Any) -> None:
         warn(certificate["chain.meaning"])
     if certificate["discretization.origin"] != "given":
         warn(certificate["discretization.meaning"])
+    if certificate["release.gaps"]:
+        gaps = certificate["release.gaps"]
+        warn(f"{gaps:,} rows have no value; where they are is visible and not protected")
     if certificate["randomness.source"] == "study":
         warn("seeded noise: " + certificate["randomness.meaning"])
     if certificate["promise.adversary.model"] != "any":

@@ -6,10 +6,13 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import Released, ReleasedFile
 from chainveil.errors import InvalidInput
-from chainveil.table.discretize import Discretizer
+from chainveil.mechanism.reading import Missing
+from chainveil.table.discretize import GAP, Discretizer
 from chainveil.table.frames import FrameSource
 from chainveil.table.place import check_column
 from chainveil.table.prepare import Progress
@@ -33,22 +36,28 @@ def released_facts(
     table, file = _open(release, form, header)
     check_column("column", column, table.columns)
     check_column("series", series, table.columns)
-    tracker, digest = Tracker(series, None), hashlib.sha256()
+    tracker, digest, gaps = Tracker(series, None), hashlib.sha256(), 0
     for batch in table.batches([column] if series is None else [column, series]):
         codes = discretizer.read_back(one_column(batch, column), column, tracker.rows)
         digest.update(codes.data)
+        gaps += int(np.count_nonzero(codes == GAP)) if discretizer.missing == "keep" else 0
         owner = None if series is None else one_column(batch, series)
         tracker.update(Columns(owner, None, None), batch.num_rows)
         if progress is not None:
             progress("checking", batch.num_rows)
-    return Released(column, series, tracker.rows, tracker.series, digest.hexdigest(), file)
+    seen = tracker.rows, tracker.series, digest.hexdigest()
+    return Released(column, series, *seen, file, gaps)
 
 
 def _labels(certificate: Certificate) -> Discretizer:
     labels = certificate["discretization.labels"]
     if labels is None or certificate["release"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
-    return Discretizer((), tuple(labels), tuple(labels))
+    return Discretizer((), tuple(labels), tuple(labels), missing=_missing(certificate))
+
+
+def _missing(certificate: Certificate) -> Missing:
+    return "keep" if certificate["release.gaps"] else "error"
 
 
 def _open(release: Any, form: str | None, header: bool) -> tuple[Readable, ReleasedFile | None]:

@@ -11,8 +11,9 @@ import pyarrow as pa
 from chainveil.certificate.make import Origin
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan, calibrate
-from chainveil.table.discretize import Discretizer, Label, make_discretizer, numbers
+from chainveil.table.discretize import GAP, Discretizer, Label, make_discretizer, numbers
 from chainveil.table.request import Layout, LookedUp, Readable, Request, one_column
 from chainveil.table.tracker import Blocks, Columns, Tracker
 
@@ -63,6 +64,8 @@ def prepare(table: Readable, request: Request, progress: Progress | None = None)
         request.adversary,
         mechanism=request.mechanism,
         objective=request.objective,
+        family=request.family,
+        spent=request.spent,
     )
     return Prepared(plan, discretizer, origin, seen)
 
@@ -71,13 +74,17 @@ def find_discretizer(
     table: Readable, request: Request, progress: Progress | None = None
 ) -> Discretizer:
     """The discretizer that was given or described; states 0, 1, … where nothing was said."""
+    return _described(table, request, progress).keeping(request.missing)
+
+
+def _described(table: Readable, request: Request, progress: Progress | None) -> Discretizer:
     described = (request.threshold, request.edges, request.states)
     if request.discretizer is not None and all(part is None for part in described):
         return request.discretizer.relabelled(request.labels)
     threshold, origin = request.threshold, "given"
     if isinstance(threshold, str):
         looked_up = threshold
-        threshold = private_limit(table, request.layout, looked_up, progress)
+        threshold = private_limit(table, request, looked_up, progress)
         origin = f"private {looked_up}"
     states = request.states
     if all(part is None for part in described):
@@ -93,7 +100,8 @@ def survey(
     memory: bool = False,
 ) -> Tracker:
     """One pass over a table that counts transitions; with ``memory`` also pairs of them."""
-    tracker = Tracker(layout.series, layout.clock(), discretizer.count, memory)
+    gaps = discretizer.missing == "keep"
+    tracker = Tracker(layout.series, layout.clock(), discretizer.count, memory, gaps)
     for batch in table.batches(layout.names):
         codes = discretizer.codes(one_column(batch, layout.column), layout.column, tracker.rows)
         follow(tracker, layout, batch, codes)
@@ -127,14 +135,15 @@ def fit(seen: Tracker) -> MarkovChain:
 
 
 def private_limit(
-    table: Readable, layout: Layout, which: LookedUp, progress: Progress | None = None
+    table: Readable, request: Request, which: LookedUp, progress: Progress | None = None
 ) -> float:
-    """Mean or median of the column."""
+    """Mean or median of the column, without its gaps where they are kept."""
+    column = request.layout.column
     if which not in ("mean", "median"):
         raise InvalidInput("threshold", which, 'a number, "mean" or "median"')
     parts: list[np.ndarray] = []
     total, rows = 0.0, 0
-    for values in _number_batches(table, layout.column):
+    for values in _number_batches(table, column, request.missing):
         total, rows = total + float(values.sum()), rows + len(values)
         if which == "median":
             parts.append(values)
@@ -142,7 +151,7 @@ def private_limit(
             raise NotSupported(
                 f"the median of more than {MOST_FOR_MEDIAN:,} rows; give the threshold as a number"
             )
-        _tell(progress, f"{which} of {layout.column}", len(values))
+        _tell(progress, f"{which} of {column}", len(values))
     check_not_empty(rows)
     return total / rows if which == "mean" else float(np.median(np.concatenate(parts)))
 
@@ -153,14 +162,19 @@ def check_not_empty(rows: int) -> None:
         raise InvalidInput("table", "no rows", "at least one row")
 
 
-def _number_batches(table: Readable, column: str) -> Iterator[np.ndarray]:
+def _number_batches(table: Readable, column: str, missing: Missing) -> Iterator[np.ndarray]:
     rows = 0
+    # A discretizer knows what a gap is, and how to complain about one.
+    reader = make_discretizer(threshold=0.0).keeping(missing)
     for batch in table.batches([column]):
         values = one_column(batch, column)
-        if values.null_count:
-            # The discretizer knows how to complain about a missing value.
-            make_discretizer(threshold=0.0).codes(values, column, rows)
-        yield numbers(values, column, rows)
+        if missing == "keep":
+            gaps = reader.codes(values, column, rows) == GAP
+            yield numbers(values.filter(pa.array(~gaps)), column, rows)
+        else:
+            if values.null_count:
+                reader.codes(values, column, rows)
+            yield numbers(values, column, rows)
         rows += batch.num_rows
 
 
