@@ -44,7 +44,11 @@ class ReleasedFile:
 
 @dataclass(frozen=True)
 class Released:
-    """What can be seen of a release, and checked again by whoever holds it."""
+    """What can be seen of a release, and checked again by whoever holds it.
+
+    A release of several part files has their number in ``parts``; its two digests are then
+    those of listings, see :func:`chainveil.certificate.parts.listing_digest`.
+    """
 
     column: str
     series_column: str | None
@@ -52,6 +56,7 @@ class Released:
     series: int
     states_sha256: str
     file: ReleasedFile | None = None
+    parts: int | None = None
 
 
 def certify(
@@ -217,6 +222,7 @@ def _release(released: Released) -> dict[str, Any]:
         "series_column": released.series_column,
         "rows": released.rows,
         "series": released.series,
+        "parts": released.parts,
         "states_sha256": released.states_sha256,
         "file": None
         if file is None

@@ -88,11 +88,14 @@ FIELDS = (
     Field("release.series_column", "text or null", "release", "the column that names the series"),
     Field("release.rows", "count", "release", "rows of the release"),
     Field("release.series", "count", "release", "series in the release"),
+    Field("release.parts", "index or null", "release", "part files of a release that is a "
+          "folder; null: one file or frame"),
     Field("release.states_sha256", "digest", "release", "digest of the published states, in "
-          "order, one byte each"),
-    Field("release.file.format", "text", "release", "format of the file"),
-    Field("release.file.bytes", "count", "release", "its size"),
-    Field("release.file.sha256", "digest", "release", "digest of its bytes"),
+          "order, one byte each; of parts: of their listing"),
+    Field("release.file.format", "text", "release", "format of the file or the parts"),
+    Field("release.file.bytes", "count", "release", "its size; of parts: together"),
+    Field("release.file.sha256", "digest", "release", "digest of its bytes; of parts: of their "
+          "listing"),
     Field("cannot_be_checked", "texts", "fixed", "what verification must take on trust"),
     Field("seal.algorithm", "seal algorithm", "fixed", "how the seal is made"),
     Field("seal.digest", "digest", "recomputed", "checksum of everything above"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import Released, ReleasedFile
+from chainveil.certificate.parts import listing_digest
 from chainveil.errors import InvalidInput
 from chainveil.table.discretize import Discretizer
 from chainveil.table.frames import FrameSource
@@ -30,10 +31,30 @@ def released_facts(
     """Rows, series and digests of a release, read with the labels of its certificate."""
     discretizer = _labels(certificate)
     column, series = certificate["release.column"], certificate["release.series_column"]
-    table, file = _open(release, form, header)
+    table = _open(release, form, header)
     check_column("column", column, table.columns)
     check_column("series", series, table.columns)
-    tracker, digest = Tracker(series, None), hashlib.sha256()
+    tracker = Tracker(series, None)
+    parts = table.parts if isinstance(table, Source) else [table]
+    states = [_states(part, column, series, discretizer, tracker, progress) for part in parts]
+    file = None if isinstance(table, FrameSource) else _file(table)
+    if isinstance(table, FrameSource) or not table.is_folder:
+        return Released(column, series, tracker.rows, tracker.series, states[0][1], file)
+    names = [Path(part.name).name for part in table.parts]
+    whole = listing_digest((name, *part) for name, part in zip(names, states, strict=True))
+    return Released(column, series, tracker.rows, tracker.series, whole, file, len(names))
+
+
+def _states(
+    table: Readable,
+    column: str,
+    series: str | None,
+    discretizer: Discretizer,
+    tracker: Tracker,
+    progress: Progress | None,
+) -> tuple[int, str]:
+    """Rows of a table or part, and the digest of its states."""
+    digest, before = hashlib.sha256(), tracker.rows
     for batch in table.batches([column] if series is None else [column, series]):
         codes = discretizer.read_back(one_column(batch, column), column, tracker.rows)
         digest.update(codes.data)
@@ -41,7 +62,7 @@ def released_facts(
         tracker.update(Columns(owner, None, None), batch.num_rows)
         if progress is not None:
             progress("checking", batch.num_rows)
-    return Released(column, series, tracker.rows, tracker.series, digest.hexdigest(), file)
+    return tracker.rows - before, digest.hexdigest()
 
 
 def _labels(certificate: Certificate) -> Discretizer:
@@ -51,12 +72,18 @@ def _labels(certificate: Certificate) -> Discretizer:
     return Discretizer((), tuple(labels), tuple(labels))
 
 
-def _open(release: Any, form: str | None, header: bool) -> tuple[Readable, ReleasedFile | None]:
+def _open(release: Any, form: str | None, header: bool) -> Source | FrameSource:
     if not isinstance(release, str | Path):
-        return FrameSource(release), None
-    source = open_source(release, form, header)
-    size, digest = _file_digest(source)
-    return source, ReleasedFile(str(source.format), size, digest)
+        return FrameSource(release)
+    return open_source(release, form, header)
+
+
+def _file(source: Source) -> ReleasedFile:
+    """Size and digest of a file, or of all parts of a folder."""
+    found = [(Path(part.name).name, *_file_digest(part)) for part in source.parts]
+    total = sum(size for _, size, _ in found)
+    whole = listing_digest(found) if source.is_folder else found[0][2]
+    return ReleasedFile(str(source.format), total, whole)
 
 
 def _file_digest(source: Source) -> tuple[int, str]:

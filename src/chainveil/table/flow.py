@@ -111,7 +111,7 @@ def _pour(
     table: Source,
     form: Format,
     layout: Layout,
-    prepared: Prepared,
+    prepared: Prepared[Tracker],
     noise: ColumnNoise,
     sink: Digested,
     progress: Progress | None,
@@ -153,7 +153,7 @@ def _write(writer: Writer, batch: pa.RecordBatch) -> None:
     writer.write(batch)
 
 
-def _released_schema(schema: pa.Schema, column: str, prepared: Prepared) -> pa.Schema:
+def _released_schema(schema: pa.Schema, column: str, prepared: Prepared[Tracker]) -> pa.Schema:
     """The schema with the published column in its new type."""
     index = schema.get_field_index(column)
     old = schema.field(index)
@@ -162,7 +162,7 @@ def _released_schema(schema: pa.Schema, column: str, prepared: Prepared) -> pa.S
 
 
 def _replaced(
-    batch: pa.RecordBatch, schema: pa.Schema, column: str, prepared: Prepared, codes: Any
+    batch: pa.RecordBatch, schema: pa.Schema, column: str, prepared: Prepared[Tracker], codes: Any
 ) -> pa.RecordBatch:
     index = schema.get_field_index(column)
     values = prepared.discretizer.values(codes, batch.schema.field(index).type)
@@ -171,7 +171,7 @@ def _replaced(
 
 
 def _certificate(
-    layout: Layout, prepared: Prepared, noise: ColumnNoise, seen: Tracker, file: ReleasedFile
+    layout: Layout, prepared: Prepared[Tracker], noise: ColumnNoise, seen: Tracker, file: ReleasedFile
 ) -> Certificate:
     released = Released(layout.column, layout.series, noise.rows, seen.series, noise.sha256, file)
     described = prepared.discretizer.described

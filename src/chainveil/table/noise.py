@@ -12,7 +12,7 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.independent import sanitize
 from chainveil.mechanism.randomness import Seeded, Source, as_source
 from chainveil.plan import NoisePlan
-from chainveil.table.tracker import Tracker
+from chainveil.table.prepare import Seen
 
 
 class ColumnNoise:
@@ -56,7 +56,7 @@ class ColumnNoise:
         return noisy
 
 
-def check_length(plan: NoisePlan, seen: Tracker) -> None:
+def check_length(plan: NoisePlan, seen: Seen) -> None:
     """Error if a series is longer than the plan's promise covers."""
     length = plan.loss.length
     if length is None:
