@@ -55,6 +55,30 @@ def test_fit_calibrate_sanitize_verify_attack(folder: Path) -> None:
     assert set(kept["bpm"].to_pylist()) == {"low", "high"}
 
 
+def test_a_release_with_correlated_noise(folder: Path) -> None:
+    how = ["--epsilon", "4", "--q", "0.0893", "--r", "0.1092", "--mechanism", "correlated"]
+    program("calibrate", *how, "-o", "chained.json", folder=folder)
+    program("sanitize", "heart.csv", *WHERE, *STATES, *how, "-o", "chained.csv", folder=folder)
+    program("verify", "chained.certificate.json", "chained.csv", folder=folder)
+    facts = _json("attack", "chained.csv", "--original", "heart.csv", folder=folder)
+    rates = {name: score["right"] for name, score in facts["attackers"].items()}
+    assert rates["single bit"] < rates["posterior"] < facts["bound"]
+    found = _json("estimate", "chained.csv", "frequency", folder=folder)
+    truth = sum(float(line.rsplit(",", 1)[1]) >= 60 for line in
+                (folder / "heart.csv").read_text().splitlines()[1:]) / 30_000  # fmt: skip
+    low, high = found["answers"][1]["low"], found["answers"][1]["high"]
+    # A 95% interval about secure noise; twice as wide it misses once in ten thousand runs.
+    assert abs(truth - (low + high) / 2) < high - low
+    done = program("sanitize", "heart.csv", *WHERE, *STATES, "--plan", "chained.json",
+                   "--mechanism", "correlated", "-o", "never.csv", folder=folder,
+                   code=2)  # fmt: skip
+    assert b"--mechanism" in done.stderr
+    program("sanitize", "heart.csv", *WHERE, *STATES, "--plan", "chained.json", "--seed", "1",
+            "-o", "again.csv", folder=folder)  # fmt: skip
+    certificate = json.loads((folder / "again.certificate.json").read_text())
+    assert certificate["noise"]["mechanism"] == "correlated"
+
+
 def test_changes_are_found(folder: Path) -> None:
     program("sanitize", "heart.csv", *WHERE, *STATES, "--epsilon", "1", "--q", "0.09",
             "--r", "0.11", "-o", "tampered.csv", folder=folder)  # fmt: skip

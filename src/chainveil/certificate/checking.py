@@ -35,6 +35,8 @@ Status = Literal["holds", "fails", "open"]
 
 # How far a loss may move between versions of the arithmetic: its stated accuracy.
 OTHER_VERSION = 1e-9
+# How close the bounds of more than two states are brought, as where a plan is calibrated.
+TOLERANCE = 1e-7
 # Points of a witness that are written out one by one.
 LONGEST = 10_000_000
 # A mean of a few products, in whatever order a machine adds them.
@@ -90,13 +92,23 @@ def check(certificate: Certificate, seen: Released | None = None) -> Verificatio
 def plan_of(certificate: Certificate) -> NoisePlan:
     """The plan in a certificate, with the loss computed from chain and noise."""
     chain, noise = _chain(certificate), _noise(certificate)
-    loss = privacy_loss(chain, noise, certificate["promise.length"], _adversary(certificate))
+    loss = _loss_of(certificate, chain, noise, _adversary(certificate))
     epsilon = float(certificate["promise.epsilon"])
     if loss.epsilon > epsilon:
         raise InvalidInput(
             "certificate", f"a loss of {loss.epsilon!r}", f"at most epsilon, {epsilon!r}"
         )
     return NoisePlan(chain, noise, loss, epsilon, certificate["noise.objective"], None)
+
+
+def _loss_of(
+    certificate: Certificate,
+    chain: MarkovChain,
+    noise: Channel | CorrelatedNoise,
+    adversary: Model | Adversary,
+) -> PrivacyLoss:
+    length = certificate["promise.length"]
+    return privacy_loss(chain, noise, length, adversary, tolerance=TOLERANCE)
 
 
 def _seal(certificate: Certificate) -> Iterator[Check]:
@@ -151,7 +163,7 @@ def _maths(certificate: Certificate) -> Iterator[Check]:
     try:
         chain, noise = _chain(certificate), _noise(certificate)
         adversary = _adversary(certificate)
-        loss = privacy_loss(chain, noise, certificate["promise.length"], adversary)
+        loss = _loss_of(certificate, chain, noise, adversary)
         objective = certificate["noise.objective"]
         plan = NoisePlan(chain, noise, loss, loss.epsilon, objective, None)
         expected_flips = plan.expected_flips

@@ -28,14 +28,16 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     Example:
       chainveil attack release.parquet --original heart.csv
     """
+    from chainveil.attack import score
     from chainveil.certificate import Certificate
     from chainveil.privacy.baselines import success_bound
     from chainveil.table.flow import certificate_path
 
     document = Certificate.read(certificate or certificate_path(release))
     truth, seen = _states(document, original, release, given)
-    chain = document.plan().chain
-    scores = {name: attacker.success(truth, seen) for name, attacker in _attackers(document)}
+    plan = document.plan()
+    chain = plan.chain
+    scores = {name: score(truth, guess) for name, guess in _guesses(plan, seen).items()}
     bound = success_bound(chain, document["loss.epsilon"])
     facts = {
         "attackers": {
@@ -54,18 +56,34 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     show(facts, lines, given["as_json"])
 
 
-def _attackers(document: Any) -> list[tuple[str, Any]]:
+def _guesses(plan: Any, seen: Any) -> dict[str, Any]:
+    """What each attacker takes the original for."""
     from chainveil.attack import Posterior, SingleBit, Viterbi
-    from chainveil.errors import NotSupported
 
-    plan = document.plan()
-    if plan.mechanism != "independent":
-        raise NotSupported("attacks on correlated noise are not offered yet")
-    return [
-        ("single bit", SingleBit(plan.channel)),
-        ("posterior", Posterior(plan.chain, plan.channel)),
-        ("Viterbi", Viterbi(plan.chain, plan.channel)),
-    ]
+    if plan.mechanism == "correlated":
+        return _through_memory(plan, seen)
+    return {
+        "single bit": SingleBit(plan.channel).reconstruct(seen),
+        "posterior": Posterior(plan.chain, plan.channel).reconstruct(seen),
+        "Viterbi": Viterbi(plan.chain, plan.channel).reconstruct(seen),
+    }
+
+
+def _through_memory(plan: Any, seen: Any) -> dict[str, Any]:
+    """The same attackers where the noise has a memory: state and flip are guessed together."""
+    from chainveil.attack import SingleBit
+    from chainveil.channel import Channel
+    from chainveil.estimate import denoise
+
+    found = denoise(seen, plan.noise, plan.chain)
+    parts = found.probability if isinstance(found.probability, list) else [found.probability]
+    likelier = [part.argmax(axis=-1) for part in parts]
+    rate = plan.noise.flip_rate
+    return {
+        "single bit": SingleBit(Channel.binary(rate, rate)).reconstruct(seen),
+        "posterior": likelier if isinstance(found.probability, list) else likelier[0],
+        "Viterbi": found.path,
+    }
 
 
 def _states(document: Any, original: str, release: str, given: dict[str, Any]) -> tuple[Any, Any]:

@@ -16,9 +16,7 @@ from chainveil.privacy.rounding import upper
 @click.option("--epsilon", type=float, required=True, help="The privacy budget, in nats.")
 @options.promise_options
 @options.objective
-@click.option("--mechanism", type=click.Choice(["independent", "correlated"]),
-              default="independent", show_default=True, help="Noise for each point on its own, or "
-              "one chain of flips for the holder of a whole series.")  # fmt: skip
+@options.mechanism
 @click.option("-o", "--output", type=options.FILE, help="Write the plan to this file.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @options.as_json

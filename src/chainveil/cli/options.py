@@ -74,6 +74,12 @@ objective = click.option(
     help="What to minimise: changed points, or the spread of estimated frequencies.",
 )  # fmt: skip
 
+mechanism = click.option(
+    "--mechanism", type=click.Choice(["independent", "correlated"]), default="independent",
+    show_default=True, help="Noise for each point on its own, or one chain of flips for the "
+    "holder of a whole series.",
+)  # fmt: skip
+
 
 def read_layout(options: dict[str, Any]) -> Layout:
     """Where things stand in the table."""

@@ -23,8 +23,7 @@ from chainveil.privacy.rounding import upper
               "it was drawn from.")  # fmt: skip
 @options.promise_options
 @options.objective
-@click.option("--mechanism", type=click.Choice(["independent", "correlated"]),
-              default="independent", show_default=True, help="How the noise is drawn.")  # fmt: skip
+@options.mechanism
 @options.as_json
 def plan(
     question: str, error: float | None, rows: int | None, epsilon: float | None, **given: Any

@@ -23,6 +23,7 @@ from chainveil.privacy.rounding import upper
 @click.option("--reference", help="Separate public table to fit the chain on.")
 @options.promise_options
 @options.objective
+@options.mechanism
 @options.format_options
 @click.option("--output-format", metavar="NAME", help="Format of the release, where its name "
               "does not tell.")  # fmt: skip
@@ -73,6 +74,7 @@ def _request(given: dict[str, Any]) -> Any:
     discretizer = None if file is None else file.discretizer
     plan = None
     if given["plan_file"] is not None:
+        _check_left_to_the_plan()
         plan, origin, discretizer = _plan(given["plan_file"])
     reference = given["reference"]
     return Request(
@@ -87,7 +89,16 @@ def _request(given: dict[str, Any]) -> Any:
         length=given["length"],
         adversary=given["adversary"],
         objective=given["objective"],
+        mechanism=given["mechanism"],
     )
+
+
+def _check_left_to_the_plan() -> None:
+    """Error where an option would say again, or otherwise, what the plan says."""
+    context = click.get_current_context()
+    for name in ("length", "adversary", "objective", "mechanism"):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"--{name} is part of the plan; leave it out.")
 
 
 def _plan(path: str) -> tuple[Any, str, Any]:

@@ -5,14 +5,24 @@ from __future__ import annotations
 from chainveil.mechanism.correlated import release_correlated, sanitize_correlated
 from chainveil.mechanism.independent import release, sanitize
 from chainveil.mechanism.packed import release_packed, sanitize_packed
-from chainveil.mechanism.randomness import Secure, Seeded, Source, secure, seeded
+from chainveil.mechanism.randomness import (
+    Secure,
+    Seeded,
+    Source,
+    secure,
+    seeded,
+    series_number,
+)
 from chainveil.mechanism.reading import check_length
 from chainveil.mechanism.release import Release, Report
+from chainveil.mechanism.rows import RowNoise, Rows
 from chainveil.mechanism.stream import Stream
 
 __all__ = [
     "Release",
     "Report",
+    "RowNoise",
+    "Rows",
     "Secure",
     "Seeded",
     "Source",
@@ -26,4 +36,5 @@ __all__ = [
     "sanitize_packed",
     "secure",
     "seeded",
+    "series_number",
 ]

@@ -55,7 +55,13 @@ class ChainFlips:
     notices = False
     stretch = PIECE
 
-    def __init__(self, noise: CorrelatedNoise, source: Source, current: int = 0) -> None:
+    def __init__(
+        self,
+        noise: CorrelatedNoise,
+        source: Source,
+        current: int = 0,
+        draws: Draws | None = None,
+    ) -> None:
         if not isinstance(noise, CorrelatedNoise):
             raise InvalidInput("noise", noise, "a CorrelatedNoise")
         if source.first_point:
@@ -69,13 +75,23 @@ class ChainFlips:
         self._begin, self._stop = int(grid.rho0 * GRID), int(grid.rho1 * GRID)
         self.table = tables.flip_table((self._begin, self._stop))
         self._settling = settling(self.table)
-        self._draws = Draws(source)
+        self._draws = Draws(source) if draws is None else draws
         self._codes = np.empty(0, np.uint8)
         # Whether the last point was flipped: as secret as the data.
         self.current = current
 
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
         """Run the noise along the piece, on from where the last one ended."""
+        codes, noise = self.turns(piece), self._starts(piece)
+        self._draws.kernels.walk(states, codes, piece.offsets, noise, piece.begin == 0, out)
+        self.current = int(noise[-1])
+        return True
+
+    def turns(self, piece: Any) -> NDArray[np.uint8]:
+        """What becomes of either noise state at each point, as ``kernels.flip_codes`` says it.
+
+        ``piece`` is whatever the draws know; the result is overwritten by the next one.
+        """
         draws, kernels = self._draws, self._draws.kernels
         symbols = draws.symbols(Plane.CHAIN, piece)
         if len(self._codes) < piece.size:
@@ -85,15 +101,12 @@ class ChainFlips:
         ties = draws.ties[: kernels.flip_codes(symbols, high0, high1, codes, draws.ties)]
         words = draws.refined(Plane.CHAIN_REFINED, piece, ties)
         kernels.settle_codes(ties, words, *self._settling, codes)
-        noise = self._starts(piece)
-        kernels.walk(states, codes, piece.offsets, noise, piece.begin == 0, out)
-        self.current = int(noise[-1])
-        return True
+        return codes
 
     def one(self, point: int, state: int) -> int:
         """The report of one point; points must come in order."""
         if point == 0:
-            self.current = int(self._draws_start(0, 1)[0])
+            self.current = int(self.starts(np.zeros(1))[0])
             return state ^ self.current
         symbol = self._draws.symbol(Plane.CHAIN, point)
         if symbol:
@@ -107,9 +120,9 @@ class ChainFlips:
         """The noise of each series before the piece, or at its first point if it starts there."""
         if piece.begin:
             return np.array([self.current], np.uint8)
-        return self._draws_start(piece.series, piece.count)
+        return self.starts(np.arange(piece.series, piece.series + piece.count))
 
-    def _draws_start(self, series: int, count: int) -> NDArray[np.uint8]:
-        """The stationary law, ``rho0 / (rho0 + rho1)``, exactly."""
-        drawn = self._draws.uniform(series, count, self._begin + self._stop)
+    def starts(self, series: NDArray[Any]) -> NDArray[np.uint8]:
+        """The noise at the first point of series: ``rho0 / (rho0 + rho1)`` flip, exactly."""
+        drawn = self._draws.uniform(series, self._begin + self._stop)
         return (drawn < self._begin).astype(np.uint8)

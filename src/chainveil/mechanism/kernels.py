@@ -139,6 +139,41 @@ def walk(states: Any, codes: Any, offsets: Any, starts: Any, fresh: Any, out: An
 
 
 @numba.njit(cache=True, nogil=True)
+def walk_rows(states: Any, codes: Any, owner: Any, fresh: Any, noise: Any, out: Any) -> None:
+    """As ``walk``, where neighbouring rows may belong to different series.
+
+    ``owner`` : int64 (n,), the series of each row; ``fresh`` : bool (n,), rows that begin
+    one; ``noise`` : uint8 (series,), the noise at the last row of each series, or at its
+    first if that comes now; overwritten.
+    """
+    for i in range(len(states)):
+        held = noise[owner[i]]
+        code = codes[i]
+        moved = np.uint8((code & np.uint8(1)) ^ (held & (code >> np.uint8(1))))
+        held = held if fresh[i] else moved
+        noise[owner[i]] = held
+        out[i] = states[i] ^ held
+
+
+@numba.njit(cache=True, nogil=True)
+def advances(owner: Any, points: Any, last: Any, out: Any) -> int:
+    """How many points each row lies after the row of its series before.
+
+    ``last`` : int64 (series,), the last point seen, -1 where there is none; overwritten.
+    Returns the sum, or -1 if some row lies before the one before it.
+    """
+    total = 0
+    least = 1
+    for i in range(len(points)):
+        step = points[i] - last[owner[i]]
+        last[owner[i]] = points[i]
+        out[i] = step
+        total += step
+        least = min(least, step)
+    return total if least > 0 else -1
+
+
+@numba.njit(cache=True, nogil=True)
 def report_few(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ties: Any) -> int:
     """Up to 8 states and outputs; ``last`` : uint8 (8, 7), padded with 255.
 
@@ -273,6 +308,23 @@ def tie_counters(
         point = np.uint64(first + ties[i] - offsets[j])
         counters[i, 0] = _swapped(np.uint64(series + j))
         counters[i, 1] = _swapped(plane | point)
+
+
+@numba.njit(cache=True, nogil=True)
+def row_counters(numbers: Any, points: Any, width: Any, plane: Any, counters: Any) -> None:
+    """The counter of the block in which ``width`` bytes a point bring each row: shape (n, 2)."""
+    for i in range(len(points)):
+        counters[i, 0] = _swapped(numbers[i])
+        counters[i, 1] = _swapped(plane | np.uint64((points[i] * width) >> 4))
+
+
+@numba.njit(cache=True, nogil=True)
+def pick_symbols(points: Any, width: Any, blocks: Any, out: Any) -> None:
+    """The ``width`` bytes of each row out of its block; ``out`` : uint8 (n * width,)."""
+    for i in range(len(points)):
+        place = 16 * i + ((points[i] * width) & 15)
+        for byte in range(width):
+            out[i * width + byte] = blocks[place + byte]
 
 
 @numba.njit(cache=True, nogil=True)

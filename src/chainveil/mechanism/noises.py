@@ -52,18 +52,19 @@ class Draws:
         """The further random bits of one point of the first series, as ``refined`` gives them."""
         return self.keystream.word(plane, self._series, point + self._point) >> shift
 
-    def uniform(self, series: int, count: int, below: int) -> NDArray[np.uint64]:
-        """A whole number in ``0 … below - 1`` for each of ``count`` series, exactly uniform.
+    def uniform(self, series: NDArray[Any], below: int) -> NDArray[np.uint64]:
+        """A whole number in ``0 … below - 1`` for each of the series, exactly uniform.
 
         Numbers that are too large are drawn again, at the next address.
         """
         shift = np.uint64(64 - max(1, (below - 1).bit_length()))
-        result = np.zeros(count, np.uint64)
-        pending = np.arange(count)
+        numbers = series.astype(np.uint64) + np.uint64(self._series)
+        result = np.zeros(len(numbers), np.uint64)
+        pending = np.arange(len(numbers))
         attempt = 0
         while len(pending):
             counters = np.empty((len(pending), 2), ">u8")
-            counters[:, 0] = pending + (series + self._series)
+            counters[:, 0] = numbers[pending]
             counters[:, 1] = (int(Plane.START) << 56) | attempt
             words = self.keystream.blocks(counters.view(np.uint64)).view(np.uint64)[::2]
             result[pending] = words >> shift
@@ -102,7 +103,7 @@ class Draws:
         block, skip = divmod(first, BLOCK)
         needed = np.where(lengths > 0, -(-(lengths + skip) // BLOCK), 0)
         counters = self._room(int(needed.sum()))
-        self.kernels.run_counters(lengths, series, block, skip, _TOP[plane], counters)
+        self.kernels.run_counters(lengths, series, block, skip, TOP[plane], counters)
         blocks = self.keystream.blocks(counters)
         total = int(lengths.sum())
         if len(self._joined) < total + SPARE:
@@ -119,7 +120,7 @@ class Draws:
         first = piece.begin * scale + self._point
         series = piece.series + self._series
         offsets = piece.offsets * scale if scale > 1 else piece.offsets
-        self.kernels.tie_counters(ties, offsets, series, first, _TOP[plane], counters)
+        self.kernels.tie_counters(ties, offsets, series, first, TOP[plane], counters)
         return self.keystream.blocks(counters).view(np.uint64)
 
     def _room(self, count: int) -> NDArray[np.uint64]:
@@ -215,4 +216,4 @@ def settling(table: tables.FlipTable) -> tuple[np.uint64, np.uint64, np.uint64]:
 
 
 # The plane where the kernels want it: in the top byte of the lower half of a counter.
-_TOP = {plane: np.uint64(int(plane) << 56) for plane in Plane}
+TOP = {plane: np.uint64(int(plane) << 56) for plane in Plane}

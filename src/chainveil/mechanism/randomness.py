@@ -125,6 +125,16 @@ def seeded(seed: int) -> Seeded:
     return Seeded(checks.whole("seed", seed, 0))
 
 
+def series_number(name: str | bytes) -> int:
+    """The number of a series that has a name: 63 bits of the SHA-256 of the name as text.
+
+    It depends on the name alone, so that ``seeded(seed).at(series=series_number(name))`` is
+    the noise of that series wherever its points are kept.
+    """
+    text = name.encode() if isinstance(name, str) else name
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 1
+
+
 def as_source(rng: Source | None) -> Source:
     """``rng`` itself, or the secure source for None."""
     if rng is None:

@@ -99,6 +99,10 @@ class Clock:
             "Give max_gap to split the series at longer steps.",
         )  # fmt: skip
 
+    def in_steps(self, ticks: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Ticks in steps; None where there is no regular step."""
+        return None if self.step is None else np.asarray(ticks / self.usual, np.float64)
+
     def in_words(self, ticks: float) -> str:
         """A step for an error message."""
         return f"{ticks / self._scale:g}{' s' if self._scale != 1 else ''}"

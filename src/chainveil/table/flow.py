@@ -117,7 +117,7 @@ def _pour(
     progress: Progress | None,
 ) -> Tracker:
     """Read, change and write every batch; reading and writing run beside the noise."""
-    tracker = prepared.seen or Tracker(layout.series, layout.clock())
+    tracker, blocks = noise.follower(prepared.seen, layout), None
     schema = _released_schema(table.schema, layout.column, prepared)
     writer = open_writer(sink, schema, form, table.header, table.parquet)
     with ThreadPoolExecutor(2, thread_name_prefix="chainveil") as pool:
@@ -125,9 +125,10 @@ def _pour(
         for batch in _ahead(table.batches(), pool):
             column = one_column(batch, layout.column)
             codes = prepared.discretizer.codes(column, layout.column, noise.rows)
-            if prepared.seen is None:
-                follow(tracker, layout, batch, None)
-            released = _replaced(batch, schema, layout.column, prepared, noise.apply(codes))
+            if tracker is not prepared.seen:
+                blocks = follow(tracker, layout, batch, None)
+            noisy = noise.apply(codes, blocks)
+            released = _replaced(batch, schema, layout.column, prepared, noisy)
             if writing is not None:
                 writing.result()
             writing = pool.submit(_write, writer, released)

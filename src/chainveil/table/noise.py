@@ -3,54 +3,61 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.errors import InvalidInput, NotSupported
-from chainveil.mechanism.independent import sanitize
-from chainveil.mechanism.randomness import Seeded, Source, as_source
+from chainveil.errors import InvalidInput
+from chainveil.mechanism.randomness import Source, as_source
+from chainveil.mechanism.release import source_word
+from chainveil.mechanism.rows import RowNoise
 from chainveil.plan import NoisePlan
+from chainveil.table.places import Places
 from chainveil.table.prepare import Seen
+from chainveil.table.request import Layout
+from chainveil.table.tracker import Blocks, Tracker
 
 
 class ColumnNoise:
-    """Applies independent noise to the rows of a table as they come.
+    """Applies the noise of a plan to the rows of a table as they come.
 
-    With independent noise every row has noise of its own, so the column is one long run
-    of points whatever series its rows belong to.
+    With secure independent noise every row has noise of its own, so the column is one long
+    run of points whatever series its rows belong to. Noise that depends on the place of a
+    row in its series, seeded or correlated, has to be shown the blocks of each batch.
     """
 
     def __init__(self, plan: NoisePlan, rng: Source | None) -> None:
-        if plan.mechanism != "independent":
-            raise NotSupported(
-                f"mechanism = {plan.mechanism!r}: tables are published with independent noise, "
-                "which holds across gaps; apply other plans to arrays with plan.sanitize"
-            )
-        self._channel = plan.channel
         self._source = as_source(rng)
+        self._noise = RowNoise(plan.noise, self._source)
+        self._places = Places(beneath=plan.mechanism == "correlated")
         self._digest = hashlib.sha256()
         self.rows = 0
 
     @property
     def source(self) -> Literal["release", "study"]:
         """As a certificate names it."""
-        return "release" if self._source.for_release else "study"
+        return source_word(self._source)
 
     @property
     def sha256(self) -> str:
         """Digest of all states released so far, a byte each."""
         return self._digest.hexdigest()
 
-    def apply(self, codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    def follower(self, seen: Tracker | None, layout: Layout) -> Tracker:
+        """The tracker that has seen the table, or a new one that has to see it on the way."""
+        if seen is not None and not self._noise.needs_rows:
+            return seen
+        return Tracker(layout.series, layout.clock())
+
+    def apply(self, codes: NDArray[np.uint8], blocks: Blocks | None = None) -> NDArray[np.uint8]:
         """The states to publish for the next rows."""
         if len(codes) == 0:
             return codes
-        source = self._source
-        if isinstance(source, Seeded):
-            source = source.at(point=self.rows)
-        noisy: NDArray[Any] = sanitize(codes, self._channel, rng=source)
+        rows = None
+        if self._noise.needs_rows and blocks is not None:
+            rows = self._places.rows(blocks, self.rows)
+        noisy = self._noise.apply(codes, rows)
         self._digest.update(np.ascontiguousarray(noisy, np.uint8).data)
         self.rows += len(codes)
         return noisy

@@ -16,7 +16,7 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.plan import NoisePlan, calibrate
 from chainveil.table.discretize import Discretizer, Label, make_discretizer, numbers
 from chainveil.table.request import Layout, LookedUp, Readable, Request, one_column
-from chainveil.table.tracker import Columns, Tracker
+from chainveil.table.tracker import Blocks, Columns, Tracker
 
 # Values held at once to find a median: 400 MB.
 MOST_FOR_MEDIAN = 50_000_000
@@ -118,7 +118,12 @@ def prepare_with(
     _check_states(discretizer, chain.states)
     assert request.epsilon is not None
     plan = calibrate(
-        chain, request.epsilon, request.length, request.adversary, objective=request.objective
+        chain,
+        request.epsilon,
+        request.length,
+        request.adversary,
+        mechanism=request.mechanism,
+        objective=request.objective,
     )
     return Prepared(plan, discretizer, origin, seen)
 
@@ -164,11 +169,11 @@ def survey(
 
 def follow(
     tracker: Tracker, layout: Layout, batch: pa.RecordBatch, codes: np.ndarray | None
-) -> None:
+) -> Blocks:
     """Show a tracker the next batch."""
     series = None if layout.series is None else one_column(batch, layout.series)
     time = None if layout.time is None else one_column(batch, layout.time)
-    tracker.update(Columns(series, time, codes), batch.num_rows)
+    return tracker.update(Columns(series, time, codes), batch.num_rows)
 
 
 def fit(seen: Seen) -> MarkovChain:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
-from chainveil.plan import NoisePlan, Objective
+from chainveil.plan import Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer, Label
@@ -99,6 +99,7 @@ class Request:
     length: int | None = None
     adversary: Model | Adversary = "any"
     objective: Objective = "flips"
+    mechanism: Mechanism = "independent"
 
     def __post_init__(self) -> None:
         given: list[str] = [

@@ -9,14 +9,13 @@ from typing import Any
 from chainveil.certificate import Certificate, Released, certify
 from chainveil.chain import MarkovChain
 from chainveil.mechanism.randomness import Source as Randomness
-from chainveil.plan import NoisePlan, Objective
+from chainveil.plan import Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.table.discretize import Label
 from chainveil.table.frames import FrameSource
 from chainveil.table.noise import ColumnNoise, check_length
 from chainveil.table.prepare import check_not_empty, follow, prepare
 from chainveil.table.request import Layout, LookedUp, Request, one_column
-from chainveil.table.tracker import Tracker
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,7 @@ def sanitize_table(
     length: int | None = None,
     adversary: Model | Adversary = "any",
     objective: Objective = "flips",
+    mechanism: Mechanism = "independent",
     rng: Randomness | None = None,
 ) -> TableRelease:
     """Publish one column of a data frame under Bayesian differential privacy.
@@ -84,10 +84,14 @@ def sanitize_table(
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
-    length, adversary, objective : optional
-        As in :func:`chainveil.calibrate`.
+    length, adversary, objective, mechanism : optional
+        As in :func:`chainveil.calibrate`. Correlated noise runs on beneath the points that a
+        gap leaves out, so ``max_gap`` then needs ``step``.
     rng : optional
-        None for a release; ``randomness.seeded(seed)`` for study.
+        None for a release; ``randomness.seeded(seed)`` for study. Seeded noise depends on the
+        series of a row and its place in it alone: whatever order the rows of several series
+        are mixed in, each series is sanitized as
+        ``plan.sanitize(x, rng=seeded(seed).at(series=series_number(name)))`` does it.
 
     Examples
     --------
@@ -108,7 +112,7 @@ def sanitize_table(
     layout = Layout(column, series, time, step, max_gap)
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
-        chain, "given", plan, public, length, adversary, objective,
+        chain, "given", plan, public, length, adversary, objective, mechanism,
     )  # fmt: skip
     return _release(table, request, rng)
 
@@ -116,19 +120,19 @@ def sanitize_table(
 def _release(table: FrameSource, request: Request, rng: Randomness | None) -> TableRelease:
     prepared = prepare(table, request)
     layout, noise = request.layout, ColumnNoise(prepared.plan, rng)
-    seen = prepared.seen or Tracker(layout.series, layout.clock())
-    codes = None
+    seen = noise.follower(prepared.seen, layout)
+    codes = blocks = None
     for batch in table.batches(layout.names):
         column = one_column(batch, layout.column)
         codes = prepared.discretizer.codes(column, layout.column)
         kind = column.type
-        if prepared.seen is None:
-            follow(seen, layout, batch, None)
+        if seen is not prepared.seen:
+            blocks = follow(seen, layout, batch, None)
     if codes is None:
         check_not_empty(0)
         raise AssertionError("unreachable")
     check_length(prepared.plan, seen)
-    values = prepared.discretizer.values(noise.apply(codes), kind)
+    values = prepared.discretizer.values(noise.apply(codes, blocks), kind)
     released = Released(layout.column, layout.series, noise.rows, seen.series, noise.sha256)
     described = prepared.discretizer.described
     certificate = certify(prepared.plan, prepared.origin, described, noise.source, released)

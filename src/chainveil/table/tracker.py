@@ -31,6 +31,31 @@ class Columns:
     codes: NDArray[np.uint8] | None
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """The blocks of a batch.
+
+    Attributes
+    ----------
+    starts, owner : int64 arrays of shape (blocks,)
+        The first row of each block, and the number of its series.
+    broken : int64 array of shape (splits,)
+        Rows before which a series is split.
+    steps : array of shape (splits,)
+        How far these rows are from the row before, in steps of the clock where it has one.
+    rows : int
+    series : array of shape (rows,), or None
+        The series of each row by its value, where there are several.
+    """
+
+    starts: IntArray
+    owner: IntArray
+    broken: IntArray
+    steps: NDArray[np.float64] | None
+    rows: int
+    series: pa.Array | None
+
+
 class Tracker:
     """What is remembered of each series from one batch to the next.
 
@@ -66,20 +91,24 @@ class Tracker:
         """Rows of the longest series, across its gaps."""
         return int(self._lengths.max())
 
-    def update(self, columns: Columns, rows: int) -> None:
+    def update(self, columns: Columns, rows: int) -> Blocks:
         """Take the next batch in; an error names the first row that is out of order."""
         if rows == 0:
-            return
+            none = np.empty(0, np.int64)
+            return Blocks(none, none, none, None, 0, columns.series)
         starts, owner = self._blocks(columns.series, rows)
         self._grow(len(self._numbers))
         known = self._lengths[owner] > 0
-        before = _previous(owner)
-        inner_breaks, edge_breaks = self._watch(columns.time, starts, owner, known, before)
+        before = previous_blocks(owner)
+        broken, steps = self._watch(columns.time, starts, owner, known, before)
         if columns.codes is not None and self.counts is not None:
-            self._count(columns.codes, starts, owner, known, before, inner_breaks, edge_breaks)
+            edges = np.isin(starts, broken)
+            inner = np.setdiff1d(broken, starts, assume_unique=True)
+            self._count(columns.codes, starts, owner, known, before, inner, edges)
         sizes = np.diff(starts, append=rows)
         np.add.at(self._lengths, owner, sizes)
         self.rows += rows
+        return Blocks(starts, owner, broken, steps, rows, columns.series)
 
     def _blocks(self, series: pa.Array | None, rows: int) -> tuple[IntArray, IntArray]:
         """Where blocks begin, and the number of the series each belongs to."""
@@ -123,11 +152,10 @@ class Tracker:
         owner: IntArray,
         known: NDArray[np.bool_],
         before: IntArray,
-    ) -> tuple[IntArray, NDArray[np.bool_]]:
-        """Check the clock; returns rows at which a block is split, and split block starts."""
-        none = np.empty(0, np.int64), np.zeros(len(starts), np.bool_)
+    ) -> tuple[IntArray, NDArray[np.float64] | None]:
+        """Check the clock; returns the rows at which a series is split, and how long the gap is."""
         if self._clock is None or time is None:
-            return none
+            return np.empty(0, np.int64), None
         ticks = self._clock.ticks(time, self.rows)
         if self._last_time is None:
             self._last_time = np.zeros(len(self._lengths), ticks.dtype)
@@ -146,8 +174,7 @@ class Tracker:
         self._last_time[owner] = ticks[_ends(starts, len(ticks))]
         broken = self._clock.breaks(steps, free)
         self.splits += len(broken)
-        at_edge = np.isin(starts, broken)
-        return np.setdiff1d(broken, starts, assume_unique=True), at_edge
+        return broken, self._clock.in_steps(steps[broken])
 
     def _count(
         self,
@@ -175,7 +202,7 @@ class Tracker:
         self._last_state[owner] = ends
 
 
-def _previous(owner: IntArray) -> IntArray:
+def previous_blocks(owner: IntArray) -> IntArray:
     """For each block, the block of the same series before it in the batch, or -1."""
     before = np.full(len(owner), -1, np.int64)
     if len(owner) == 1:
