@@ -34,6 +34,11 @@ from chainveil.privacy.rounding import upper
 @click.option("--seed", type=int, help="Reproducible noise, for study only; the certificate "
               "says so.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--engine", type=click.Choice(["here", "spark"]), default="here", show_default=True,
+              help="Work on this machine, or on Apache Spark: TABLE may then be a folder, and "
+              "the release is a folder of Parquet files.")  # fmt: skip
+@click.option("--master", metavar="URL", help="Spark's master, such as local[2] or yarn; default: "
+              "what Spark is set up for.")  # fmt: skip
 @options.as_json
 def sanitize(table: str, output: str, **given: Any) -> None:
     """Publish a column of TABLE (a file, or - for standard input) with a certificate.
@@ -47,6 +52,25 @@ def sanitize(table: str, output: str, **given: Any) -> None:
         --q 0.0893 --r 0.1092 -o release.parquet
     """
     from chainveil.mechanism.randomness import seeded
+
+    rng = None if given["seed"] is None else seeded(given["seed"])
+    if given["engine"] == "spark":
+        from chainveil.cli.spark import sanitize_folder
+
+        certificate, where = sanitize_folder(table, output, given, _request(given), rng)
+    else:
+        if given["master"] is not None:
+            raise click.UsageError("--master belongs to --engine spark.")
+        certificate, where = _sanitize_here(table, output, given, rng)
+    _warnings(certificate)
+    # The release itself may be on standard output.
+    if output != "-":
+        facts = {"release": output, "certificate": where, "contents": certificate.document}
+        show(facts, _lines(certificate, output, where), given["as_json"])
+
+
+def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> tuple[Any, str]:
+    """The certificate, and where it is."""
     from chainveil.table.flow import make_goal, sanitize_file
     from chainveil.table.formats import by_path
 
@@ -54,15 +78,9 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     source = options.read_source(table, given, text=given["text"] or not typed)
     goal = make_goal(output, source, given["output_format"], given["certificate"], given["force"])
     request = _request(given)
-    rng = None if given["seed"] is None else seeded(given["seed"])
     with progress(source.rows, given["as_json"]) as tell:
         certificate = sanitize_file(source, goal, request, rng, tell)
-    _warnings(certificate)
-    # The release itself may be on standard output.
-    if output != "-":
-        where = str(goal.certificate)
-        facts = {"release": output, "certificate": where, "contents": certificate.document}
-        show(facts, _lines(certificate, output, where), given["as_json"])
+    return certificate, str(goal.certificate)
 
 
 def _request(given: dict[str, Any]) -> Any:
@@ -76,7 +94,7 @@ def _request(given: dict[str, Any]) -> Any:
     if given["plan_file"] is not None:
         _check_left_to_the_plan()
         plan, origin, discretizer = _plan(given["plan_file"])
-    reference = given["reference"]
+    reference, on_spark = given["reference"], given["engine"] == "spark"
     return Request(
         options.read_layout(given),
         **options.read_discretization(given),
@@ -85,7 +103,7 @@ def _request(given: dict[str, Any]) -> Any:
         chain=chain,
         chain_origin=origin,
         plan=plan,
-        reference=None if reference is None else options.read_source(reference, given),
+        reference=None if reference is None or on_spark else options.read_source(reference, given),
         length=given["length"],
         adversary=given["adversary"],
         objective=given["objective"],

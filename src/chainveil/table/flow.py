@@ -172,7 +172,11 @@ def _replaced(
 
 
 def _certificate(
-    layout: Layout, prepared: Prepared[Tracker], noise: ColumnNoise, seen: Tracker, file: ReleasedFile
+    layout: Layout,
+    prepared: Prepared[Tracker],
+    noise: ColumnNoise,
+    seen: Tracker,
+    file: ReleasedFile,
 ) -> Certificate:
     released = Released(layout.column, layout.series, noise.rows, seen.series, noise.sha256, file)
     described = prepared.discretizer.described
