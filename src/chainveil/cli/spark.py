@@ -24,6 +24,8 @@ def sanitize_folder(
     goal = Goal(local_path(output), given["certificate"], given["force"])
     check_folder_goal(goal.path, goal.force)
     sources = [_source(path, given) for path in (table, given["reference"]) if path is not None]
+    for source in sources:
+        request.layout.check(source)
     note("starting Spark …")
     with session(given["master"]) as spark:
         frame = _read(spark, table, sources[0], given)

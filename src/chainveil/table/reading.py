@@ -62,7 +62,14 @@ class Source:
         """The part files of a folder in the order of their names; else the table itself."""
         if isinstance(self.place, bytes) or not self.is_folder:
             return [self]
-        return [replace(self, place=path) for path in part_files(self.place)]
+        parts = [replace(self, place=path) for path in part_files(self.place)]
+        other = next((part for part in parts if not part.schema.equals(parts[0].schema)), None)
+        if other is not None:
+            raise InvalidInput(
+                f"table {other.name}", "other columns or types than the first part has",
+                "the same columns in all files of a folder",
+            )  # fmt: skip
+        return parts
 
     @cached_property
     def columns(self) -> list[str]:
@@ -103,7 +110,6 @@ class Source:
         wanted = None if columns is None else list(dict.fromkeys(columns))
         if self.is_folder:
             for part in self.parts:
-                self._check_alike(part)
                 yield from part.batches(wanted)
             return
         with _in_words(self.name):
@@ -202,13 +208,6 @@ class Source:
             else:
                 with pa.CompressedInputStream(raw, self.format.compression) as file:
                     yield file
-
-    def _check_alike(self, part: Source) -> None:
-        if not part.schema.equals(self.schema):
-            raise InvalidInput(
-                f"table {part.name}", "other columns or types than the first part has",
-                "the same columns in all files of a folder",
-            )  # fmt: skip
 
     def _binary(self) -> Any:
         return pa.BufferReader(self.place) if isinstance(self.place, bytes) else str(self.place)
