@@ -36,7 +36,10 @@ def _with(name: str, values: list[Any], kind: Any = None) -> pa.Table:
 
 
 def _jobs(session: Any) -> int:
-    return len(session.sparkContext.statusTracker().getJobIdsForGroup(None))
+    """Jobs that had something to do."""
+    tracker = session.sparkContext.statusTracker()
+    found = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(None)]
+    return sum(bool(job and job.stageIds) for job in found)
 
 
 # Found from the columns alone: no job may start.

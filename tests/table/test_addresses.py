@@ -137,8 +137,8 @@ def test_the_mechanism_can_be_asked_for() -> None:
 
 
 @pytest.mark.parametrize("kind", ["two states", "correlated"])
-def test_a_million_series_of_one_point(kind: str) -> None:
-    rows = 1_000_000
+def test_very_many_series_of_one_point(kind: str) -> None:
+    rows = 200_000
     table = pa.table({"x": np.arange(rows) % 2, "id": np.arange(rows)})
     plan = PLANS[kind]
     released = cv.sanitize_table(table, "x", series="id", plan=plan, rng=seeded(1))
@@ -146,8 +146,8 @@ def test_a_million_series_of_one_point(kind: str) -> None:
     # Five deviations of a share near a half: a false alarm in fewer than one seed in a million.
     independent = plan.mechanism == "independent"
     rate = plan.channel.flip_probabilities.mean() if independent else plan.expected_flips
-    assert abs(flips.mean() - rate) < 5 * 0.5 / 1000
-    for row in (0, 1, 999_999):
+    assert abs(flips.mean() - rate) < 5 * 0.5 / rows**0.5
+    for row in (0, 1, rows - 1):
         source = seeded(1).at(series=series_number(str(row)))
         assert released.table["x"][row].as_py() == plan.sanitize([row % 2], rng=source)[0]
 

@@ -281,7 +281,7 @@ def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]
     if seen is None:
         yield Check("release", "open", "not checked: the release was not given")
         return
-    for name in ("column", "series_column", "rows", "series"):
+    for name in ("column", "series_column", "rows", "series", "gaps"):
         yield _same(f"release.{name}", certificate, getattr(seen, name))
     yield from _states(certificate, seen)
     if certificate["release.file"] is None:

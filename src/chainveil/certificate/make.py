@@ -56,6 +56,7 @@ class Released:
     series: int
     states_sha256: str
     file: ReleasedFile | None = None
+    gaps: int = 0
     parts: int | None = None
 
 
@@ -222,6 +223,7 @@ def _release(released: Released) -> dict[str, Any]:
         "series_column": released.series_column,
         "rows": released.rows,
         "series": released.series,
+        "gaps": released.gaps,
         "parts": released.parts,
         "states_sha256": released.states_sha256,
         "file": None

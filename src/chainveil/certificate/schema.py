@@ -88,10 +88,12 @@ FIELDS = (
     Field("release.series_column", "text or null", "release", "the column that names the series"),
     Field("release.rows", "count", "release", "rows of the release"),
     Field("release.series", "count", "release", "series in the release"),
+    Field("release.gaps", "count", "release", "rows without a value; which ones they are is "
+          "not protected"),
     Field("release.parts", "index or null", "release", "part files of a release that is a "
           "folder; null: one file or frame"),
     Field("release.states_sha256", "digest", "release", "digest of the published states, in "
-          "order, one byte each; of parts: of their listing"),
+          "order, one byte each, 255 for a gap; of parts: of their listing"),
     Field("release.file.format", "text", "release", "format of the file or the parts"),
     Field("release.file.bytes", "count", "release", "its size; of parts: together"),
     Field("release.file.sha256", "digest", "release", "digest of its bytes; of parts: of their "

@@ -34,10 +34,11 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     from chainveil.table.flow import certificate_path
 
     document = Certificate.read(certificate or certificate_path(release))
-    truth, seen = _states(document, original, release, given)
+    truth, seen, gaps = _states(document, original, release, given)
     plan = document.plan()
     chain = plan.chain
-    scores = {name: score(truth, guess) for name, guess in _guesses(plan, seen).items()}
+    guesses = _guesses(plan, seen, gaps is not None)
+    scores = {name: score(truth, guess, gaps) for name, guess in guesses.items()}
     bound = success_bound(chain, document["loss.epsilon"])
     facts = {
         "attackers": {
@@ -56,40 +57,61 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     show(facts, lines, given["as_json"])
 
 
-def _guesses(plan: Any, seen: Any) -> dict[str, Any]:
+def _guesses(plan: Any, seen: Any, gaps: bool) -> dict[str, Any]:
     """What each attacker takes the original for."""
     from chainveil.attack import Posterior, SingleBit, Viterbi
+    from chainveil.channel import Channel
 
     if plan.mechanism == "correlated":
-        return _through_memory(plan, seen)
-    return {
-        "single bit": SingleBit(plan.channel).reconstruct(seen),
-        "posterior": Posterior(plan.chain, plan.channel).reconstruct(seen),
-        "Viterbi": Viterbi(plan.chain, plan.channel).reconstruct(seen),
-    }
+        rate = plan.noise.flip_rate
+        single = Channel.binary(rate, rate)
+        posterior, path = _through_memory(plan, seen, gaps)
+    else:
+        single = plan.channel
+        shown = _with_gaps(single) if gaps else single
+        posterior = Posterior(plan.chain, shown).reconstruct(seen)
+        path = Viterbi(plan.chain, shown).reconstruct(seen)
+    alone = SingleBit(_with_gaps(single) if gaps else single)
+    return {"single bit": alone.reconstruct(seen), "posterior": posterior, "Viterbi": path}
 
 
-def _through_memory(plan: Any, seen: Any) -> dict[str, Any]:
-    """The same attackers where the noise has a memory: state and flip are guessed together."""
-    from chainveil.attack import SingleBit
+def _through_memory(plan: Any, seen: Any, gaps: bool) -> tuple[Any, Any]:
+    """Posterior and Viterbi where the noise has a memory: state and flip guessed together."""
+    from chainveil.attack import Posterior, Viterbi
+    from chainveil.estimate.denoise import paired
+
+    pairs, channel = paired(plan.noise, plan.chain)
+    shown = _with_gaps(channel) if gaps else channel
+    found = Posterior(pairs, shown).probabilities(seen)
+    path = Viterbi(pairs, shown).reconstruct(seen)
+    if not isinstance(found, list):
+        return _likelier(found), path >> 1
+    return [_likelier(part) for part in found], [part >> 1 for part in path]
+
+
+def _likelier(found: Any) -> Any:
+    """The likelier state from the probabilities of state and flip, shape (n, 4)."""
+    return found.reshape(-1, 2, 2).sum(axis=-1).argmax(axis=-1)
+
+
+def _with_gaps(channel: Any) -> Any:
+    """The channel with one report more, a gap, which says nothing about the state."""
+    import numpy as np
+
     from chainveil.channel import Channel
-    from chainveil.estimate import denoise
 
-    found = denoise(seen, plan.noise, plan.chain)
-    parts = found.probability if isinstance(found.probability, list) else [found.probability]
-    likelier = [part.argmax(axis=-1) for part in parts]
-    rate = plan.noise.flip_rate
-    return {
-        "single bit": SingleBit(Channel.binary(rate, rate)).reconstruct(seen),
-        "posterior": likelier if isinstance(found.probability, list) else likelier[0],
-        "Viterbi": found.path,
-    }
+    none = np.full((channel.states, 1), 0.5)
+    return Channel(np.hstack([channel.matrix / 2, none]))
 
 
-def _states(document: Any, original: str, release: str, given: dict[str, Any]) -> tuple[Any, Any]:
-    """Original and released states, series by series."""
+def _states(
+    document: Any, original: str, release: str, given: dict[str, Any]
+) -> tuple[Any, Any, Any]:
+    """Original and released states, series by series, and which points need no guess."""
+    import numpy as np
+
     from chainveil.errors import InvalidInput
-    from chainveil.table.discretize import Discretizer
+    from chainveil.table.discretize import GAP, Discretizer
     from chainveil.table.grouping import cut, read_columns, series_order
     from chainveil.table.request import one_column
 
@@ -97,7 +119,8 @@ def _states(document: Any, original: str, release: str, given: dict[str, Any]) -
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
     column, series = document["release.column"], document["release.series_column"]
     labels, edges = (tuple(document[f"discretization.{part}"]) for part in ("labels", "edges"))
-    discretizer = Discretizer(edges, labels, labels)
+    kept: Any = "keep" if document["release.gaps"] else "error"
+    discretizer = Discretizer(edges, labels, labels, missing=kept)
     names = [column] if series is None else [column, series]
     private, public = (
         read_columns(options.read_source(table, given), names) for table in (original, release)
@@ -109,4 +132,12 @@ def _states(document: Any, original: str, release: str, given: dict[str, Any]) -
     order, ends = series_order(private, series)
     truth = discretizer.codes(one_column(private, column), column)
     seen = discretizer.read_back(one_column(public, column), column)
-    return cut(truth, order, ends), cut(seen, order, ends)
+    if kept == "error":
+        return cut(truth, order, ends), cut(seen, order, ends), None
+    gaps = seen == GAP
+    if np.any(gaps != (truth == GAP)):
+        raise InvalidInput("original", "gaps at other rows", "gaps where the release has them")
+    # A gap is a report that says nothing, and no point to be guessed.
+    known = np.where(gaps, 0, -1)
+    seen, truth = np.where(gaps, len(labels), seen), np.where(gaps, 0, truth)
+    return cut(truth, order, ends), cut(seen, order, ends), cut(known, order, ends)

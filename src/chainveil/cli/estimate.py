@@ -65,6 +65,8 @@ def estimate(release: str, question: str, **given: Any) -> None:
 def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
     import chainveil.estimate as ask
 
+    if held.gaps:
+        _check_gaps(given)
     if question in ("frequency", "autocorrelation") and given["method"] != "counts":
         raise click.UsageError("--method is for transitions and durations.")
     common = {name: given[name] for name in ("window", "level", "covers")}
@@ -75,6 +77,16 @@ def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
         return ask.autocorrelation(held.states, held.plan, _lags(given["lags"]), **common)
     answer = ask.transitions if question == "transitions" else ask.durations
     return answer(held.states, held.plan, method=given["method"], **common)
+
+
+def _check_gaps(given: dict[str, Any]) -> None:
+    """Error for what takes the runs between gaps for series of their own and must not."""
+    from chainveil.errors import NotSupported
+
+    if given["covers"] == "sampling":
+        raise NotSupported("covers: with gaps in the release only --covers noise is offered")
+    if given["window"]:
+        raise NotSupported("window: with gaps in the release --window is not offered; use --by")
 
 
 def _lags(text: str) -> list[int]:
@@ -196,10 +208,13 @@ def _write(found: Any, held: Any, given: dict[str, Any]) -> None:
     several = isinstance(found.path, list)
     path = np.concatenate(found.path) if several else found.path
     probability = np.concatenate(found.probability) if several else found.probability
-    back = np.argsort(held.order)
+    # Rows without a value have no answer: a null at their place in the table.
+    place = np.full(held.rows, len(path))
+    place[held.order] = np.arange(len(path))
+    back = pa.array(place, mask=place == len(path))
     labels = np.array([str(label) for label in held.labels])
-    columns = {"likeliest": labels[path[back]]}
+    columns = {"likeliest": pa.array(labels[path]).take(back)}
     for state, label in enumerate(labels):
-        columns[f"probability of {label}"] = probability[back, state].round(6)
+        columns[f"probability of {label}"] = pa.array(probability[:, state].round(6)).take(back)
     with drafts([given["output"]], given["force"]) as (draft,):
         csv.write_csv(pa.table(columns), draft.file)

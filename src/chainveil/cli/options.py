@@ -46,6 +46,9 @@ discretize_options = together(
     click.option("--edges", metavar="A,B,…", help="Limits between more than two states."),
     click.option("--states", metavar="A,B,…", help="The values that the column holds already."),
     click.option("--labels", metavar="A,B,…", help="What to call the states in the release."),
+    click.option("--missing", type=click.Choice(["error", "keep"]), default="error",
+                 show_default=True, help="Whether a row without a value is an error, or stays one: "
+                 "a gap is visible and not protected."),
 )  # fmt: skip
 
 format_options = together(
@@ -105,6 +108,7 @@ def read_discretization(options: dict[str, Any]) -> dict[str, Any]:
         "edges": None if options["edges"] is None else _numbers("edges", options["edges"]),
         "states": _texts(options["states"]),
         "labels": _labels(options["labels"]),
+        "missing": options["missing"],
     }
 
 

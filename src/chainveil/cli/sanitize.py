@@ -152,6 +152,9 @@ def _warnings(certificate: Any) -> None:
         warn(certificate["chain.meaning"])
     if certificate["discretization.origin"] != "given":
         warn(certificate["discretization.meaning"])
+    if certificate["release.gaps"]:
+        gaps = certificate["release.gaps"]
+        warn(f"{gaps:,} rows have no value; where they are is visible and not protected")
     if certificate["randomness.source"] == "study":
         warn("seeded noise: " + certificate["randomness.meaning"])
     if certificate["promise.adversary.model"] != "any":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from chainveil.mechanism.reading import Missing
 from chainveil.spark import needs
 from chainveil.spark.survey import SPARK
 from chainveil.spark.table import SparkTable
@@ -24,6 +25,7 @@ def fit(
     states: Sequence[Label] | None = None,
     step: float | None = None,
     max_gap: float | None = None,
+    missing: Missing = "error",
 ) -> Fitted:
     """Fit a Markov chain to one column of a Spark frame, in the order of time.
 
@@ -36,7 +38,7 @@ def fit(
         The table.
     series, time, column : str
         Which series a row belongs to (None: all to one), when it was, and its value.
-    threshold, edges, states, step, max_gap
+    threshold, edges, states, step, max_gap, missing
         As in :func:`chainveil.sanitize_table`.
 
     Returns
@@ -46,5 +48,10 @@ def fit(
     """
     needs.pyspark()
     layout = Layout(column, series, time, step, max_gap)
-    how: dict[str, Any] = {"threshold": threshold, "edges": edges, "states": states}
+    how: dict[str, Any] = {
+        "threshold": threshold,
+        "edges": edges,
+        "states": states,
+        "missing": missing,
+    }
     return fit_table(SparkTable(frame), layout, engine=SPARK, **how)

@@ -42,7 +42,7 @@ class Part:
         Which share of the rows.
     file : str
         A name that no other attempt has.
-    rows, bytes : int
+    rows, gaps, bytes : int
     series : int
         Series seen, where they come whole; else 0.
     sha256, states_sha256 : str
@@ -52,6 +52,7 @@ class Part:
     partition: int
     file: str
     rows: int
+    gaps: int
     series: int
     bytes: int
     sha256: str
@@ -59,7 +60,7 @@ class Part:
 
 
 TELLS = (
-    "partition bigint, file string, rows bigint, series bigint, bytes bigint, "
+    "partition bigint, file string, rows bigint, gaps bigint, series bigint, bytes bigint, "
     "sha256 string, states_sha256 string"
 )
 
@@ -117,13 +118,14 @@ class WritePart:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        tells = (noise.rows, series, sink.bytes, sink.sha256, noise.sha256)
+        tells = (noise.rows, noise.gaps, series, sink.bytes, sink.sha256, noise.sha256)
         return Part(context.partitionId(), name, *tells)
 
     def _pour(
         self, first: pa.RecordBatch, rest: Batches, sink: Digested
     ) -> tuple[ColumnNoise, int]:
-        noise, layout = ColumnNoise(self.plan, self.rng), self.layout
+        noise = ColumnNoise(self.plan, self.rng, self.discretizer.missing)
+        layout = self.layout
         tracker = Tracker(layout.series, layout.clock()) if self.ordered else None
         schema = released_schema(first.schema, layout.column, self.discretizer, self.types)
         writer = ParquetWriter(sink, schema, None)

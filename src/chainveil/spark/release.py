@@ -14,6 +14,7 @@ from chainveil.certificate import Certificate, Released, certify
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Source, as_source
+from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import source_word
 from chainveil.plan import Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
@@ -71,6 +72,7 @@ def sanitize(
     adversary: Model | Adversary = "any",
     objective: Objective = "flips",
     mechanism: Mechanism = "independent",
+    missing: Missing = "error",
     rng: Source | None = None,
     certificate: str | Path | None = None,
     force: bool = False,
@@ -101,7 +103,7 @@ def sanitize(
         Whether a release that stands there is replaced.
     epsilon, threshold, edges, states, labels, chain, reference : optional
         As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame.
-    step, max_gap, length, adversary, objective, mechanism, rng : optional
+    step, max_gap, length, adversary, objective, mechanism, missing, rng : optional
         As in :func:`chainveil.sanitize_table`.
     """
     needs.pyspark()
@@ -109,6 +111,7 @@ def sanitize(
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
         chain, "given", plan, as_table(reference), length, adversary, objective, mechanism,
+        missing,
     )  # fmt: skip
     goal = Goal(local_path(path), certificate, force)
     return release(SparkTable(frame), request, goal, rng)
@@ -256,7 +259,7 @@ def _certificate(
         )  # fmt: skip
     released = Released(
         layout.column, layout.series, rows, seen.series,
-        states_digest(parts), released_file(parts), len(parts),
+        states_digest(parts), released_file(parts), sum(part.gaps for _, part in parts), len(parts),
     )  # fmt: skip
     described = prepared.discretizer.described
     return certify(prepared.plan, prepared.origin, described, source_word(rng), released)

@@ -16,6 +16,7 @@ from typing import Any
 from chainveil.certificate.make import Origin
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.randomness import Source, as_source
+from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
 from chainveil.spark import needs
 from chainveil.spark.release import Goal, release
@@ -39,6 +40,7 @@ def sanitize_stream(
     edges: Sequence[float] | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
+    missing: Missing = "error",
     origin: Origin = "given",
     rng: Source | None = None,
     trigger: dict[str, Any] | None = None,
@@ -51,7 +53,7 @@ def sanitize_stream(
         From a source that can be read again, such as files or Kafka.
     plan : NoisePlan
         Independent noise, for series of any length.
-    column, series, threshold, edges, states, labels
+    column, series, threshold, edges, states, labels, missing
         As in :func:`chainveil.sanitize_table`.
     path : str or Path
         The folder to write; the driver and all workers must share it. Batch 7 is the folder
@@ -80,7 +82,9 @@ def sanitize_stream(
             "A stream has no last point: leave out length.",
         )  # fmt: skip
     layout = Layout(column, series)
-    request = Request(layout, threshold, edges, states, labels, plan=plan, chain_origin=origin)
+    request = Request(
+        layout, threshold, edges, states, labels, plan=plan, chain_origin=origin, missing=missing
+    )
     table = SparkTable(frame)
     if not frame.isStreaming:
         raise InvalidInput("frame", "a table at rest", "a stream", "Use sanitize.")

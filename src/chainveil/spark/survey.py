@@ -15,7 +15,7 @@ from chainveil.spark.table import SparkTable, check_types, mapped, need_order, q
 from chainveil.spark.task import CODE, SERIES, TICK, VALUE, NumbersOf, StatesOf, in_words
 from chainveil.spark.trouble import surfaced
 from chainveil.table.clock import FLOAT_STEP, Clock
-from chainveil.table.discretize import Discretizer
+from chainveil.table.discretize import GAP, Discretizer, make_discretizer
 from chainveil.table.prepare import (
     HERE,
     Engine,
@@ -23,7 +23,7 @@ from chainveil.table.prepare import (
     check_looked_up,
     check_not_empty,
 )
-from chainveil.table.request import Layout, LookedUp
+from chainveil.table.request import Layout, LookedUp, Request
 from chainveil.table.tracker import MOST_FOR_TRIPLES
 
 IntArray = NDArray[np.int64]
@@ -79,20 +79,26 @@ def survey(
         if any(row["kind"] in ("same", "wrong") for row in found):
             _complain(linked, table, layout, clock)
     check_not_empty(sum(row["count"] for row in found))
-    return _summed(found, states, lambda: lengths(table, layout).longest, memory)
+    gaps = discretizer is not None and discretizer.missing == "keep"
+    known = [row for row in found if not (gaps and GAP in (row["before"], row[CODE]))]
+    counted = _counted(known, states, memory and states <= MOST_FOR_TRIPLES, gaps)
+    return _summed(found, counted, lambda: lengths(table, layout).longest)
 
 
 def private_limit(
-    table: Any, layout: Layout, which: LookedUp, progress: Progress | None = None
+    table: Any, request: Request, which: LookedUp, progress: Progress | None = None
 ) -> float:
-    """Mean or median of the column."""
+    """Mean or median of the column, without its gaps where they are kept."""
     if not isinstance(table, SparkTable):
-        return HERE.limit(table, layout, which, progress)
+        return HERE.limit(table, request, which, progress)
+    layout = request.layout
     check_looked_up(which)
-    check_types(table, layout, Discretizer((0.0,), (), (0, 1)))
+    check_types(table, layout, make_discretizer(threshold=0.0))
     from pyspark.sql import functions
 
-    values = mapped(table.columns_of(layout.names), NumbersOf(layout), f"{VALUE} double")
+    values = mapped(
+        table.columns_of(layout.names), NumbersOf(layout, request.missing), f"{VALUE} double"
+    )
     ask = functions.avg if which == "mean" else functions.median
     with surfaced():
         rows, found = values.agg(functions.count(VALUE), ask(VALUE)).first()
@@ -182,16 +188,28 @@ def _time_of(tick: Any, kind: pa.DataType) -> Any:
     return pa.array([tick], bits[kind.bit_width]).view(kind)[0].as_py()
 
 
-def _summed(found: Iterable[Any], states: int, measure: Callable[[], int], memory: bool) -> Survey:
+def _counted(
+    found: Iterable[Any], states: int, memory: bool, gaps: bool
+) -> tuple[IntArray, IntArray | None]:
+    """Transitions and, with ``memory``, three neighbouring states."""
     counts = np.zeros((states, states), np.int64)
-    triples = np.zeros((states,) * 3, np.int64) if memory and states <= MOST_FOR_TRIPLES else None
+    triples = np.zeros((states,) * 3, np.int64) if memory else None
+    for row in found:
+        if row["kind"] != "next":
+            continue
+        counts[row["before"], row[CODE]] += row["count"]
+        earlier = None if gaps and row["earlier"] == GAP else row["earlier"]
+        if triples is not None and earlier is not None:
+            triples[earlier, row["before"], row[CODE]] += row["count"]
+    return counts, triples
+
+
+def _summed(
+    found: Iterable[Any],
+    counted: tuple[IntArray, IntArray | None],
+    measure: Callable[[], int],
+) -> Survey:
     total = {"first": 0, "next": 0, "split": 0}
     for row in found:
-        number = row["count"]
-        total[row["kind"]] += number
-        if row["kind"] == "next":
-            counts[row["before"], row[CODE]] += number
-            if triples is not None and row["earlier"] is not None:
-                triples[row["earlier"], row["before"], row[CODE]] += number
-    rows = sum(total.values())
-    return Survey(rows, total["first"], total["split"], measure, counts, triples)
+        total[row["kind"]] += row["count"]
+    return Survey(sum(total.values()), total["first"], total["split"], measure, *counted)

@@ -52,9 +52,8 @@ class SparkTable:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise InvalidInput("table", f"two columns named {twice!r}", "a name for each column")
-        from pyspark.sql.pandas.types import to_arrow_schema
-
-        return to_arrow_schema(self.frame.schema)
+        empty = self.session.createDataFrame([], self.frame.schema)
+        return empty.limit(0).toArrow().schema
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Never: the rows stay where they are."""

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from chainveil.errors import InvalidInput
+from chainveil.mechanism.reading import Missing
 from chainveil.spark.trouble import marked
-from chainveil.table.discretize import Discretizer, numbers
+from chainveil.table.discretize import GAP, Discretizer, make_discretizer, numbers
 from chainveil.table.place import moved
 from chainveil.table.request import Layout
 
@@ -58,20 +59,23 @@ class StatesOf:
 
 @dataclass(frozen=True)
 class NumbersOf:
-    """A task that reads a column as finite numbers."""
+    """A task that reads a column as finite numbers; gaps that are kept are left out."""
 
     layout: Layout
+    missing: Missing
 
     def __call__(self, batches: Batches) -> Batches:
         """One batch of doubles for each that comes."""
         name = self.layout.column
+        # A discretizer knows what a gap is, and how to complain about one.
+        reader = make_discretizer(threshold=0.0).keeping(self.missing)
         with marked():
             for batch in batches:
                 column = batch.column(name)
                 with placed(self.layout, batch):
-                    if column.null_count:
-                        # The discretizer knows how to complain about a missing value.
-                        Discretizer((0.0,), (), (0, 1)).codes(column, name)
+                    codes = reader.codes(column, name)
+                    if self.missing == "keep":
+                        column = column.filter(pa.array(codes != GAP))
                     values = pa.array(numbers(column, name))
                 yield pa.RecordBatch.from_arrays([values], names=[VALUE])
 

@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.certificate.make import Discretization
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.mechanism.reading import Missing, check_missing
 from chainveil.table.place import at_row
 
 Label = str | float | bool
 Codes = NDArray[np.uint8]
 MOST_STATES = 256
+# The code of a gap, in columns and in digests.
+GAP = 255
+# Cells of text that hold no value, as most programs write them.
+NO_VALUE = frozenset([
+    "", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan", "#N/A", "#NA",
+    "#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "<NA>",
+])  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -38,12 +46,15 @@ class Discretizer:
         What the release holds, a label a state.
     origin : str
         Where the limits came from, as in a certificate.
+    missing : "error" or "keep"
+        Whether a row without a value is an error or stays one, visible; its code is ``GAP``.
     """
 
     edges: tuple[float, ...]
     states: tuple[Label, ...]
     labels: tuple[Label, ...]
     origin: Literal["given", "private mean", "private median"] = "given"
+    missing: Missing = "error"
 
     @property
     def count(self) -> int:
@@ -66,13 +77,36 @@ class Discretizer:
         kind = {0: "states", 1: "threshold"}.get(len(self.edges), "edges")  # type: ignore[assignment]
         return Discretization(kind, self.edges, self.labels, self.origin)
 
+    def keeping(self, missing: Missing) -> Discretizer:
+        """The same states, with gaps treated as ``missing`` says."""
+        check_missing(missing)
+        if missing == "keep" and self.count > GAP:
+            raise NotSupported(f"{self.count} states and gaps: at most {GAP} where gaps are kept")
+        taken = [label for label in (*self.states, *self.labels) if str(label) in NO_VALUE]
+        if missing == "keep" and taken:
+            raise InvalidInput(
+                "labels",
+                taken[0],
+                "words that do not mean a missing value, to keep gaps",
+            )
+        return replace(self, missing=missing)
+
     def codes(self, column: pa.Array, name: str, first_row: int = 0) -> Codes:
         """The state of every value, shape (rows,); a value that has none is an error."""
-        if column.null_count:
+        if self.missing == "keep":
+            gaps = self._gaps(column)
+            if gaps.any():
+                codes = self._codes(self._filled(column, gaps, name), name, first_row)
+                codes[gaps] = GAP
+                return codes
+        elif column.null_count:
             row = first_row + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
             raise InvalidInput(
                 name, "a missing value", "a value in every row", f"{at_row(row)} {MISSING_ADVICE}"
             )
+        return self._codes(column, name, first_row)
+
+    def _codes(self, column: pa.Array, name: str, first_row: int) -> Codes:
         if self.edges:
             return self._by_edges(numbers(column, name, first_row))
         return self._by_states(column, self.states, name, first_row)
@@ -88,16 +122,43 @@ class Discretizer:
             return self._values_like(codes, like)
         # As text, because False equals 0 and True equals 1.
         if _texts(self.labels) == _texts(range(self.count)):
-            return pa.array(codes)
-        return label_array(self.labels).take(pa.array(codes))
+            return self._indices(codes)
+        return label_array(self.labels).take(self._indices(codes))
 
     def _values_like(self, codes: Codes, like: pa.DataType) -> pa.Array:
         value_type = like.value_type if pa.types.is_dictionary(like) else like
         dictionary = pa.array(_typed(self.labels, value_type, "labels"), value_type)
         if pa.types.is_dictionary(like):
-            indices = pa.array(codes).cast(like.index_type)
+            indices = self._indices(codes).cast(like.index_type)
             return pa.DictionaryArray.from_arrays(indices, dictionary, ordered=like.ordered)
-        return dictionary.take(pa.array(codes))
+        return dictionary.take(self._indices(codes))
+
+    def _indices(self, codes: Codes) -> pa.Array:
+        """Codes as an Arrow array, null where there is a gap."""
+        return pa.array(codes, mask=codes == GAP if self.missing == "keep" else None)
+
+    def _gaps(self, column: pa.Array) -> NDArray[np.bool_]:
+        """Which rows hold no value: null, not a number, or a word for it in text."""
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        gaps = column.is_null(nan_is_null=pa.types.is_floating(column.type))
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            words = pa.array(sorted(NO_VALUE - set(_texts((*self.states, *self.labels)))))
+            trimmed = pc.utf8_trim_whitespace(column)
+            gaps = pc.or_(gaps, pc.is_in(trimmed, value_set=words.cast(column.type)))
+        return np.asarray(gaps.to_numpy(zero_copy_only=False))
+
+    def _filled(self, column: pa.Array, gaps: NDArray[np.bool_], name: str) -> pa.Array:
+        """The column with some value at its gaps, to be read like any other."""
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if self.edges and not _is_numeric(column.type):
+            filler = pa.scalar("0", pa.string()).cast(column.type)
+        elif self.edges:
+            filler = pa.scalar(0, pa.int8()).cast(column.type)
+        else:
+            filler = pa.scalar(_typed(self.states[:1], column.type, name)[0], column.type)
+        return pc.if_else(pa.array(gaps), filler, column)
 
     def _by_edges(self, values: NDArray[np.float64]) -> Codes:
         if len(self.edges) == 1:
@@ -135,7 +196,10 @@ class Discretizer:
         raise InvalidInput(name, value, f"the states {', '.join(texts)}", at_row(row) + hint)
 
 
-MISSING_ADVICE = "Fill it or remove the row first: a gap that is published is not protected."
+MISSING_ADVICE = (
+    "Fill it or remove the row first, or keep it as it is (missing is keep): a gap that is "
+    "published is not protected."
+)
 
 
 def make_discretizer(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import Released, ReleasedFile
 from chainveil.certificate.parts import listing_digest
 from chainveil.errors import InvalidInput
-from chainveil.table.discretize import Discretizer
+from chainveil.mechanism.reading import Missing
+from chainveil.table.discretize import GAP, Discretizer
 from chainveil.table.frames import FrameSource
 from chainveil.table.place import check_column
 from chainveil.table.prepare import Progress
@@ -37,12 +41,26 @@ def released_facts(
     tracker = Tracker(series, None)
     parts = table.parts if isinstance(table, Source) else [table]
     states = [_states(part, column, series, discretizer, tracker, progress) for part in parts]
-    file = None if isinstance(table, FrameSource) else _file(table)
-    if isinstance(table, FrameSource) or not table.is_folder:
-        return Released(column, series, tracker.rows, tracker.series, states[0][1], file)
+    seen = tracker.rows, tracker.series
+    gaps = sum(part.gaps for part in states)
+    if isinstance(table, FrameSource):
+        return Released(column, series, *seen, states[0].sha256, None, gaps)
+    if not table.is_folder:
+        return Released(column, series, *seen, states[0].sha256, _file(table), gaps)
     names = [Path(part.name).name for part in table.parts]
-    whole = listing_digest((name, *part) for name, part in zip(names, states, strict=True))
-    return Released(column, series, tracker.rows, tracker.series, whole, file, len(names))
+    whole = listing_digest(
+        (name, part.rows, part.sha256) for name, part in zip(names, states, strict=True)
+    )
+    return Released(column, series, *seen, whole, _file(table), gaps, len(names))
+
+
+@dataclass(frozen=True)
+class _States:
+    """Rows and gaps of a table or part, and the digest of its states."""
+
+    rows: int
+    gaps: int
+    sha256: str
 
 
 def _states(
@@ -52,24 +70,28 @@ def _states(
     discretizer: Discretizer,
     tracker: Tracker,
     progress: Progress | None,
-) -> tuple[int, str]:
-    """Rows of a table or part, and the digest of its states."""
-    digest, before = hashlib.sha256(), tracker.rows
+) -> _States:
+    digest, before, gaps = hashlib.sha256(), tracker.rows, 0
     for batch in table.batches([column] if series is None else [column, series]):
         codes = discretizer.read_back(one_column(batch, column), column, tracker.rows)
         digest.update(codes.data)
+        gaps += int(np.count_nonzero(codes == GAP)) if discretizer.missing == "keep" else 0
         owner = None if series is None else one_column(batch, series)
         tracker.update(Columns(owner, None, None), batch.num_rows)
         if progress is not None:
             progress("checking", batch.num_rows)
-    return tracker.rows - before, digest.hexdigest()
+    return _States(tracker.rows - before, gaps, digest.hexdigest())
 
 
 def _labels(certificate: Certificate) -> Discretizer:
     labels = certificate["discretization.labels"]
     if labels is None or certificate["release"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
-    return Discretizer((), tuple(labels), tuple(labels))
+    return Discretizer((), tuple(labels), tuple(labels), missing=_missing(certificate))
+
+
+def _missing(certificate: Certificate) -> Missing:
+    return "keep" if certificate["release.gaps"] else "error"
 
 
 def _open(release: Any, form: str | None, header: bool) -> Source | FrameSource:

@@ -12,18 +12,19 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from chainveil.certificate import Certificate, Released, ReleasedFile, certify
+from chainveil.certificate import Certificate, ReleasedFile, certify
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.table import formats
 from chainveil.table.atomic import Digested, check_goal, drafts
+from chainveil.table.discretize import Discretizer
 from chainveil.table.formats import Format
-from chainveil.table.noise import ColumnNoise, check_length
+from chainveil.table.noise import ColumnNoise, check_length, released_rows
 from chainveil.table.prepare import Prepared, Progress, check_not_empty, follow, prepare
 from chainveil.table.reading import Source
 from chainveil.table.request import Layout, Request, one_column
 from chainveil.table.tracker import Tracker
-from chainveil.table.writing import Writer, open_writer
+from chainveil.table.writing import Writer, as_text, open_writer
 
 Item = TypeVar("Item")
 _NO_CODES = np.empty(0, np.uint8)
@@ -90,7 +91,7 @@ def sanitize_file(
     """Release one column of a file; the certificate is written and returned."""
     goal.check(table)
     prepared = prepare(table, request, progress)
-    noise = ColumnNoise(prepared.plan, rng)
+    noise = ColumnNoise(prepared.plan, rng, request.missing)
     with drafts(goal.paths, goal.force) as files:
         to_stdout = goal.release == "-"
         sink = Digested(sys.stdout.buffer if to_stdout else files[-1].file)
@@ -118,7 +119,7 @@ def _pour(
 ) -> Tracker:
     """Read, change and write every batch; reading and writing run beside the noise."""
     tracker, blocks = noise.follower(prepared.seen, layout), None
-    schema = _released_schema(table.schema, layout.column, prepared)
+    schema = _released_schema(table.schema, layout.column, prepared, form)
     writer = open_writer(sink, schema, form, table.header, table.parquet)
     with ThreadPoolExecutor(2, thread_name_prefix="chainveil") as pool:
         writing: Future[None] | None = None
@@ -128,7 +129,7 @@ def _pour(
             if tracker is not prepared.seen:
                 blocks = follow(tracker, layout, batch, None)
             noisy = noise.apply(codes, blocks)
-            released = _replaced(batch, schema, layout.column, prepared, noisy)
+            released = _replaced(batch, schema, layout.column, prepared, noisy, form)
             if writing is not None:
                 writing.result()
             writing = pool.submit(_write, writer, released)
@@ -154,21 +155,36 @@ def _write(writer: Writer, batch: pa.RecordBatch) -> None:
     writer.write(batch)
 
 
-def _released_schema(schema: pa.Schema, column: str, prepared: Prepared[Tracker]) -> pa.Schema:
+def _released_schema(
+    schema: pa.Schema, column: str, prepared: Prepared[Tracker], form: Format
+) -> pa.Schema:
     """The schema with the published column in its new type."""
     index = schema.get_field_index(column)
     old = schema.field(index)
-    kind = prepared.discretizer.values(_NO_CODES, old.type).type
-    return schema.set(index, pa.field(column, kind, old.nullable, old.metadata))
+    kind = _values(_NO_CODES, old.type, prepared.discretizer, form).type
+    nullable = old.nullable or prepared.discretizer.missing == "keep"
+    return schema.set(index, pa.field(column, kind, nullable, old.metadata))
 
 
 def _replaced(
-    batch: pa.RecordBatch, schema: pa.Schema, column: str, prepared: Prepared[Tracker], codes: Any
+    batch: pa.RecordBatch,
+    schema: pa.Schema,
+    column: str,
+    prepared: Prepared[Tracker],
+    codes: Any,
+    form: Format,
 ) -> pa.RecordBatch:
     index = schema.get_field_index(column)
-    values = prepared.discretizer.values(codes, batch.schema.field(index).type)
+    values = _values(codes, batch.schema.field(index).type, prepared.discretizer, form)
     columns = [values if i == index else kept for i, kept in enumerate(batch.columns)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _values(codes: Any, like: pa.DataType, discretizer: Discretizer, form: Format) -> pa.Array:
+    """The published column."""
+    values = discretizer.values(codes, like)
+    # Between blanks an empty cell would not be one.
+    return as_text(values, "NaN") if form.name == "text" else values
 
 
 def _certificate(
@@ -178,6 +194,6 @@ def _certificate(
     seen: Tracker,
     file: ReleasedFile,
 ) -> Certificate:
-    released = Released(layout.column, layout.series, noise.rows, seen.series, noise.sha256, file)
+    released = released_rows(layout, noise, seen, file)
     described = prepared.discretizer.described
     return certify(prepared.plan, prepared.origin, described, noise.source, released)

@@ -8,11 +8,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from chainveil.certificate import Released, ReleasedFile
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Source, as_source
+from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import source_word
-from chainveil.mechanism.rows import RowNoise
+from chainveil.mechanism.rows import RowNoise, Rows
 from chainveil.plan import NoisePlan
+from chainveil.table.discretize import GAP
 from chainveil.table.places import Places
 from chainveil.table.prepare import Seen
 from chainveil.table.request import Layout
@@ -27,12 +30,14 @@ class ColumnNoise:
     row in its series, seeded or correlated, has to be shown the blocks of each batch.
     """
 
-    def __init__(self, plan: NoisePlan, rng: Source | None) -> None:
+    def __init__(self, plan: NoisePlan, rng: Source | None, missing: Missing = "error") -> None:
         self._source = as_source(rng)
         self._noise = RowNoise(plan.noise, self._source)
         self._places = Places(beneath=plan.mechanism == "correlated")
+        self._keeps_gaps = missing == "keep"
         self._digest = hashlib.sha256()
         self.rows = 0
+        self.gaps = 0
 
     @property
     def source(self) -> Literal["release", "study"]:
@@ -41,7 +46,7 @@ class ColumnNoise:
 
     @property
     def sha256(self) -> str:
-        """Digest of all states released so far, a byte each."""
+        """Digest of all states released so far, a byte each; 255 is a gap."""
         return self._digest.hexdigest()
 
     def follower(self, seen: Tracker | None, layout: Layout) -> Tracker:
@@ -57,10 +62,29 @@ class ColumnNoise:
         rows = None
         if self._noise.needs_rows and blocks is not None:
             rows = self._places.rows(blocks, self.rows)
-        noisy = self._noise.apply(codes, rows)
+        noisy = self._beneath(codes, rows)
         self._digest.update(np.ascontiguousarray(noisy, np.uint8).data)
         self.rows += len(codes)
         return noisy
+
+    def _beneath(self, codes: NDArray[np.uint8], rows: Rows | None) -> NDArray[np.uint8]:
+        """Noise for every row, the gaps included, which then stay gaps."""
+        if not self._keeps_gaps:
+            return self._noise.apply(codes, rows)
+        gaps = codes == GAP
+        noisy = self._noise.apply(np.where(gaps, np.uint8(0), codes), rows)
+        noisy[gaps] = GAP
+        self.gaps += int(np.count_nonzero(gaps))
+        return noisy
+
+
+def released_rows(
+    layout: Layout, noise: ColumnNoise, seen: Tracker, file: ReleasedFile | None = None
+) -> Released:
+    """What a certificate says of the rows that were released."""
+    return Released(
+        layout.column, layout.series, noise.rows, seen.series, noise.sha256, file, noise.gaps
+    )
 
 
 def check_length(plan: NoisePlan, seen: Seen) -> None:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from chainveil.certificate.make import Origin
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan, calibrate
-from chainveil.table.discretize import Discretizer, Label, make_discretizer, numbers
+from chainveil.table.discretize import GAP, Discretizer, Label, make_discretizer, numbers
 from chainveil.table.request import Layout, LookedUp, Readable, Request, one_column
 from chainveil.table.tracker import Blocks, Columns, Tracker
 
@@ -135,6 +136,15 @@ def find_discretizer(
     limit: Callable[..., float] | None = None,
 ) -> Discretizer:
     """The discretizer that was given or described; states 0, 1, … where nothing was said."""
+    return _described(table, request, progress, limit).keeping(request.missing)
+
+
+def _described(
+    table: Readable,
+    request: Request,
+    progress: Progress | None,
+    limit: Callable[..., float] | None,
+) -> Discretizer:
     described = (request.threshold, request.edges, request.states)
     if request.discretizer is not None and all(part is None for part in described):
         return request.discretizer.relabelled(request.labels)
@@ -142,7 +152,7 @@ def find_discretizer(
     if isinstance(threshold, str):
         looked_up = threshold
         look = private_limit if limit is None else limit
-        threshold = look(table, request.layout, looked_up, progress)
+        threshold = look(table, request, looked_up, progress)
         origin = f"private {looked_up}"
     states = request.states
     if all(part is None for part in described):
@@ -158,7 +168,8 @@ def survey(
     memory: bool = False,
 ) -> Tracker:
     """One pass over a table that counts transitions; with ``memory`` also pairs of them."""
-    tracker = Tracker(layout.series, layout.clock(), discretizer.count, memory)
+    gaps = discretizer.missing == "keep"
+    tracker = Tracker(layout.series, layout.clock(), discretizer.count, memory, gaps)
     for batch in table.batches(layout.names):
         codes = discretizer.codes(one_column(batch, layout.column), layout.column, tracker.rows)
         follow(tracker, layout, batch, codes)
@@ -192,13 +203,14 @@ def fit(seen: Seen) -> MarkovChain:
 
 
 def private_limit(
-    table: Readable, layout: Layout, which: LookedUp, progress: Progress | None = None
+    table: Readable, request: Request, which: LookedUp, progress: Progress | None = None
 ) -> float:
-    """Mean or median of the column."""
+    """Mean or median of the column, without its gaps where they are kept."""
+    column = request.layout.column
     check_looked_up(which)
     parts: list[np.ndarray] = []
     total, rows = 0.0, 0
-    for values in _number_batches(table, layout.column):
+    for values in _number_batches(table, column, request.missing):
         total, rows = total + float(values.sum()), rows + len(values)
         if which == "median":
             parts.append(values)
@@ -206,7 +218,7 @@ def private_limit(
             raise NotSupported(
                 f"the median of more than {MOST_FOR_MEDIAN:,} rows; give the threshold as a number"
             )
-        _tell(progress, f"{which} of {layout.column}", len(values))
+        _tell(progress, f"{which} of {column}", len(values))
     check_not_empty(rows)
     return total / rows if which == "mean" else float(np.median(np.concatenate(parts)))
 
@@ -223,14 +235,19 @@ def check_not_empty(rows: int) -> None:
         raise InvalidInput("table", "no rows", "at least one row")
 
 
-def _number_batches(table: Readable, column: str) -> Iterator[np.ndarray]:
+def _number_batches(table: Readable, column: str, missing: Missing) -> Iterator[np.ndarray]:
     rows = 0
+    # A discretizer knows what a gap is, and how to complain about one.
+    reader = make_discretizer(threshold=0.0).keeping(missing)
     for batch in table.batches([column]):
         values = one_column(batch, column)
-        if values.null_count:
-            # The discretizer knows how to complain about a missing value.
-            make_discretizer(threshold=0.0).codes(values, column, rows)
-        yield numbers(values, column, rows)
+        if missing == "keep":
+            gaps = reader.codes(values, column, rows) == GAP
+            yield numbers(values.filter(pa.array(~gaps)), column, rows)
+        else:
+            if values.null_count:
+                reader.codes(values, column, rows)
+            yield numbers(values, column, rows)
         rows += batch.num_rows
 
 

@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
-from chainveil.table.discretize import Discretizer, Label
-from chainveil.table.grouping import cut, read_columns, series_order
+from chainveil.table.discretize import GAP, Discretizer, Label
+from chainveil.table.grouping import cut, read_columns, series_order, without_gaps
 from chainveil.table.place import check_column
 from chainveil.table.prepare import Progress
 from chainveil.table.reading import open_source
@@ -40,8 +41,11 @@ class ReleasedStates:
         The plan of the certificate, with its noise.
     labels : tuple
         What the states are called.
-    order : int64 array of shape (rows,)
-        The row of the table at which each point stands.
+    order : int64 array of shape (points,)
+        The row of the table at which each point stands. Rows without a value are left out,
+        and a series is split there into runs that count as series.
+    rows : int
+        Rows of the table.
     """
 
     states: Any
@@ -49,6 +53,12 @@ class ReleasedStates:
     plan: NoisePlan
     labels: tuple[Label, ...]
     order: NDArray[np.int64]
+    rows: int
+
+    @property
+    def gaps(self) -> int:
+        """Number of rows without a value."""
+        return self.rows - len(self.order)
 
 
 def read_released(
@@ -82,15 +92,30 @@ def read_released(
     order, ends = series_order(held, series)
     labels = tuple(document["discretization.labels"])
     column = document["release.column"]
-    states = Discretizer((), labels, labels).read_back(one_column(held, column), column)
+    missing: Missing = "keep" if document["release.gaps"] else "error"
+    reader = Discretizer((), labels, labels, missing=missing)
+    states = reader.read_back(one_column(held, column), column)
+    plan = document.plan()
+    if missing == "keep":
+        _check_gaps(plan)
+        order, ends = without_gaps(states == GAP, order, ends)
     groups = None if by is None else _groups(held, by, time, series)
     return ReleasedStates(
         cut(states, order, ends),
         None if groups is None else cut(groups, order, ends),
-        document.plan(),
+        plan,
         labels,
         order,
+        held.num_rows,
     )
+
+
+def _check_gaps(plan: NoisePlan) -> None:
+    if plan.mechanism == "correlated":
+        raise NotSupported(
+            "a release with gaps and correlated noise: the runs between the gaps share noise, "
+            "which the estimates do not take into account"
+        )
 
 
 def _belonging(

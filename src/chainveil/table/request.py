@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
+from chainveil.mechanism.reading import Missing
 from chainveil.plan import Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.table.clock import Clock
@@ -82,7 +83,8 @@ class Request:
 
     ``threshold`` may be "mean" or "median": a look at the private data that the
     certificate mentions. Of ``plan``, ``chain`` and ``reference`` at most one is given;
-    with none, the chain is fitted on the private data.
+    with none, the chain is fitted on the private data. ``missing`` says whether a row without
+    a value is an error or stays one, visible to all.
     """
 
     layout: Layout
@@ -100,6 +102,7 @@ class Request:
     adversary: Model | Adversary = "any"
     objective: Objective = "flips"
     mechanism: Mechanism = "independent"
+    missing: Missing = "error"
 
     def __post_init__(self) -> None:
         given: list[str] = [

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chainveil.certificate import Certificate, Released, certify
+from chainveil.certificate import Certificate, certify
 from chainveil.chain import MarkovChain
 from chainveil.mechanism.randomness import Source as Randomness
+from chainveil.mechanism.reading import Missing
 from chainveil.plan import Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.table.discretize import Label
 from chainveil.table.frames import FrameSource
-from chainveil.table.noise import ColumnNoise, check_length
+from chainveil.table.noise import ColumnNoise, check_length, released_rows
 from chainveil.table.prepare import check_not_empty, follow, prepare
 from chainveil.table.request import Layout, LookedUp, Request, one_column
 
@@ -53,6 +54,7 @@ def sanitize_table(
     adversary: Model | Adversary = "any",
     objective: Objective = "flips",
     mechanism: Mechanism = "independent",
+    missing: Missing = "error",
     rng: Randomness | None = None,
 ) -> TableRelease:
     """Publish one column of a data frame under Bayesian differential privacy.
@@ -87,6 +89,9 @@ def sanitize_table(
     length, adversary, objective, mechanism : optional
         As in :func:`chainveil.calibrate`. Correlated noise runs on beneath the points that a
         gap leaves out, so ``max_gap`` then needs ``step``.
+    missing : "error" or "keep"
+        Whether a null (or NaN) in the column is an error, or comes back as null: which points
+        are missing is then visible and not protected.
     rng : optional
         None for a release; ``randomness.seeded(seed)`` for study. Seeded noise depends on the
         series of a row and its place in it alone: whatever order the rows of several series
@@ -112,14 +117,14 @@ def sanitize_table(
     layout = Layout(column, series, time, step, max_gap)
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
-        chain, "given", plan, public, length, adversary, objective, mechanism,
+        chain, "given", plan, public, length, adversary, objective, mechanism, missing,
     )  # fmt: skip
     return _release(table, request, rng)
 
 
 def _release(table: FrameSource, request: Request, rng: Randomness | None) -> TableRelease:
     prepared = prepare(table, request)
-    layout, noise = request.layout, ColumnNoise(prepared.plan, rng)
+    layout, noise = request.layout, ColumnNoise(prepared.plan, rng, request.missing)
     seen = noise.follower(prepared.seen, layout)
     codes = blocks = None
     for batch in table.batches(layout.names):
@@ -133,7 +138,7 @@ def _release(table: FrameSource, request: Request, rng: Randomness | None) -> Ta
         raise AssertionError("unreachable")
     check_length(prepared.plan, seen)
     values = prepared.discretizer.values(noise.apply(codes, blocks), kind)
-    released = Released(layout.column, layout.series, noise.rows, seen.series, noise.sha256)
+    released = released_rows(layout, noise, seen)
     described = prepared.discretizer.described
     certificate = certify(prepared.plan, prepared.origin, described, noise.source, released)
     changed = table.with_column(layout.column, values, prepared.discretizer.keeps_type)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
 from chainveil.table.clock import Clock
+from chainveil.table.discretize import GAP
 from chainveil.table.place import at_row, row_text
 
 IntArray = NDArray[np.int64]
@@ -68,6 +69,7 @@ class Tracker:
         clock: Clock | None,
         states: int | None = None,
         memory: bool = False,
+        gaps: bool = False,
     ) -> None:
         self._name = series
         self._clock = clock
@@ -77,9 +79,25 @@ class Tracker:
         self._last_state = np.zeros(1, np.uint8)
         self.rows = 0
         self.splits = 0
-        self.counts = None if states is None else np.zeros((states, states), np.int64)
-        few = memory and 0 < (states or 0) <= MOST_FOR_TRIPLES
-        self.triples = np.zeros((states or 0,) * 3, np.int64) if few else None
+        self._states = states or 0
+        self._gaps = gaps
+        # A gap counts as one state more, so that no pair reaches across it.
+        alphabet = self._states + gaps
+        self._counts = None if states is None else np.zeros((alphabet, alphabet), np.int64)
+        few = memory and 0 < self._states <= MOST_FOR_TRIPLES
+        self._triples = np.zeros((alphabet,) * 3, np.int64) if few else None
+
+    @property
+    def counts(self) -> IntArray | None:
+        """Transitions between states, shape (k, k); None where nothing is counted."""
+        k = self._states
+        return None if self._counts is None else self._counts[:k, :k]
+
+    @property
+    def triples(self) -> IntArray | None:
+        """Three neighbouring points, shape (k, k, k), where they are counted."""
+        k = self._states
+        return None if self._triples is None else self._triples[:k, :k, :k]
 
     @property
     def series(self) -> int:
@@ -101,7 +119,7 @@ class Tracker:
         known = self._lengths[owner] > 0
         before = previous_blocks(owner)
         broken, steps = self._watch(columns.time, starts, owner, known, before)
-        if columns.codes is not None and self.counts is not None:
+        if columns.codes is not None and self._counts is not None:
             edges = np.isin(starts, broken)
             inner = np.setdiff1d(broken, starts, assume_unique=True)
             self._count(columns.codes, starts, owner, known, before, inner, edges)
@@ -187,17 +205,20 @@ class Tracker:
         edge_breaks: NDArray[np.bool_],
     ) -> None:
         """Add the transitions of a batch; none across a split or from series to series."""
-        assert self.counts is not None
-        k = len(self.counts)
-        self.counts += _pairs(codes[:-1], codes[1:], k)
+        counts = self._counts
+        assert counts is not None
+        k = len(counts)
+        if self._gaps:
+            codes = np.where(codes == GAP, np.uint8(self._states), codes)
+        counts += _pairs(codes[:-1], codes[1:], k)
         barred = np.concatenate([starts[1:], inner_breaks])
-        self.counts -= _pairs(codes[barred - 1], codes[barred], k)
-        if self.triples is not None:
-            self.triples += _triples(codes, barred, k)
+        counts -= _pairs(codes[barred - 1], codes[barred], k)
+        if self._triples is not None:
+            self._triples += _triples(codes, barred, k)
         ends = codes[_ends(starts, len(codes))]
         previous = np.where(before >= 0, ends[before], self._last_state[owner])
         linked = ((before >= 0) | known) & ~edge_breaks
-        self.counts += _pairs(previous[linked], codes[starts[linked]], k)
+        counts += _pairs(previous[linked], codes[starts[linked]], k)
         # The last block of a series wins: assignment runs in order.
         self._last_state[owner] = ends
 

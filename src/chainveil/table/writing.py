@@ -90,7 +90,7 @@ class TextWriter:
     def write(self, batch: pa.RecordBatch) -> None:
         """The rows as lines."""
         if batch.num_rows:
-            self._lines([_as_text(column) for column in batch.columns])
+            self._lines([as_text(column) for column in batch.columns])
 
     def close(self) -> None:
         """End the compressed stream."""
@@ -103,11 +103,12 @@ class TextWriter:
         self._sink.write(_characters(ended))
 
 
-def _as_text(column: pa.Array) -> pa.Array:
+def as_text(column: pa.Array, gap: str = "") -> pa.Array:
+    """Cells of a text file; ``gap`` where there is no value."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     text = column if pa.types.is_string(column.type) else column.cast(pa.string())
-    return text.fill_null("")
+    return text.fill_null(gap)
 
 
 def _characters(column: pa.Array) -> pa.Buffer:
