@@ -31,6 +31,7 @@ ORDER = [
     "estimate",
     "certificate",
     "table",
+    "spark",
     "plot",
     "experiments",
     "cli",

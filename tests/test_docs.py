@@ -14,6 +14,14 @@ import chainveil
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
+# Pages whose examples run on Spark: in the process that has one.
+ON_SPARK = {"spark.md"}
+EXAMPLES = [
+    pytest.param(page, id=page.name, marks=pytest.mark.xdist_group("spark"))
+    if page.name in ON_SPARK
+    else pytest.param(page, id=page.name)
+    for page in PAGES
+]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+?)(?:#[^)]*)?\)")
@@ -25,7 +33,15 @@ def _examples(page: Path) -> str:
     return "\n".join(block for block in blocks if ">>>" in block)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.fixture
+def engine(page: Path, request: pytest.FixtureRequest) -> None:
+    """A Spark for the pages that need one."""
+    if page.name in ON_SPARK:
+        request.getfixturevalue("spark_session")
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
+@pytest.mark.usefixtures("engine")
 def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     session = doctest.DocTestParser().get_doctest(_examples(page), {}, page.name, str(page), 0)
@@ -35,7 +51,8 @@ def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert not runner.failures, "".join(output)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", EXAMPLES)
+@pytest.mark.usefixtures("engine")
 def test_other_python_blocks_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,17 @@ class MissingExtra(ChainveilError, ImportError):
         return type(self), (self.package, self.extra, self.purpose)
 
 
+class EngineFailure(ChainveilError, RuntimeError):
+    """The engine that ran the work stopped it, for a reason of its own."""
+
+    def __init__(self, engine: str, reason: str) -> None:
+        self.engine, self.reason = engine, reason
+        super().__init__(f"{engine} stopped: {reason}")
+
+    def __reduce__(self) -> tuple[type[EngineFailure], tuple[str, str]]:
+        return type(self), (self.engine, self.reason)
+
+
 def _short(value: object, limit: int = 120) -> str:
     """A value on one line, cut to a readable length; a description in words goes unquoted."""
     in_words = isinstance(value, str) and " " in value

@@ -30,6 +30,19 @@ def test_a_session_in_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    _replay(name, capsys)
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.usefixtures("spark_session")
+def test_the_session_on_spark_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _replay("spark.md", capsys)
+
+
+def _replay(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     for language, block in BLOCK.findall((DOCS / name).read_text("utf-8")):
         if language == "python" and ">>>" not in block:
             exec(compile(block, name, "exec"), {})

@@ -196,7 +196,7 @@ def test_the_table_itself_is_never_overwritten(tmp_path: Path) -> None:
         ("a.xyz", "b.csv", "ends in"),
         ("a.csv", "b.xyz", "ends in"),
         ("a.csv", "none/b.csv", "folder that exists"),
-        ("folder", "b.csv", "not a folder"),
+        ("folder", "b.csv", "a folder of Parquet files"),
         ("a.parquet", "b.csv", "nested"),
         ("a.csv", "b.txt", "blanks"),
         ("a.csv", "b.parquet.gz", "compress"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from chainveil.certificate.checking import Check, Verification, check
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import Discretization, Released, ReleasedFile, certify
+from chainveil.certificate.parts import listing_digest
 
 __all__ = [
     "Certificate",
@@ -20,4 +21,5 @@ __all__ = [
     "Verification",
     "certify",
     "check",
+    "listing_digest",
 ]

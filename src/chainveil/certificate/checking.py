@@ -314,8 +314,9 @@ def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]
     if seen is None:
         yield Check("release", "open", "not checked: the release was not given")
         return
-    for name in ("column", "series_column", "rows", "series", "gaps", "states_sha256"):
+    for name in ("column", "series_column", "rows", "series", "gaps"):
         yield _same(f"release.{name}", certificate, getattr(seen, name))
+    yield from _states(certificate, seen)
     if certificate["release.file"] is None:
         return
     if seen.file is None:
@@ -323,6 +324,17 @@ def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]
         return
     for name in ("format", "bytes", "sha256"):
         yield _same(f"release.file.{name}", certificate, getattr(seen.file, name))
+
+
+def _states(certificate: Certificate, seen: Released) -> Iterator[Check]:
+    """Which states are published, in which order and in how many parts."""
+    if certificate["release.parts"] is not None and seen.parts is None and seen.file is None:
+        text = "not checked: the release is a folder of part files, a data frame was given"
+        yield Check("release.parts", "open", text)
+        yield Check("release.states_sha256", "open", text)
+        return
+    for name in ("parts", "states_sha256"):
+        yield _same(f"release.{name}", certificate, getattr(seen, name))
 
 
 def _open(certificate: Certificate) -> Iterator[Check]:

@@ -44,7 +44,11 @@ class ReleasedFile:
 
 @dataclass(frozen=True)
 class Released:
-    """What can be seen of a release, and checked again by whoever holds it."""
+    """What can be seen of a release, and checked again by whoever holds it.
+
+    A release of several part files has their number in ``parts``; its two digests are then
+    those of listings, see :func:`chainveil.certificate.parts.listing_digest`.
+    """
 
     column: str
     series_column: str | None
@@ -53,6 +57,7 @@ class Released:
     states_sha256: str
     file: ReleasedFile | None = None
     gaps: int = 0
+    parts: int | None = None
 
 
 def certify(
@@ -221,6 +226,7 @@ def _release(released: Released) -> dict[str, Any]:
         "rows": released.rows,
         "series": released.series,
         "gaps": released.gaps,
+        "parts": released.parts,
         "states_sha256": released.states_sha256,
         "file": None
         if file is None

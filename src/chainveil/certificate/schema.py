@@ -95,11 +95,14 @@ FIELDS = (
     Field("release.series", "count", "release", "series in the release"),
     Field("release.gaps", "count", "release", "rows without a value; which ones they are is "
           "not protected"),
+    Field("release.parts", "index or null", "release", "part files of a release that is a "
+          "folder; null: one file or frame"),
     Field("release.states_sha256", "digest", "release", "digest of the published states, in "
-          "order, one byte each; 255 for a gap"),
-    Field("release.file.format", "text", "release", "format of the file"),
-    Field("release.file.bytes", "count", "release", "its size"),
-    Field("release.file.sha256", "digest", "release", "digest of its bytes"),
+          "order, one byte each, 255 for a gap; of parts: of their listing"),
+    Field("release.file.format", "text", "release", "format of the file or the parts"),
+    Field("release.file.bytes", "count", "release", "its size; of parts: together"),
+    Field("release.file.sha256", "digest", "release", "digest of its bytes; of parts: of their "
+          "listing"),
     Field("cannot_be_checked", "texts", "fixed", "what verification must take on trust"),
     Field("seal.algorithm", "seal algorithm", "fixed", "how the seal is made"),
     Field("seal.digest", "digest", "recomputed", "checksum of everything above"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -35,6 +36,11 @@ from chainveil.privacy.rounding import upper
 @click.option("--seed", type=int, help="Reproducible noise, for study only; the certificate "
               "says so.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
+@click.option("--engine", type=click.Choice(["here", "spark"]), default="here", show_default=True,
+              help="Work on this machine, or on Apache Spark: TABLE may then be a folder, and "
+              "the release is a folder of Parquet files.")  # fmt: skip
+@click.option("--master", metavar="URL", help="Spark's master, such as local[2] or yarn; default: "
+              "what Spark is set up for.")  # fmt: skip
 @options.as_json
 def sanitize(table: str, output: str, **given: Any) -> None:
     """Publish a column of TABLE (a file, or - for standard input) with a certificate.
@@ -49,6 +55,42 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     """
     from chainveil.cli import earlier
     from chainveil.mechanism.randomness import seeded
+
+    rng = None if given["seed"] is None else seeded(given["seed"])
+    where = _certificate_goal(output, given["certificate"])
+    known = earlier.certificates(where, given["spent"])
+    if given["engine"] == "spark":
+        from chainveil.cli.spark import sanitize_folder
+
+        certificate = sanitize_folder(table, output, given, _request(given), rng)
+    else:
+        if given["master"] is not None:
+            raise click.UsageError("--master belongs to --engine spark.")
+        certificate = _sanitize_here(table, output, given, rng)
+    _warnings(certificate)
+    again = earlier.same_data(certificate, known)
+    if again:
+        warn(earlier.in_words(certificate, again))
+    # The release itself may be on standard output.
+    if output != "-":
+        facts = {
+            "release": output, "certificate": str(where), "contents": certificate.document,
+            "earlier": [str(path) for path, _ in again],
+        }  # fmt: skip
+        show(facts, _lines(certificate, output, str(where)), given["as_json"])
+
+
+def _certificate_goal(output: str, certificate: str | None) -> Path | None:
+    """Where the certificate goes: as asked, or beside a release that is not standard output."""
+    from chainveil.table.flow import certificate_path
+
+    if certificate is not None:
+        return Path(certificate)
+    return None if output == "-" else certificate_path(output)
+
+
+def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> Any:
+    """Write the release on this machine; returns its certificate."""
     from chainveil.table.flow import make_goal, sanitize_file
     from chainveil.table.formats import by_path
 
@@ -56,22 +98,8 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     source = options.read_source(table, given, text=given["text"] or not typed)
     goal = make_goal(output, source, given["output_format"], given["certificate"], given["force"])
     request = _request(given)
-    known = earlier.certificates(goal.certificate, given["spent"])
-    rng = None if given["seed"] is None else seeded(given["seed"])
     with progress(source.rows, given["as_json"]) as tell:
-        certificate = sanitize_file(source, goal, request, rng, tell)
-    _warnings(certificate)
-    again = earlier.same_data(certificate, known)
-    if again:
-        warn(earlier.in_words(certificate, again))
-    # The release itself may be on standard output.
-    if output != "-":
-        where = str(goal.certificate)
-        facts = {
-            "release": output, "certificate": where, "contents": certificate.document,
-            "earlier": [str(path) for path, _ in again],
-        }  # fmt: skip
-        show(facts, _lines(certificate, output, where), given["as_json"])
+        return sanitize_file(source, goal, request, rng, tell)
 
 
 def _request(given: dict[str, Any]) -> Any:
@@ -85,7 +113,7 @@ def _request(given: dict[str, Any]) -> Any:
     if given["plan_file"] is not None:
         _check_left_to_the_plan()
         plan, origin, discretizer = _plan(given["plan_file"])
-    reference = given["reference"]
+    reference, on_spark = given["reference"], given["engine"] == "spark"
     return Request(
         options.read_layout(given),
         **options.read_discretization(given),
@@ -94,7 +122,7 @@ def _request(given: dict[str, Any]) -> Any:
         chain=chain,
         chain_origin=origin,
         plan=plan,
-        reference=None if reference is None else options.read_source(reference, given),
+        reference=None if reference is None or on_spark else options.read_source(reference, given),
         length=given["length"],
         adversary=given["adversary"],
         objective=given["objective"],

@@ -144,7 +144,7 @@ def drafts(goals: Sequence[str | Path], force: bool = False) -> Iterator[list[Dr
     try:
         for goal in map(Path, goals):
             check_goal(goal, force)
-            with _folder_in_words(goal):
+            with folder_in_words(goal):
                 opened.append(Draft(goal, force))
         yield opened
         for draft in opened:
@@ -173,7 +173,8 @@ def check_goal(goal: Path, force: bool) -> None:
 
 
 @contextmanager
-def _folder_in_words(goal: Path) -> Iterator[None]:
+def folder_in_words(goal: Path) -> Iterator[None]:
+    """Errors of a folder that may not be written to, as ours."""
     try:
         yield
     except OSError as error:

@@ -43,7 +43,7 @@ class Clock:
     @property
     def usual(self) -> float:
         """The step that was asked for, in ticks."""
-        return self._ticks_of(self.step)
+        return self.ticks_of(self.step)
 
     def ticks(self, column: pa.Array, first_row: int) -> NDArray[Any]:
         """The column as whole numbers, or floats where it has fractions."""
@@ -70,16 +70,34 @@ class Clock:
         # A long step is a gap, and split if that was asked for; a short one is always wrong.
         wrong &= ~np.isclose(steps, self.usual, rtol=FLOAT_STEP, atol=0)
         if self.max_gap is not None:
-            wrong &= steps <= self._ticks_of(self.max_gap)
+            wrong &= steps <= self.ticks_of(self.max_gap)
         return int(np.argmax(wrong)) if wrong.any() else None
 
     def breaks(self, steps: NDArray[Any], free: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows before which the series is split."""
         if self.max_gap is None:
             return np.empty(0, np.int64)
-        long = steps > self._ticks_of(self.max_gap)
+        long = steps > self.ticks_of(self.max_gap)
         long[free] = False
         return np.flatnonzero(long)
+
+    def complaint(self, step: float, place: str) -> InvalidInput:
+        """The error of a step that is not allowed; ``place`` says where."""
+        if step == 0:
+            return InvalidInput(
+                self.name, f"the same time twice, in {place}", "times that increase in a series",
+                "Remove the duplicate, or name the series column if rows belong to several.",
+            )  # fmt: skip
+        if step < 0:
+            return InvalidInput(
+                self.name, f"a step back in {place}", "times that increase in a series",
+                "Sort the table by time first; nothing is sorted here.",
+            )  # fmt: skip
+        return InvalidInput(
+            self.name, f"a step of {self.in_words(step)} in {place}",
+            f"steps of {self.in_words(self.usual)}",
+            "Give max_gap to split the series at longer steps.",
+        )  # fmt: skip
 
     def in_steps(self, ticks: NDArray[Any]) -> NDArray[np.float64] | None:
         """Ticks in steps; None where there is no regular step."""
@@ -89,7 +107,8 @@ class Clock:
         """A step for an error message."""
         return f"{ticks / self._scale:g}{' s' if self._scale != 1 else ''}"
 
-    def _ticks_of(self, value: float | None) -> float:
+    def ticks_of(self, value: float | None) -> float:
+        """A step or gap in ticks."""
         assert value is not None
         return value * self._scale
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import Released, ReleasedFile
+from chainveil.certificate.parts import listing_digest
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
 from chainveil.table.discretize import GAP, Discretizer
@@ -33,10 +35,43 @@ def released_facts(
     """Rows, series and digests of a release, read with the labels of its certificate."""
     discretizer = _labels(certificate)
     column, series = certificate["release.column"], certificate["release.series_column"]
-    table, file = _open(release, form, header)
+    table = _open(release, form, header)
     check_column("column", column, table.columns)
     check_column("series", series, table.columns)
-    tracker, digest, gaps = Tracker(series, None), hashlib.sha256(), 0
+    tracker = Tracker(series, None)
+    parts = table.parts if isinstance(table, Source) else [table]
+    states = [_states(part, column, series, discretizer, tracker, progress) for part in parts]
+    seen = tracker.rows, tracker.series
+    gaps = sum(part.gaps for part in states)
+    if isinstance(table, FrameSource):
+        return Released(column, series, *seen, states[0].sha256, None, gaps)
+    if not table.is_folder:
+        return Released(column, series, *seen, states[0].sha256, _file(table), gaps)
+    names = [Path(part.name).name for part in table.parts]
+    whole = listing_digest(
+        (name, part.rows, part.sha256) for name, part in zip(names, states, strict=True)
+    )
+    return Released(column, series, *seen, whole, _file(table), gaps, len(names))
+
+
+@dataclass(frozen=True)
+class _States:
+    """Rows and gaps of a table or part, and the digest of its states."""
+
+    rows: int
+    gaps: int
+    sha256: str
+
+
+def _states(
+    table: Readable,
+    column: str,
+    series: str | None,
+    discretizer: Discretizer,
+    tracker: Tracker,
+    progress: Progress | None,
+) -> _States:
+    digest, before, gaps = hashlib.sha256(), tracker.rows, 0
     for batch in table.batches([column] if series is None else [column, series]):
         codes = discretizer.read_back(one_column(batch, column), column, tracker.rows)
         digest.update(codes.data)
@@ -45,8 +80,7 @@ def released_facts(
         tracker.update(Columns(owner, None, None), batch.num_rows)
         if progress is not None:
             progress("checking", batch.num_rows)
-    seen = tracker.rows, tracker.series, digest.hexdigest()
-    return Released(column, series, *seen, file, gaps)
+    return _States(tracker.rows - before, gaps, digest.hexdigest())
 
 
 def _labels(certificate: Certificate) -> Discretizer:
@@ -60,12 +94,18 @@ def _missing(certificate: Certificate) -> Missing:
     return "keep" if certificate["release.gaps"] else "error"
 
 
-def _open(release: Any, form: str | None, header: bool) -> tuple[Readable, ReleasedFile | None]:
+def _open(release: Any, form: str | None, header: bool) -> Source | FrameSource:
     if not isinstance(release, str | Path):
-        return FrameSource(release), None
-    source = open_source(release, form, header)
-    size, digest = _file_digest(source)
-    return source, ReleasedFile(str(source.format), size, digest)
+        return FrameSource(release)
+    return open_source(release, form, header)
+
+
+def _file(source: Source) -> ReleasedFile:
+    """Size and digest of a file, or of all parts of a folder."""
+    found = [(Path(part.name).name, *_file_digest(part)) for part in source.parts]
+    total = sum(size for _, size, _ in found)
+    whole = listing_digest(found) if source.is_folder else found[0][2]
+    return ReleasedFile(str(source.format), total, whole)
 
 
 def _file_digest(source: Source) -> tuple[int, str]:

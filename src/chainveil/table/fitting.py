@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from chainveil.chain import MarkovChain
 from chainveil.table.discretize import Discretizer
-from chainveil.table.prepare import Progress, find_discretizer, fit, survey
+from chainveil.table.prepare import HERE, Engine, Progress, Seen, find_discretizer, fit
 from chainveil.table.request import Layout, Readable, Request
-from chainveil.table.tracker import Tracker
 
 CONFIDENCE = 0.95
 
@@ -89,18 +88,22 @@ class Fitted:
 
 
 def fit_table(
-    table: Readable, layout: Layout, progress: Progress | None = None, **how: Any
+    table: Readable,
+    layout: Layout,
+    progress: Progress | None = None,
+    engine: Engine[Any] = HERE,
+    **how: Any,
 ) -> Fitted:
     """Discretize a column and fit a chain to it."""
     layout.check(table)
     # A request wants a budget; none is spent here.
     request = Request(layout, **how, epsilon=1.0)
-    discretizer = find_discretizer(table, request, progress)
-    seen = survey(table, layout, discretizer, progress, memory=True)
+    discretizer = find_discretizer(table, request, progress, engine.limit)
+    seen = engine.survey(table, layout, discretizer, progress, memory=True)
     return Fitted(fit(seen), discretizer, seen.rows, seen.series, seen.splits, memory(seen))
 
 
-def memory(seen: Tracker) -> Memory | None:
+def memory(seen: Seen) -> Memory | None:
     """Likelihood ratio of a second-order chain against a first-order one."""
     triples = seen.triples
     if triples is None or triples.sum() == 0:

@@ -112,7 +112,7 @@ def _pour(
     table: Source,
     form: Format,
     layout: Layout,
-    prepared: Prepared,
+    prepared: Prepared[Tracker],
     noise: ColumnNoise,
     sink: Digested,
     progress: Progress | None,
@@ -155,7 +155,9 @@ def _write(writer: Writer, batch: pa.RecordBatch) -> None:
     writer.write(batch)
 
 
-def _released_schema(schema: pa.Schema, column: str, prepared: Prepared, form: Format) -> pa.Schema:
+def _released_schema(
+    schema: pa.Schema, column: str, prepared: Prepared[Tracker], form: Format
+) -> pa.Schema:
     """The schema with the published column in its new type."""
     index = schema.get_field_index(column)
     old = schema.field(index)
@@ -168,7 +170,7 @@ def _replaced(
     batch: pa.RecordBatch,
     schema: pa.Schema,
     column: str,
-    prepared: Prepared,
+    prepared: Prepared[Tracker],
     codes: Any,
     form: Format,
 ) -> pa.RecordBatch:
@@ -186,7 +188,11 @@ def _values(codes: Any, like: pa.DataType, discretizer: Discretizer, form: Forma
 
 
 def _certificate(
-    layout: Layout, prepared: Prepared, noise: ColumnNoise, seen: Tracker, file: ReleasedFile
+    layout: Layout,
+    prepared: Prepared[Tracker],
+    noise: ColumnNoise,
+    seen: Tracker,
+    file: ReleasedFile,
 ) -> Certificate:
     released = released_rows(layout, noise, seen, file)
     described = prepared.discretizer.described

@@ -17,6 +17,7 @@ from chainveil.mechanism.rows import RowNoise, Rows
 from chainveil.plan import NoisePlan
 from chainveil.table.discretize import GAP
 from chainveil.table.places import Places
+from chainveil.table.prepare import Seen
 from chainveil.table.request import Layout
 from chainveil.table.tracker import Blocks, Tracker
 
@@ -86,7 +87,7 @@ def released_rows(
     )
 
 
-def check_length(plan: NoisePlan, seen: Tracker) -> None:
+def check_length(plan: NoisePlan, seen: Seen) -> None:
     """Error if a series is longer than the plan's promise covers."""
     length = plan.loss.length
     if length is None:

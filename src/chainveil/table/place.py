@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 
 from chainveil.errors import InvalidInput
 
@@ -16,6 +17,20 @@ def row_text(row: int) -> str:
 def at_row(row: int) -> str:
     """Advice that names a row, ``row`` counted from 0."""
     return f"It stands in {row_text(row)} (rows counted from 1, without a header)."
+
+
+def moved(error: InvalidInput, place: Callable[[int], str]) -> InvalidInput:
+    """The error with its row named by ``place`` instead, where rows have no number."""
+
+    def renamed(found: re.Match[str]) -> str:
+        return place(int(found[1]) - 1)
+
+    texts = [
+        re.sub(r"\brow (\d+)(?: \(rows counted from 1, without a header\))?", renamed, text)
+        for text in (str(error.found), error.advice)
+    ]
+    found = texts[0] if isinstance(error.found, str) else error.found
+    return InvalidInput(error.argument, found, error.allowed, texts[1])
 
 
 def check_column(argument: str, name: str | None, columns: Iterable[str]) -> None:

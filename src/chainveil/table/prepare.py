@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from chainveil.certificate.make import Origin
 from chainveil.chain import MarkovChain
@@ -23,8 +25,39 @@ MOST_FOR_MEDIAN = 50_000_000
 Progress = Callable[[str, int], None]
 
 
+class Seen(Protocol):
+    """What a pass over a table has counted; see :class:`chainveil.table.tracker.Tracker`."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def series(self) -> int:
+        """Number of series."""
+
+    @property
+    def splits(self) -> int:
+        """Number of gaps at which series are split."""
+
+    @property
+    def longest(self) -> int:
+        """Rows of the longest series."""
+
+    @property
+    def counts(self) -> NDArray[np.int64] | None:
+        """Transitions from state to state."""
+
+    @property
+    def triples(self) -> NDArray[np.int64] | None:
+        """Three neighbouring states."""
+
+
+SeenT = TypeVar("SeenT", bound=Seen)
+
+
 @dataclass(frozen=True)
-class Prepared:
+class Prepared(Generic[SeenT]):
     """A plan and a discretizer, where they came from, and what was seen on the way.
 
     ``seen`` is None where the table has not been read through yet.
@@ -33,27 +66,55 @@ class Prepared:
     plan: NoisePlan
     discretizer: Discretizer
     origin: Origin
-    seen: Tracker | None
+    seen: SeenT | None
 
 
-def prepare(table: Readable, request: Request, progress: Progress | None = None) -> Prepared:
+@dataclass(frozen=True)
+class Engine(Generic[SeenT]):
+    """Who reads tables: this machine, or another that offers the same two questions.
+
+    Attributes
+    ----------
+    survey : callable
+        As :func:`survey`.
+    limit : callable
+        As :func:`private_limit`.
+    """
+
+    survey: Callable[..., SeenT]
+    limit: Callable[..., float]
+
+
+def prepare(
+    table: Readable,
+    request: Request,
+    progress: Progress | None = None,
+) -> Prepared[Tracker]:
     """Discretizer, chain and plan for a table, reading it as often as needed."""
+    return prepare_with(HERE, table, request, progress)
+
+
+def prepare_with(
+    engine: Engine[SeenT], table: Readable, request: Request, progress: Progress | None = None
+) -> Prepared[SeenT]:
+    """As :func:`prepare`, whoever reads the tables."""
     layout = request.layout
     layout.check(table)
     if request.reference is not None:
         layout.check(request.reference)
-    discretizer = find_discretizer(table, request, progress)
+    discretizer = find_discretizer(table, request, progress, engine.limit)
     if request.plan is not None:
         _check_states(discretizer, request.plan.chain.states)
         return Prepared(request.plan, discretizer, request.chain_origin, None)
-    seen: Tracker | None = None
+    seen: SeenT | None = None
     origin: Origin = request.chain_origin
     if request.chain is not None:
         chain = request.chain
     elif request.reference is not None:
-        chain, origin = fit(survey(request.reference, layout, discretizer, progress)), "reference"
+        public = engine.survey(request.reference, layout, discretizer, progress)
+        chain, origin = fit(public), "reference"
     else:
-        seen = survey(table, layout, discretizer, progress)
+        seen = engine.survey(table, layout, discretizer, progress)
         chain, origin = fit(seen), "private"
     _check_states(discretizer, chain.states)
     assert request.epsilon is not None
@@ -71,20 +132,29 @@ def prepare(table: Readable, request: Request, progress: Progress | None = None)
 
 
 def find_discretizer(
-    table: Readable, request: Request, progress: Progress | None = None
+    table: Readable,
+    request: Request,
+    progress: Progress | None = None,
+    limit: Callable[..., float] | None = None,
 ) -> Discretizer:
     """The discretizer that was given or described; states 0, 1, … where nothing was said."""
-    return _described(table, request, progress).keeping(request.missing)
+    return _described(table, request, progress, limit).keeping(request.missing)
 
 
-def _described(table: Readable, request: Request, progress: Progress | None) -> Discretizer:
+def _described(
+    table: Readable,
+    request: Request,
+    progress: Progress | None,
+    limit: Callable[..., float] | None,
+) -> Discretizer:
     described = (request.threshold, request.edges, request.states)
     if request.discretizer is not None and all(part is None for part in described):
         return request.discretizer.relabelled(request.labels)
     threshold, origin = request.threshold, "given"
     if isinstance(threshold, str):
         looked_up = threshold
-        threshold = private_limit(table, request, looked_up, progress)
+        look = private_limit if limit is None else limit
+        threshold = look(table, request, looked_up, progress)
         origin = f"private {looked_up}"
     states = request.states
     if all(part is None for part in described):
@@ -119,7 +189,7 @@ def follow(
     return tracker.update(Columns(series, time, codes), batch.num_rows)
 
 
-def fit(seen: Tracker) -> MarkovChain:
+def fit(seen: Seen) -> MarkovChain:
     """The maximum-likelihood chain of what a tracker has counted."""
     counts = seen.counts
     assert counts is not None
@@ -139,8 +209,7 @@ def private_limit(
 ) -> float:
     """Mean or median of the column, without its gaps where they are kept."""
     column = request.layout.column
-    if which not in ("mean", "median"):
-        raise InvalidInput("threshold", which, 'a number, "mean" or "median"')
+    check_looked_up(which)
     parts: list[np.ndarray] = []
     total, rows = 0.0, 0
     for values in _number_batches(table, column, request.missing):
@@ -154,6 +223,12 @@ def private_limit(
         _tell(progress, f"{which} of {column}", len(values))
     check_not_empty(rows)
     return total / rows if which == "mean" else float(np.median(np.concatenate(parts)))
+
+
+def check_looked_up(which: str) -> None:
+    """Error unless it is something that can be looked up."""
+    if which not in ("mean", "median"):
+        raise InvalidInput("threshold", which, 'a number, "mean" or "median"')
 
 
 def check_not_empty(rows: int) -> None:
@@ -202,3 +277,6 @@ def _check_states(discretizer: Discretizer, states: int) -> None:
 def _tell(progress: Progress | None, what: str, rows: int) -> None:
     if progress is not None:
         progress(what, rows)
+
+
+HERE = Engine(survey, private_limit)

@@ -7,7 +7,7 @@ import io
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ class Source:
     Attributes
     ----------
     place : path or bytes
-        The file, or all of standard input.
+        The file, a folder of Parquet files, or all of standard input.
     format : Format
     header : bool
         Whether the first line of a text file names the columns.
@@ -51,6 +51,25 @@ class Source:
     def name(self) -> str:
         """For messages."""
         return "standard input" if isinstance(self.place, bytes) else str(self.place)
+
+    @cached_property
+    def is_folder(self) -> bool:
+        """Whether the rows lie in several part files."""
+        return not isinstance(self.place, bytes) and self.place.is_dir()
+
+    @cached_property
+    def parts(self) -> list[Source]:
+        """The part files of a folder in the order of their names; else the table itself."""
+        if isinstance(self.place, bytes) or not self.is_folder:
+            return [self]
+        parts = [replace(self, place=path) for path in part_files(self.place)]
+        other = next((part for part in parts if not part.schema.equals(parts[0].schema)), None)
+        if other is not None:
+            raise InvalidInput(
+                f"table {other.name}", "other columns or types than the first part has",
+                "the same columns in all files of a folder",
+            )  # fmt: skip
+        return parts
 
     @cached_property
     def columns(self) -> list[str]:
@@ -77,16 +96,22 @@ class Source:
         if self.format.name != "parquet":
             return None
         with _in_words(self.name):
-            return int(pq.read_metadata(self._binary()).num_rows)
+            return sum(int(pq.read_metadata(part._binary()).num_rows) for part in self.parts)
 
     @cached_property
     def parquet(self) -> Any:
-        """The metadata of a Parquet file, else None."""
-        return pq.read_metadata(self._binary()) if self.format.name == "parquet" else None
+        """The metadata of a Parquet file or of the first one of a folder, else None."""
+        if self.format.name != "parquet":
+            return None
+        return pq.read_metadata(self.parts[0]._binary())
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows, in order; only ``columns`` where they are given."""
         wanted = None if columns is None else list(dict.fromkeys(columns))
+        if self.is_folder:
+            for part in self.parts:
+                yield from part.batches(wanted)
+            return
         with _in_words(self.name):
             if self.format.is_text:
                 with self._csv(wanted) as reader:
@@ -188,6 +213,8 @@ class Source:
         return pa.BufferReader(self.place) if isinstance(self.place, bytes) else str(self.place)
 
     def _binary_schema(self) -> pa.Schema:
+        if self.is_folder:
+            return self.parts[0].schema
         if self.format.name == "parquet":
             return pq.read_schema(self._binary())
         with self._arrow_file() as reader:
@@ -228,10 +255,29 @@ def open_source(
         return Source(held, formats.by_bytes(held, form), header, text)
     path = Path(place)
     if path.is_dir():
-        raise InvalidInput("table", str(path), "a file, not a folder")
+        _check_folder(path, form)
+        return Source(path, formats.Format("parquet"), header, text)
     if not path.exists():
         raise InvalidInput("table", str(path), "a file that exists")
     return Source(path, formats.by_path(path, form), header, text)
+
+
+def part_files(folder: Path) -> list[Path]:
+    """The files of a folder, by name; those that begin with _ or . hold no rows."""
+    found = sorted(path for path in folder.iterdir() if path.name[0] not in "._")
+    inner = next((path for path in found if not path.is_file()), None)
+    if inner is not None:
+        raise InvalidInput("table", f"{inner}, which is no file", "a folder of Parquet files")
+    if not found:
+        raise InvalidInput("table", f"no files in {folder}", "a folder of Parquet files")
+    return found
+
+
+def _check_folder(folder: Path, form: str | None) -> None:
+    endings = {path.suffix.lower() for path in part_files(folder)}
+    names = {formats.ENDINGS.get(ending) for ending in endings}
+    if formats.read_name(form, "format") not in (None, "parquet") or names != {"parquet"}:
+        raise InvalidInput("table", str(folder), "a file, or a folder of Parquet files alone")
 
 
 class _Raw(io.RawIOBase):

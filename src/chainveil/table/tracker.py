@@ -188,32 +188,11 @@ class Tracker:
         free = starts[~linked]
         wrong = self._clock.first_wrong(steps, free)
         if wrong is not None:
-            self._complain(wrong, steps)
+            raise self._clock.complaint(steps[wrong], row_text(self.rows + wrong))
         self._last_time[owner] = ticks[_ends(starts, len(ticks))]
         broken = self._clock.breaks(steps, free)
         self.splits += len(broken)
         return broken, self._clock.in_steps(steps[broken])
-
-    def _complain(self, row: int, steps: NDArray[Any]) -> None:
-        clock = self._clock
-        assert clock is not None
-        step = steps[row]
-        place = row_text(self.rows + row)
-        if step == 0:
-            raise InvalidInput(
-                clock.name, f"the same time twice, in {place}", "times that increase in a series",
-                "Remove the duplicate, or name the series column if rows belong to several.",
-            )  # fmt: skip
-        if step < 0:
-            raise InvalidInput(
-                clock.name, f"a step back in {place}", "times that increase in a series",
-                "Sort the table by time first; nothing is sorted here.",
-            )  # fmt: skip
-        raise InvalidInput(
-            clock.name, f"a step of {clock.in_words(step)} in {place}",
-            f"steps of {clock.in_words(clock.usual)}",
-            "Give max_gap to split the series at longer steps.",
-        )  # fmt: skip
 
     def _count(
         self,

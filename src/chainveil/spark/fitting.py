@@ -1,0 +1,57 @@
+"""``fit``: a chain from a Spark frame, of which nothing but counts is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from chainveil.mechanism.reading import Missing
+from chainveil.spark import needs
+from chainveil.spark.survey import SPARK
+from chainveil.spark.table import SparkTable
+from chainveil.table.discretize import Label
+from chainveil.table.fitting import Fitted, fit_table
+from chainveil.table.request import Layout, LookedUp
+
+
+def fit(
+    frame: Any,
+    series: str | None,
+    time: str,
+    column: str,
+    *,
+    threshold: float | LookedUp | None = None,
+    edges: Sequence[float] | None = None,
+    states: Sequence[Label] | None = None,
+    step: float | None = None,
+    max_gap: float | None = None,
+    missing: Missing = "error",
+) -> Fitted:
+    """Fit a Markov chain to one column of a Spark frame, in the order of time.
+
+    The rows of a series may lie anywhere: they are ordered by ``time``, on the workers. The
+    counts are those that one machine finds in the sorted table.
+
+    Parameters
+    ----------
+    frame : Spark frame
+        The table.
+    series, time, column : str
+        Which series a row belongs to (None: all to one), when it was, and its value.
+    threshold, edges, states, step, max_gap, missing
+        As in :func:`chainveil.sanitize_table`.
+
+    Returns
+    -------
+    Fitted
+        ``fitted.chain``, its intervals, and what was counted on the way.
+    """
+    needs.pyspark()
+    layout = Layout(column, series, time, step, max_gap)
+    how: dict[str, Any] = {
+        "threshold": threshold,
+        "edges": edges,
+        "states": states,
+        "missing": missing,
+    }
+    return fit_table(SparkTable(frame), layout, engine=SPARK, **how)

@@ -1,0 +1,149 @@
+"""A folder that holds one release, whole, or is not there.
+
+Spark may run a task again: after a failure, because it is slow, because an executor was
+lost. Each attempt would draw other noise for the same rows, and two of them together say
+more than one is allowed to. So every attempt writes a file of its own into a hidden folder,
+and tells the driver its name. Spark gives the driver one answer for each partition, that of
+one attempt, whatever else ran. Only the files named in these answers are moved into the
+release; the hidden folder is removed with all the others in it, and an attempt that still
+runs then has no folder left to write to.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from chainveil.certificate import ReleasedFile, listing_digest
+from chainveil.errors import InvalidInput
+from chainveil.spark.part import Part
+from chainveil.table.atomic import folder_in_words
+from chainveil.table.reading import part_files
+
+FORMAT = "parquet"
+
+
+@dataclass(frozen=True)
+class Staging:
+    """A hidden folder beside the goal, in which a release is put together."""
+
+    goal: Path
+    folder: Path
+    force: bool
+
+    @property
+    def attempts(self) -> Path:
+        """Where tasks write."""
+        return self.folder / "attempts"
+
+    @property
+    def release(self) -> Path:
+        """What will become the release."""
+        return self.folder / "release"
+
+    def gather(self, parts: Sequence[Part]) -> list[tuple[str, Part]]:
+        """Take one file for each partition, and give it the name it will keep."""
+        chosen = sorted(parts, key=lambda part: part.partition)
+        if len({part.partition for part in chosen}) < len(chosen):
+            raise AssertionError("two answers for one partition")
+        width = max(5, len(str(len(chosen))))
+        named = [(f"part-{i:0{width}d}.parquet", part) for i, part in enumerate(chosen)]
+        for name, part in named:
+            self._take(part, self.release / name)
+        return named
+
+    def publish(self) -> None:
+        """Give the folder its name; what stood there goes, if that was asked for."""
+        old = self.folder / "replaced"
+        check_folder_goal(self.goal, self.force)
+        if self.goal.exists():
+            self.goal.rename(old)
+        try:
+            self.release.rename(self.goal)
+        except OSError:
+            if old.exists():
+                old.rename(self.goal)
+            raise
+
+    def _take(self, part: Part, goal: Path) -> None:
+        path = self.attempts / part.file
+        if not path.is_file() or path.stat().st_size != part.bytes:
+            raise InvalidInput(
+                "output", f"{self.goal}: a part that a worker wrote cannot be seen here",
+                "a folder that the driver and all workers share under this path",
+            )  # fmt: skip
+        path.rename(goal)
+
+
+@contextmanager
+def staging(goal: Path, force: bool) -> Iterator[Staging]:
+    """A hidden folder that is gone at the end, with everything that was not published."""
+    check_folder_goal(goal, force)
+    made = Staging(goal, goal.with_name(f".{goal.name}.{secrets.token_hex(4)}.part"), force)
+    with folder_in_words(goal):
+        made.attempts.mkdir(parents=True)
+        made.release.mkdir()
+    try:
+        yield made
+    finally:
+        _remove(made.folder)
+
+
+def local_path(path: str | Path) -> Path:
+    """A path that driver and workers share; other addresses are refused."""
+    text = str(path)
+    scheme, found, rest = text.partition("://")
+    if found and scheme != "file":
+        raise InvalidInput(
+            "output", text, "a folder that the driver and all workers share under one path",
+            "Mount the store, or copy the finished release there.",
+        )  # fmt: skip
+    return Path(rest if found else text.removeprefix("file:")).absolute()
+
+
+def check_folder_goal(goal: Path, force: bool) -> None:
+    """Error if something would be overwritten that should not be."""
+    if not goal.parent.is_dir():
+        raise InvalidInput("output", str(goal), "a folder that exists")
+    if not goal.exists():
+        return
+    if not force:
+        raise InvalidInput(
+            "output", f"{goal}, which exists", "a new folder", "Overwrite it with --force."
+        )
+    if goal.is_dir() and any(goal.iterdir()) and not _is_release(goal):
+        raise InvalidInput(
+            "output", f"{goal}, a folder with other things in it", "a folder of Parquet files"
+        )
+
+
+def released_file(parts: Sequence[tuple[str, Part]]) -> ReleasedFile:
+    """Format, size and digest of all parts together."""
+    listing = [(name, part.bytes, part.sha256) for name, part in parts]
+    return ReleasedFile(FORMAT, sum(part.bytes for _, part in parts), listing_digest(listing))
+
+
+def states_digest(parts: Sequence[tuple[str, Part]]) -> str:
+    """Digest of the published states of all parts together."""
+    return listing_digest((name, part.rows, part.states_sha256) for name, part in parts)
+
+
+def _is_release(folder: Path) -> bool:
+    try:
+        return all(path.suffix == ".parquet" for path in part_files(folder))
+    except InvalidInput:
+        return False
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder into which a lost attempt may be writing at this moment."""
+    for _ in range(10):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(0.2)

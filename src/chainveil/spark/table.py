@@ -1,0 +1,138 @@
+"""A Spark frame where a table is asked for: names, types, and the columns that matter."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from chainveil.errors import InvalidInput
+from chainveil.table.clock import Clock
+from chainveil.table.discretize import Discretizer
+from chainveil.table.request import Layout
+
+BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A Spark frame, with its columns as Arrow will hand them to a task."""
+
+    frame: Any
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.frame, "mapInArrow"):
+            raise InvalidInput("frame", type(self.frame).__name__, "a Spark data frame")
+        rows = int(self.session.conf.get(BATCH_SETTING))
+        if rows <= 0:
+            raise InvalidInput(
+                BATCH_SETTING, rows, "a number above 0",
+                "Without a limit a whole partition would be held in memory.",
+            )  # fmt: skip
+
+    @property
+    def session(self) -> Any:
+        """The session the frame belongs to."""
+        return self.frame.sparkSession
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+        return list(self.frame.columns)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Names and types of all columns; no job is run for them."""
+        names = self.columns
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InvalidInput("table", f"two columns named {twice!r}", "a name for each column")
+        empty = self.session.createDataFrame([], self.frame.schema)
+        return empty.limit(0).toArrow().schema
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Never: the rows stay where they are."""
+        raise AssertionError("the rows of a Spark table are not read on the driver")
+
+    def columns_of(self, names: Sequence[str]) -> Any:
+        """The frame with these columns alone; names are taken to the letter."""
+        return self.frame.select(*(quoted(name) for name in dict.fromkeys(names)))
+
+
+def mapped(frame: Any, task: Any, columns: Any) -> Any:
+    """The frame that a task makes of another, batch by batch."""
+    with warnings.catch_warnings():
+        # Spark says so of pandas, which is not used here.
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
+        return frame.mapInArrow(task, columns)
+
+
+def quoted(name: str) -> str:
+    """A column name in which dots and blanks mean nothing."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def check_types(table: SparkTable, layout: Layout, discretizer: Discretizer | None) -> None:
+    """Error now, before any job, where a column has a type that cannot be used."""
+    schema = table.schema
+    if discretizer is not None:
+        discretizer.codes(_none(schema, layout.column), layout.column)
+    if layout.series is not None and pa.types.is_nested(schema.field(layout.series).type):
+        kind = schema.field(layout.series).type
+        raise InvalidInput(layout.series, f"a column of type {kind}", "text, numbers or times")
+    if layout.time is not None:
+        started_clock(table, layout)
+
+
+def started_clock(table: SparkTable, layout: Layout) -> tuple[Clock, np.dtype[Any]]:
+    """The clock of a table that knows its units, and what its ticks are: int64 or float64."""
+    clock = layout.clock()
+    assert clock is not None
+    assert layout.time is not None
+    kind = table.schema.field(layout.time).type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        raise InvalidInput(
+            layout.time, "a column of text", "numbers, dates or times",
+            "Rows are put in order by it on Spark: cast the column first.",
+        )  # fmt: skip
+    return clock, clock.ticks(_none(table.schema, layout.time), 0).dtype
+
+
+def need_order(layout: Layout, purpose: str) -> None:
+    """Error unless there is a time column: the rows of a Spark table have no order."""
+    if layout.time is None:
+        raise InvalidInput(
+            "time", None, f"a column, for {purpose}",
+            "The rows of a Spark table have no order of their own.",
+        )  # fmt: skip
+
+
+def _none(schema: pa.Schema, name: str) -> pa.Array:
+    return pa.array([], schema.field(name).type)
+
+
+def struct_type(schema: pa.Schema) -> Any:
+    """An Arrow schema of a text table in Spark's types."""
+    from pyspark.sql import types
+
+    struct = types.StructType()
+    for field in schema:
+        struct.add(field.name, _spark_type(field.type, types))
+    return struct
+
+
+def _spark_type(kind: pa.DataType, types: Any) -> Any:
+    if pa.types.is_timestamp(kind):
+        return types.TimestampNTZType() if kind.tz is None else types.TimestampType()
+    plain = {
+        pa.bool_(): types.BooleanType(),
+        pa.int64(): types.LongType(),
+        pa.float64(): types.DoubleType(),
+        pa.date32(): types.DateType(),
+    }
+    return plain.get(kind, types.StringType())

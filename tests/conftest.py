@@ -1,0 +1,62 @@
+"""A real Spark for the tests that need one, started once in the process that runs them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from chainveil.spark.needs import java_is_missing
+
+# .ci/run sets it: there, a Spark that cannot start is a failure.
+NEEDED = "CHAINVEIL_NEED_SPARK"
+
+
+def why_no_spark() -> str | None:
+    """Why Spark cannot start here; None if it can."""
+    return "pyspark is not installed" if find_spec("pyspark") is None else java_is_missing()
+
+
+@pytest.fixture(scope="session")
+def spark_session() -> Iterator[Any]:
+    """Spark on two cores, in which a task may fail three times."""
+    reason = why_no_spark()
+    if reason is not None and os.environ.get(NEEDED):
+        pytest.fail(f"Spark is needed here: {reason}")
+    if reason is not None:
+        pytest.skip(f"Spark cannot start: {reason}")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    with warnings.catch_warnings():
+        # Spark's own imports; nothing of ours.
+        warnings.simplefilter("ignore")
+        session = _start()
+        # What Spark imports when a frame is first made from Arrow, or shows one.
+        session.createDataFrame([(1,)], "x int").toArrow()
+    yield session
+    session.stop()
+
+
+def _start() -> Any:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2,4]").appName("tests")
+    settings = {
+        "spark.ui.enabled": False,
+        "spark.ui.showConsoleProgress": False,
+        "spark.sql.shuffle.partitions": 3,
+        # Few rows and many partitions: Spark would otherwise join them to one.
+        "spark.sql.adaptive.enabled": False,
+        "spark.sql.execution.arrow.maxRecordsPerBatch": 100,
+        "spark.sql.session.timeZone": "Europe/Vienna",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session

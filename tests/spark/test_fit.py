@@ -1,0 +1,78 @@
+"""Counts on Spark are those of one machine, wherever the rows lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import chainveil as cv
+from chainveil import spark
+from chainveil.table.fitting import fit_table
+from chainveil.table.frames import FrameSource
+from chainveil.table.request import Layout
+from tests.spark.tables import frame_of, long_table, shuffled
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+# How the minutes of a table are written, and how long one is in the column's units.
+TIMES: dict[str, tuple[Any, float]] = {
+    "whole numbers": (pa.int32(), 1),
+    "fractions": (pa.float64(), 1),
+    "times": (pa.timestamp("us"), 60),
+    "dates": (pa.date32(), 86_400),
+}
+
+
+def _retimed(table: pa.Table, kind: pa.DataType) -> pa.Table:
+    minutes = table["minute"]
+    if pa.types.is_timestamp(kind):
+        minutes = pa.array([60_000_000 * m for m in minutes.to_pylist()])
+    elif pa.types.is_date(kind):
+        minutes = minutes.cast(pa.int32())
+    return table.set_column(1, "minute", minutes.cast(kind))
+
+
+@pytest.mark.parametrize("name", list(TIMES))
+def test_disorder_and_gaps_across_partition_borders(name: str, spark_session: Any) -> None:
+    kind, unit = TIMES[name]
+    table = _retimed(long_table(seed=len(name)), kind)
+    gap: dict[str, Any] = {"max_gap": 2 * unit, "step": unit}
+    for how, times in (({}, {}), ({"memory": True}, gap)):
+        here = fit_table(
+            FrameSource(table), Layout("bpm", "person", "minute", **times), edges=[57, 62]
+        )
+        # The rows mixed up, and cut so that series end in the middle of partitions.
+        frame = frame_of(spark_session, shuffled(table), 7 if how else 2)
+        there = spark.fit(frame, "person", "minute", "bpm", edges=[57, 62], **times)
+        assert there.chain.counts.tolist() == here.chain.counts.tolist()  # type: ignore[union-attr]
+        assert (there.rows, there.series, there.splits) == (here.rows, here.series, here.splits)
+        assert there.memory == here.memory
+        assert there.chain.transition.tolist() == here.chain.transition.tolist()
+    assert here.splits > 20
+
+
+@pytest.mark.parametrize("which", ["mean", "median"])
+def test_limits_that_are_looked_up(which: Any, spark_session: Any) -> None:
+    table = long_table()
+    here = fit_table(FrameSource(table), Layout("bpm", "person", "minute"), threshold=which)
+    there = spark.fit(frame_of(spark_session, table), "person", "minute", "bpm", threshold=which)
+    assert there.discretizer.edges == pytest.approx(here.discretizer.edges, rel=1e-14)
+    assert there.discretizer.origin == here.discretizer.origin
+    assert there.chain.counts.tolist() == here.chain.counts.tolist()  # type: ignore[union-attr]
+
+
+def test_one_series_without_a_name(spark_session: Any) -> None:
+    table = long_table(series=1)
+    here = fit_table(FrameSource(table), Layout("bpm", None, "minute"), threshold=60)
+    frame = frame_of(spark_session, shuffled(table), 5)
+    there = spark.fit(frame, None, "minute", "bpm", threshold=60)
+    assert there.chain.counts.tolist() == here.chain.counts.tolist()  # type: ignore[union-attr]
+    assert there.series == 1
+
+
+def test_rows_without_an_order_cannot_be_counted(spark_session: Any) -> None:
+    frame = frame_of(spark_session, long_table())
+    with pytest.raises(cv.InvalidInput, match="no order of their own"):
+        spark.fit(frame, "person", None, "bpm", threshold=60)  # type: ignore[arg-type]

@@ -1,0 +1,92 @@
+"""One release, whoever makes it: Spark and a single machine agree row by row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import chainveil as cv
+from chainveil import spark
+from chainveil.mechanism import seeded
+from tests.spark.tables import (
+    correlated,
+    folder_table,
+    frame_of,
+    in_order,
+    long_table,
+    shuffled,
+    two_states,
+)
+from tests.table.samples import awkward
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.mark.parametrize("partitions", [1, 7, 64])
+@pytest.mark.parametrize("mechanism", ["independent", "correlated"])
+def test_a_seeded_release_is_the_same_for_any_partitioning(
+    mechanism: str, partitions: int, spark_session: Any, tmp_path: Path
+) -> None:
+    table = long_table()
+    plan = two_states() if mechanism == "independent" else correlated()
+    how: dict[str, Any] = {
+        "series": "person", "time": "minute", "step": 1, "max_gap": 1, "threshold": 60,
+        "labels": ["low", "high"], "rng": seeded(11),
+    }  # fmt: skip
+    here = cv.sanitize_table(table, "bpm", plan=plan, **how)
+    frame = frame_of(spark_session, shuffled(table, partitions), partitions)
+    shuffle = "spark.sql.shuffle.partitions"
+    before = spark_session.conf.get(shuffle)
+    spark_session.conf.set(shuffle, partitions)
+    try:
+        there = spark.sanitize(frame, plan, column="bpm", path=tmp_path / "r.parquet", **how)
+    finally:
+        spark_session.conf.set(shuffle, before)
+    assert in_order(folder_table(tmp_path / "r.parquet")).equals(in_order(here.table))
+    assert in_order(there.table.toArrow()).equals(in_order(here.table))
+    assert there.certificate["release.parts"] == len(list((tmp_path / "r.parquet").iterdir()))
+    assert cv.verify(there.certificate, tmp_path / "r.parquet").holds
+    for path in ("promise", "chain", "noise", "loss", "discretization", "randomness"):
+        assert there.certificate[path] == here.certificate[path]
+
+
+def test_more_states_and_no_series_column(spark_session: Any, tmp_path: Path) -> None:
+    table = long_table(series=1).drop_columns("person")
+    chain = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    plan = cv.calibrate(chain, 3.0)
+    how: dict[str, Any] = {"time": "minute", "edges": [55, 65], "rng": seeded(5)}
+    here = cv.sanitize_table(table, "bpm", plan=plan, **how).table
+    frame = frame_of(spark_session, shuffled(table))
+    path = tmp_path / "r.parquet"
+    spark.sanitize(frame, plan, column="bpm", path=path, **how)
+    found = folder_table(path).sort_by("minute")
+    assert found["bpm"].to_pylist() == here["bpm"].to_pylist()
+
+
+def test_other_columns_pass_through_untouched(spark_session: Any, tmp_path: Path) -> None:
+    table = awkward().set_column(5, "kind", awkward()["kind"].cast("string"))
+    frame = frame_of(spark_session, table)
+    done = spark.sanitize(
+        frame, two_states(), column="bpm", series="person", threshold=60, labels=["low", "high"],
+        path=tmp_path / "r.parquet",
+    )  # fmt: skip
+    keys = [("person", "ascending"), ("time", "ascending")]
+    others = [name for name in table.column_names if name != "bpm"]
+    before, after = (held.toArrow().sort_by(keys) for held in (frame, done.table))
+    assert after.column_names == before.column_names
+    assert after.select(others).equals(before.select(others))
+    types = {field.name: field.dataType for field in frame.schema}
+    assert {field.name: field.dataType for field in done.table.schema} == {
+        **types, "bpm": type(types["person"])(),
+    }  # fmt: skip
+    assert set(after["bpm"].to_pylist()) == {"low", "high"}
+
+
+def test_a_column_of_states_keeps_its_type(spark_session: Any, tmp_path: Path) -> None:
+    table = awkward().select(["person", "flag"])
+    frame = frame_of(spark_session, table)
+    done = spark.sanitize(frame, two_states(), column="flag", path=tmp_path / "r.parquet")
+    assert done.table.schema == frame.schema
+    assert cv.verify(done.certificate, done.path).holds
