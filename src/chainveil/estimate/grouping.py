@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.estimate import counting
+from chainveil.estimate.packed import Packed
 from chainveil.sequences import Sequences, as_sequences
 
 NO_LABELS = np.empty(0, np.int64)
@@ -24,7 +25,7 @@ class Cells:
 
     Attributes
     ----------
-    symbols : uint8, uint16 or int64 array of shape (total,)
+    source : uint8, uint16 or int64 array of shape (total,), or Packed
     borders : int64 array of shape (stretches + 1,)
         Stretch j is ``symbols[borders[j]:borders[j + 1]]``; no window crosses a border.
     owner : int64 array of shape (stretches,)
@@ -36,7 +37,7 @@ class Cells:
     outputs : int
     """
 
-    symbols: NDArray[Any]
+    source: NDArray[Any] | Packed
     borders: NDArray[np.int64]
     owner: NDArray[np.int64]
     labels: NDArray[np.int64]
@@ -47,6 +48,16 @@ class Cells:
     def groups(self) -> int:
         """Number of groups."""
         return 1 if self.names is None else len(self.names)
+
+    @cached_property
+    def symbols(self) -> NDArray[Any]:
+        """All points, one an element."""
+        return self.source.unpacked() if isinstance(self.source, Packed) else self.source
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return int(self.borders[-1])
 
     @property
     def series(self) -> list[NDArray[Any]]:
@@ -71,7 +82,7 @@ class Cells:
 
     @cached_property
     def _counted(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
-        return {}
+        return counting.packed_windows(self.source) if isinstance(self.source, Packed) else {}
 
     def pairs_at(self, distance: int) -> NDArray[np.int64]:
         """How many pairs of points of one group lie ``distance`` apart, shape (groups,)."""
@@ -80,22 +91,32 @@ class Cells:
     def whole(self) -> Cells:
         """The same points as one group; stretches stay apart."""
         owner = np.zeros(len(self.owner), np.int64)
-        return Cells(self.symbols, self.borders, owner, NO_LABELS, None, self.outputs)
+        return Cells(self.source, self.borders, owner, NO_LABELS, None, self.outputs)
 
 
 def read_cells(z: Any, outputs: int, by: Any = None, window: int | None = None) -> Cells:
     """Read a release and how to group it; see :func:`chainveil.estimate.frequency`."""
-    series = as_sequences("z", z, outputs)
-    if series.flat.size == 0:
-        raise InvalidInput("z", "no points", "at least one released point")
     if by is not None and window is not None:
         raise InvalidInput("by, window", "both", "one of them")
+    if isinstance(z, Packed):
+        if by is None and window is None:
+            return _packed(z, outputs)
+        z = z.unpacked()
+    # Counting bytes of few states finds a foreign one on the way.
+    late = by is None and window is None and outputs <= counting.MOST_FOR_BLOCKS
+    late = late and isinstance(z, np.ndarray) and z.dtype == np.uint8 and z.size > counting.LONG
+    series = as_sequences("z", z, None if late else outputs)
+    if series.flat.size == 0:
+        raise InvalidInput("z", "no points", "at least one released point")
     symbols = _narrow(series.flat, outputs)
     if window is not None:
         return _windows(symbols, series, checks.whole("window", window, 1), outputs)
     if by is None:
         owner = np.zeros(series.count, np.int64)
-        return Cells(symbols, series.offsets, owner, NO_LABELS, None, outputs)
+        cells = Cells(symbols, series.offsets, owner, NO_LABELS, None, outputs)
+        if late:
+            counting.check(cells)
+        return cells
     if isinstance(by, str):
         if by != "series":
             raise InvalidInput("by", by, '"series", or a label for each point')
@@ -103,6 +124,15 @@ def read_cells(z: Any, outputs: int, by: Any = None, window: int | None = None) 
         names = tuple(range(series.count))
         return Cells(symbols, series.offsets, owner, NO_LABELS, names, outputs)
     return _labelled(symbols, series, by, outputs)
+
+
+def _packed(z: Packed, outputs: int) -> Cells:
+    if outputs != 2:
+        raise InvalidInput("z", "packed points", f"an array: the noise has {outputs} reports")
+    if z.length == 0:
+        raise InvalidInput("z", "no points", "at least one released point")
+    borders = np.array([0, z.length], np.int64)
+    return Cells(z, borders, np.zeros(1, np.int64), NO_LABELS, None, outputs)
 
 
 def _narrow(flat: NDArray[Any], outputs: int) -> NDArray[Any]:
@@ -137,4 +167,10 @@ def _labelled(symbols: NDArray[Any], series: Sequences, by: Any, outputs: int) -
     names, codes = np.unique(flat, return_inverse=True)
     owner = np.zeros(series.count, np.int64)
     labels = codes.reshape(-1).astype(np.int64)
+    changes = np.flatnonzero(np.diff(labels)) + 1
+    if np.isin(changes, series.offsets).all():
+        # Whole stretches: nothing is torn apart.
+        filled = series.lengths > 0
+        owner[filled] = labels[series.offsets[:-1][filled]]
+        labels = NO_LABELS
     return Cells(symbols, series.offsets, owner, labels, tuple(names.tolist()), outputs)

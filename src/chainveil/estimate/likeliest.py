@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
@@ -162,8 +164,14 @@ def _parts(cells: Cells) -> list[Cells]:
         raise InvalidInput("z", "series of one point", "series of at least two points")
     if cells.names is None:
         return [cells]
-    return [
-        Cells(stretch, np.array([0, len(stretch)]), np.zeros(1, np.int64), NO_LABELS, None,
-              cells.outputs)
-        for stretch in cells.series
-    ]  # fmt: skip
+    held: list[list[NDArray[Any]]] = [[] for _ in cells.names]
+    for owner, stretch in zip(cells.owner, cells.series, strict=True):
+        held[owner].append(stretch)
+    return [_joined(stretches, cells.outputs) for stretches in held]
+
+
+def _joined(stretches: list[NDArray[Any]], outputs: int) -> Cells:
+    """Some stretches as cells of one group."""
+    borders = np.cumsum([0, *(len(stretch) for stretch in stretches)])
+    flat = stretches[0] if len(stretches) == 1 else np.concatenate(stretches)
+    return Cells(flat, borders, np.zeros(len(stretches), np.int64), NO_LABELS, None, outputs)
