@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chainveil.errors import InvalidInput
 from chainveil.estimate.packed import WORD, Packed
 from chainveil.sequences import check_alphabet
 
@@ -28,7 +29,7 @@ def windows(cells: Cells, window: tuple[int, ...]) -> IntArray:
     The point ``t`` runs over all places at which the whole window lies in one stretch and
     one group. ``window`` begins with 0 and increases.
     """
-    if window == (0,) and not len(cells.labels) and cells.groups == 1:
+    if window == (0,) and not len(cells.marks) and cells.groups == 1:
         return _single(cells)
     if window in ((0, 1), (0, 1, 2)) and _few_long(cells):
         return cells.triples if len(window) == 3 else _pairs(cells, cells.triples)
@@ -39,7 +40,7 @@ def windows(cells: Cells, window: tuple[int, ...]) -> IntArray:
     size: int = cells.outputs ** len(window)
     out = np.zeros((cells.groups, size), np.int64)
     kernels.count_windows(
-        cells.symbols, cells.borders, cells.owner, cells.labels,
+        cells.symbols, cells.borders, cells.owner, cells.marks,
         np.array(window, np.int64), cells.outputs, out,
     )  # fmt: skip
     return out
@@ -47,21 +48,25 @@ def windows(cells: Cells, window: tuple[int, ...]) -> IntArray:
 
 def check(cells: Cells) -> None:
     """Error if a point is no report; where triples are counted at once, that sees it too."""
-    if _few_long(cells):
+    if not _few_long(cells):
+        check_alphabet("z", cells.symbols, cells.outputs)
+        return
+    try:
         _ = cells.triples
-    else:
+    except InvalidInput:
+        # Its place among all points, not in its stretch.
         check_alphabet("z", cells.symbols, cells.outputs)
 
 
 def pairs_at(cells: Cells, distance: int) -> IntArray:
     """How many pairs of points of one group lie ``distance`` apart, shape (groups,)."""
-    if not len(cells.labels):
+    if not len(cells.marks):
         inside = np.maximum(np.diff(cells.borders) - distance, 0)
         return np.bincount(cells.owner, inside, cells.groups).astype(np.int64)
     from chainveil.estimate import kernels
 
     out = np.zeros(cells.groups, np.int64)
-    kernels.count_pairs_of_group(cells.labels, cells.borders, distance, out)
+    kernels.count_pairs_of_group(cells.marks, cells.borders, distance, out)
     return out
 
 
@@ -77,7 +82,7 @@ def _few_long(cells: Cells) -> bool:
     if isinstance(cells.source, Packed):
         return False
     long = cells.size >= LONG * (len(cells.borders) - 1)
-    return long and not len(cells.labels) and cells.outputs <= MOST_FOR_TRIPLES
+    return long and not len(cells.marks) and cells.outputs <= MOST_FOR_TRIPLES
 
 
 def _single(cells: Cells) -> IntArray:
@@ -124,9 +129,9 @@ def _block_triples(stretch: NDArray[np.uint8], outputs: int) -> IntArray:
     cube = within.reshape((2**bits,) * 3)
     found = cube[:outputs, :outputs, :outputs].copy()
     rest = stretch[8 * len(words) - span :]
-    if seen & ~(0x0101010101010101 * (2**bits - 1)) or found.sum() < cube.sum():
+    foreign = seen & ~(0x0101010101010101 * (2**bits - 1)) or found.sum() < cube.sum()
+    if foreign or int(rest.max()) >= outputs:
         check_alphabet("z", stretch, outputs)
-    check_alphabet("z", rest, outputs)
     return np.asarray(found.reshape(-1) + plain_counts(rest, (0, 1, 2), outputs))
 
 

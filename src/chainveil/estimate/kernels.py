@@ -22,8 +22,8 @@ def count_windows(
     """Add the windows of every group to ``out``, shape (groups, outputs ** p).
 
     Stretch j is ``symbols[borders[j]:borders[j + 1]]`` and belongs to group ``owner[j]``.
-    Where ``labels`` is not empty it holds the group of each point instead; then a window
-    counts if all its points are of one group.
+    Where ``labels`` is not empty it holds the group of each point instead, -1 where a point
+    is missing; then a window counts if all its points are of one group.
     """
     last, places = window[-1], len(window)
     for stretch in range(len(borders) - 1):
@@ -35,7 +35,7 @@ def count_windows(
             if len(labels) == 0:
                 row[code] += 1
             else:
-                same = True
+                same = labels[t] >= 0
                 for place in range(1, places):
                     same = same and labels[t + window[place]] == labels[t]
                 if same:
@@ -103,7 +103,12 @@ def count_blocks_of_quarters(words: Any, tables: Any) -> Any:
     return seen
 
 
-@intrinsic
+def _intrinsic(build: Any) -> Any:
+    """An instruction of the machine; its type tells more than the checker can follow."""
+    return intrinsic(build)
+
+
+@_intrinsic
 def _ones_in(typing_context: Any, word: Any) -> Any:
     """How many bits of a word are set."""
 
@@ -113,7 +118,7 @@ def _ones_in(typing_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), build
 
 
-@intrinsic
+@_intrinsic
 def _reversed_bytes(typing_context: Any, word: Any) -> Any:
     """A word whose first byte in memory counts most."""
 
@@ -221,5 +226,5 @@ def count_pairs_of_group(labels: Any, borders: Any, distance: int, out: Any) -> 
     """How many points of each group have one of the same group ``distance`` later."""
     for stretch in range(len(borders) - 1):
         for t in range(borders[stretch], borders[stretch + 1] - distance):
-            if labels[t] == labels[t + distance]:
+            if labels[t] >= 0 and labels[t] == labels[t + distance]:
                 out[labels[t]] += 1

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.fitting import fit_likelihood
+from chainveil.estimate.gaps import NO_GAPS
 from chainveil.estimate.grouping import NO_LABELS, Cells
 from chainveil.estimate.intervals import quantile
 from chainveil.estimate.likelihood import FARTHEST, Fit, Release, complete_covariance
@@ -150,7 +151,7 @@ def likeliest(cells: Cells, noise: Noise, level: float) -> Likeliest:
 
 def neighbours(cells: Cells) -> int:
     """Pairs of neighbouring points."""
-    return int(np.maximum(np.diff(cells.borders) - 1, 0).sum())
+    return int(cells.pairs_at(1).sum())
 
 
 def _parts(cells: Cells) -> list[Cells]:
@@ -164,14 +165,22 @@ def _parts(cells: Cells) -> list[Cells]:
         raise InvalidInput("z", "series of one point", "series of at least two points")
     if cells.names is None:
         return [cells]
-    held: list[list[NDArray[Any]]] = [[] for _ in cells.names]
-    for owner, stretch in zip(cells.owner, cells.series, strict=True):
-        held[owner].append(stretch)
-    return [_joined(stretches, cells.outputs) for stretches in held]
+    held: list[list[slice]] = [[] for _ in cells.names]
+    ends = zip(cells.owner, cells.borders[:-1], cells.borders[1:], strict=True)
+    for owner, begin, end in ends:
+        held[owner].append(slice(begin, end))
+    return [_joined(cells, stretches) for stretches in held]
 
 
-def _joined(stretches: list[NDArray[Any]], outputs: int) -> Cells:
+def _joined(cells: Cells, stretches: list[slice]) -> Cells:
     """Some stretches as cells of one group."""
-    borders = np.cumsum([0, *(len(stretch) for stretch in stretches)])
-    flat = stretches[0] if len(stretches) == 1 else np.concatenate(stretches)
-    return Cells(flat, borders, np.zeros(len(stretches), np.int64), NO_LABELS, None, outputs)
+    borders = np.cumsum([0, *(part.stop - part.start for part in stretches)])
+    owner = np.zeros(len(stretches), np.int64)
+    flat = _glued(cells.symbols, stretches)
+    gaps = _glued(cells.gaps, stretches) if len(cells.gaps) else NO_GAPS
+    return Cells(flat, borders, owner, NO_LABELS, None, cells.outputs, gaps)
+
+
+def _glued(array: NDArray[Any], stretches: list[slice]) -> NDArray[Any]:
+    parts = [array[part] for part in stretches]
+    return parts[0] if len(parts) == 1 else np.concatenate([array[:0], *parts])

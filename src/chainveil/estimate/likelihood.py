@@ -14,6 +14,7 @@ import numpy as np
 
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.noise import Noise
 
@@ -77,6 +78,9 @@ class Release:
         longest = int(lengths.max())
         self._held = np.empty((longest, 1 if self.states == 2 else self.states))
         self._report, self._step = _emission(noise)
+        if len(cells.gaps):
+            self._symbols = np.where(cells.gaps, noise.outputs, cells.symbols)
+            self._report, self._step = _with_gaps(noise, self._report)
 
     def expect(self, transition: FloatArray, begin: FloatArray) -> Expected:
         """One pass: forward, and back."""
@@ -128,6 +132,20 @@ def _emission(noise: Noise) -> tuple[FloatArray, FloatArray]:
     after = bits[None, :, None, None] ^ bits[None, None, None, :]
     report = flips.stationary[bits[:, None] ^ bits[None, :]]
     return np.ascontiguousarray(report), flips.transition[before, after].reshape(4, 2, 2)
+
+
+def _with_gaps(noise: Noise, report: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same with one more report, that of a missing point, which says nothing."""
+    if not isinstance(noise.source, Channel):
+        raise NotSupported(
+            "the likelihood of correlated noise with gaps: the flips beneath a gap are not "
+            "known; use counts, which know how far apart the points are"
+        )
+    k = noise.states
+    wider = np.vstack([report, np.ones((1, k))])
+    m = len(wider)
+    step = np.broadcast_to(wider[None, :, None, :], (m, m, k, k))
+    return wider, np.ascontiguousarray(step).reshape(m * m, k, k)
 
 
 def _first_points(release: Release, seen: Expected) -> FloatArray:

@@ -11,10 +11,12 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.estimate.likelihood import FARTHEST, Expected, Fit, Release, slopes
 
+IntArray = NDArray[np.int64]
 MOST_STEPS = 40
 MOST_TRIALS = 14
 # Log-likelihood that the rest of the chain may still gain, and the longest step in logarithms.
@@ -41,7 +43,7 @@ class Ridge:
     curvature: FloatArray
     logit: float
     drift: FloatArray
-    free: FloatArray = field(init=False)
+    free: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
         self.free = free_places(len(self.place), self.entry)
@@ -89,7 +91,7 @@ class Ridge:
                 np.outer(change, change) / after - np.outer(along, along) / before
             )
 
-    def _reference(self) -> tuple[FloatArray, FloatArray]:
+    def _reference(self) -> tuple[IntArray, IntArray]:
         """The place in each row whose logarithm stays zero."""
         rows = np.arange(len(self.place))
         return rows, references(len(self.place), self.entry)
@@ -129,7 +131,7 @@ def logit_limits(
     return ends[0], ends[1]
 
 
-def references(states: int, entry: tuple[int, int]) -> FloatArray:
+def references(states: int, entry: tuple[int, int]) -> IntArray:
     """For each row a next state other than ``entry``: the diagonal where it can be."""
     found = np.arange(states)
     if entry[0] == entry[1]:
@@ -137,7 +139,7 @@ def references(states: int, entry: tuple[int, int]) -> FloatArray:
     return found
 
 
-def free_places(states: int, entry: tuple[int, int]) -> FloatArray:
+def free_places(states: int, entry: tuple[int, int]) -> NDArray[np.bool_]:
     """Which logarithms move while ``entry`` is held, (k, k) booleans."""
     free = np.ones((states, states), dtype=bool)
     free[np.arange(states), references(states, entry)] = False
