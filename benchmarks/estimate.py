@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,10 @@ def passes(points: int, repeats: int) -> None:
     report("adding up 8 bytes at a time", memory, points, memory)
     report("numpy.sum of the bytes", least(lambda: np.sum(two), repeats), points, memory)
     channel, chain = Channel.binary(0.3, 0.25), CorrelatedNoise(0.2, 0.4)
-    questions = {"frequency": estimate.frequency, "transitions": estimate.transitions}
+    questions: dict[str, Any] = {
+        "frequency": estimate.frequency,
+        "transitions": estimate.transitions,
+    }
     for name, ask in questions.items():
         taken = least(lambda: ask(two, channel), repeats)  # noqa: B023
         report(f"{name}, 2 states", taken, points, memory)
@@ -53,7 +57,6 @@ def passes(points: int, repeats: int) -> None:
     for name, ask in questions.items():
         taken = least(lambda: ask(four, many), repeats)  # noqa: B023
         report(f"{name}, 4 states", taken, points, memory)
-    del four
     few = two[: points // 10]
     for name, ask in questions.items():
         taken = least(lambda: ask(few, chain), 1)  # noqa: B023
