@@ -105,8 +105,9 @@ def _drawing(cells: Cells, noise: Noise, chain: MarkovChain | None) -> FloatArra
         from chainveil.estimate.fitting import fit_release
 
         chain = fit_release(cells, noise)
+    longest = int(np.diff(cells.borders).max())
     return share_drawing(
-        chain.transition, chain.stationary, lambda h: cells.pairs_at(h).astype(np.float64)
+        chain.transition, chain.stationary, lambda h: cells.pairs_at(h).astype(np.float64), longest
     )
 
 
