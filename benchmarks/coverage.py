@@ -1,172 +1,320 @@
-"""How often intervals cover the truth: the table of docs/estimates.md.
+"""How often intervals cover the truth: the tables of docs/estimates.md.
 
-    python -m benchmarks.coverage [--repetitions 5000] [--length 1000 --length 30000] [--likelihood]
+    python -m benchmarks.coverage [--repetitions 5000] [--fits 5000] [--length 1000] [--only TEXT]
+    python -m benchmarks.coverage --table
 
-Every line is one setting: a chain, a mechanism, a budget, a length. Series are drawn from the
-chain and released by the mechanism, with fixed seeds; each repetition is one series. Printed is
-the share of repetitions whose 95% interval covers the truth, the lowest and the highest of all
-states (or pairs of states). The Monte Carlo error of one share is 0.3 points at 5,000
-repetitions. A dash: the estimator refuses, and the last column says how many points it needs.
+A setting is a chain, a mechanism, a budget and a length. Series are drawn from the chain and
+released with the noise that ``calibrate`` finds for that budget, with fixed seeds; a repetition
+is one series. Every answer of every setting becomes a line of ``coverage.csv``: the share of
+95% intervals that cover, lowest and highest over all states or pairs of states; the mean width;
+the mean error over its standard deviation; for the likelihood also its mean squared error over
+that of counts. Lines that are there already are not computed again, so that a run can be
+stopped and taken up. The Monte Carlo error of a share is 0.3 points at 5,000 repetitions.
+``--table`` writes the tables of the page from the file.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, calibrate, estimate
-from chainveil.estimate.noise import as_noise
+from benchmarks.coverage_table import write_tables
+from chainveil import Channel, InvalidInput, MarkovChain, calibrate, estimate
+from chainveil.estimate.grouping import read_cells
+from chainveil.estimate.likeliest import likeliest
+from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.results import valid_chain
 from chainveil.mechanism import sanitize, sanitize_correlated, seeded
 
+Floats = NDArray[np.float64]
+RESULTS = Path(__file__).with_name("coverage.csv")
+PAGE = Path(__file__).parents[1] / "docs" / "estimates.md"
+FIELDS = (
+    "chain", "noise", "epsilon", "points", "question", "method", "covers", "repetitions",
+    "lowest", "highest", "width", "bias", "mse", "mse_z",
+)  # fmt: skip
 BUDGETS = (0.5, 1.0, 2.0, 4.0)
-# Randomized response on four states whose loss on FOUR, against any adversary, is the budget.
-FOUR = MarkovChain(np.full((4, 4), 0.15) + 0.4 * np.eye(4))
-FOUR_NOISE = dict(zip(BUDGETS, (0.71009, 0.66857, 0.57711, 0.33977), strict=True))
-TWO = {
+LENGTHS = (1000, 30_000)
+CHAINS = {
     "θ = .35": MarkovChain.symmetric(0.35),
     "q = .1, r = .15": MarkovChain.binary(0.1, 0.15),
+    "4 states": MarkovChain(np.full((4, 4), 0.15) + 0.4 * np.eye(4)),
 }
-POINTS_AT_ONCE = 30_000_000
+LAGS = (1, 5)
+LEVEL = 0.95
+POINTS_AT_ONCE = 15_000_000
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One line of the table."""
+    """A chain, a mechanism, a budget and a length."""
 
     name: str
-    chain: MarkovChain
-    noise: Channel | CorrelatedNoise
     mechanism: str
     epsilon: float
+    length: int
+
+    @property
+    def chain(self) -> MarkovChain:
+        return CHAINS[self.name]
+
+    def noise(self) -> Noise:
+        """The least noise for the budget."""
+        mechanism: Any = self.mechanism
+        return as_noise(calibrate(self.chain, self.epsilon, mechanism=mechanism))
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """The first fields of its lines."""
+        return self.name, self.mechanism, f"{self.epsilon:g}", str(self.length)
 
 
-def settings() -> Iterator[Setting]:
-    for name, chain in TWO.items():
-        for epsilon in BUDGETS:
-            independent = calibrate(chain, epsilon).channel
-            yield Setting(name, chain, independent, "independent", epsilon)
-            correlated = calibrate(chain, epsilon, mechanism="correlated").noise
-            yield Setting(name, chain, correlated, "correlated", epsilon)
-    for epsilon, rho in FOUR_NOISE.items():
-        channel = Channel.randomized_response(4, rho)
-        yield Setting("4 states", FOUR, channel, "independent", epsilon)
+@dataclass
+class Tally:
+    """What is kept of an answer over all repetitions."""
+
+    inside: list[Floats]
+    errors: list[Floats]
+    widths: list[Floats]
+    gains: list[Floats]
+
+    def line(self) -> dict[str, Any]:
+        """Coverage, width, bias and mean squared error, as fields of the file."""
+        inside = np.concatenate(self.inside)
+        share = 100 * inside.mean(axis=0)
+        found: dict[str, Any] = {
+            "repetitions": len(inside),
+            "lowest": f"{share.min():.2f}",
+            "highest": f"{share.max():.2f}",
+        }
+        if self.errors:
+            errors = np.concatenate(self.errors)
+            spread = np.maximum(errors.std(axis=0), 1e-300)
+            found["width"] = f"{np.concatenate(self.widths).mean():.4g}"
+            found["bias"] = f"{np.abs(errors.mean(axis=0) / spread).max():.3f}"
+        if self.gains:
+            own, other = np.concatenate(self.gains).T
+            difference = own - other
+            found["mse"] = f"{own.mean() / other.mean():.3g}"
+            found["mse_z"] = f"{difference.mean() / difference.std() * np.sqrt(len(own)):.1f}"
+        return found
 
 
-def draw(setting: Setting, length: int, rows: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+class Tallies:
+    """Tallies by question, method and meaning."""
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[str, str, str], Tally] = {}
+
+    def add(self, key: tuple[str, str, str], found: Any, truth: Any, **how: Any) -> None:
+        """Take a batch of intervals in; ``error`` and ``gain`` where they are of interest."""
+        tally = self.held.setdefault(key, Tally([], [], [], []))
+        inside = (found.low <= truth) & (truth <= found.high)
+        rows = len(inside)
+        error = how["error"] if "error" in how else found.value - truth
+        tally.inside.append(inside.reshape(rows, -1).astype(float))
+        if error is not None:
+            # Spells may be endless: neither their errors nor their widths have a mean.
+            tally.errors.append(np.asarray(error).reshape(rows, -1))
+            width = np.minimum(found.high, 1.0) - np.maximum(found.low, 0.0)
+            tally.widths.append(width.reshape(rows, -1).mean(axis=1))
+        if "gain" in how:
+            tally.gains.append(how["gain"])
+
+
+def settings(lengths: tuple[int, ...] = LENGTHS) -> Iterator[Setting]:
+    for length in lengths:
+        for name, chain in CHAINS.items():
+            # Correlated noise is for two states.
+            mechanisms = ("independent", "correlated") if chain.states == 2 else ("independent",)
+            for epsilon in BUDGETS:
+                for mechanism in mechanisms:
+                    yield Setting(name, mechanism, epsilon, length)
+
+
+def draw(setting: Setting, noise: Noise, rows: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Series and their releases, shape (rows, length) each."""
-    x = setting.chain.sample(length, rows, seed)
-    if isinstance(setting.noise, Channel):
-        return x, sanitize(x, setting.noise, rng=seeded(seed))
-    return x, sanitize_correlated(x, setting.noise, rng=seeded(seed))
+    x = setting.chain.sample(setting.length, rows, seed)
+    if isinstance(noise.source, Channel):
+        return x, sanitize(x, noise.source, rng=seeded(seed))
+    return x, sanitize_correlated(x, noise.source, rng=seeded(seed))
 
 
-def shares(x: NDArray[Any], k: int) -> NDArray[np.float64]:
-    """Share of each state in each row, shape (rows, k)."""
-    return np.stack([(x == state).mean(axis=1) for state in range(k)], axis=1)
+def batches(
+    setting: Setting, noise: Noise, repetitions: int
+) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    most = max(1, min(1000, POINTS_AT_ONCE // setting.length))
+    for seed, begin in enumerate(range(0, repetitions, most)):
+        yield draw(setting, noise, min(most, repetitions - begin), 1000 + seed)
 
 
-def moves(x: NDArray[Any], k: int) -> NDArray[np.float64]:
-    """Transitions that each row made, shape (rows, k, k)."""
-    codes = x[:, :-1] * np.uint8(k) + x[:, 1:]
-    counts = np.stack([(codes == code).sum(axis=1) for code in range(k * k)], axis=1)
-    counts = counts.reshape(-1, k, k)
-    return np.asarray(counts / np.maximum(counts.sum(axis=2, keepdims=True), 1))
+def pair_shares(x: NDArray[Any], k: int, lag: int = 1) -> Floats:
+    """Shares of the pairs of states some points apart in each row, shape (rows, k, k)."""
+    codes = x[:, :-lag] * np.uint8(k) + x[:, lag:]
+    counts = np.stack([np.count_nonzero(codes == code, axis=1) for code in range(k * k)], axis=1)
+    return np.asarray(counts.reshape(-1, k, k) / codes.shape[1])
 
 
-def hits(found: Any, truth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whether each interval covers, shape (rows, entries)."""
-    inside = (found.low <= truth) & (truth <= found.high)
-    return np.asarray(inside.reshape(len(inside), -1), dtype=np.float64)
+def correlations(shares: Floats) -> Floats:
+    """Correlation of being in each state, from shares of pairs; shape (..., k)."""
+    first, second = shares.sum(axis=-1), shares.sum(axis=-2)
+    top = np.diagonal(shares, axis1=-2, axis2=-1) - first * second
+    return np.asarray(top / (first * (1 - first)))
 
 
-def answers(
-    setting: Setting, x: NDArray[Any], z: NDArray[Any], likelihood: bool
-) -> dict[str, NDArray[np.float64]]:
-    """Hits of every question on a batch of repetitions; questions that are refused are absent."""
-    chain, noise, k = setting.chain, setting.noise, setting.chain.states
-    spell = 1 / (1 - np.diag(chain.transition))
-    made = moves(x, k)
+def chain_correlations(chain: MarkovChain) -> Floats:
+    """The same of the chain itself, shape (lags, k)."""
+    pairs = [chain.stationary[:, None] * chain.power(lag) for lag in LAGS]
+    return correlations(np.stack(pairs))
+
+
+def spells(stay: Floats) -> Floats:
     with np.errstate(divide="ignore"):
-        lasted = 1 / (1 - np.diagonal(made, axis1=1, axis2=2))
-    found: dict[str, NDArray[np.float64]] = {}
-    found["frequency, noise"] = hits(estimate.frequency(z, noise, by="series"), shares(x, k))
-    if likelihood:
-        # One fit a repetition, as an analyst with that one series would make it.
-        drawn = [estimate.frequency(row, noise, covers="sampling") for row in z]
-        inside = [(f.low <= chain.stationary) & (chain.stationary <= f.high) for f in drawn]
-        found["frequency, sampling"] = np.array(inside, dtype=np.float64)
-    try:
-        for covers, step, time in (
-            ("noise", made, lasted),
-            ("sampling", chain.transition, spell),
-        ):
-            given: dict[str, Any] = {"by": "series", "covers": covers}
-            found[f"transitions, {covers}"] = hits(estimate.transitions(z, noise, **given), step)
-            found[f"durations, {covers}"] = hits(estimate.durations(z, noise, **given), time)
-        if likelihood:
-            found["likelihood, sampling"] = hits(
-                estimate.transitions(z, noise, by="series", covers="sampling",
-                                     method="likelihood"), chain.transition
-            )  # fmt: skip
-    except InvalidInput as refusal:
-        if refusal.argument != "noise":
-            raise
+        return np.asarray(1 / (1 - np.diagonal(stay, axis1=-2, axis2=-1)))
+
+
+def count(setting: Setting, repetitions: int) -> Tallies:
+    """Answers from counts, a batch at a time."""
+    chain, noise, found = setting.chain, setting.noise(), Tallies()
+    k = chain.states
+    for x, z in batches(setting, noise, repetitions):
+        shares = np.stack([np.count_nonzero(x == a, axis=1) for a in range(k)], 1) / x.shape[1]
+        found.add(("frequency", "counts", "noise"),
+                  estimate.frequency(z, noise, by="series"), shares)  # fmt: skip
+        try:
+            _count_pairs(found, chain, noise, x, z)
+        except InvalidInput as refusal:
+            if refusal.argument != "noise":
+                raise
     return found
 
 
-def coverage(
-    setting: Setting, length: int, repetitions: int, likelihood: bool = False, seed: int = 1
-) -> dict[str, NDArray[np.float64]]:
-    """Share of repetitions covered, for each question and entry."""
-    batch = max(1, min(repetitions, POINTS_AT_ONCE // length))
-    parts: dict[str, list[NDArray[np.float64]]] = {}
-    for number, begin in enumerate(range(0, repetitions, batch)):
-        rows = min(batch, repetitions - begin)
-        x, z = draw(setting, length, rows, seed * 1000 + number)
-        for question, inside in answers(setting, x, z, likelihood).items():
-            parts.setdefault(question, []).append(inside)
-    return {question: np.concatenate(held).mean(axis=0) for question, held in parts.items()}
+def _count_pairs(
+    found: Tallies, chain: MarkovChain, noise: Noise, x: NDArray[Any], z: NDArray[Any]
+) -> None:
+    made = pair_shares(x, chain.states)
+    moves = made / np.maximum(made.sum(axis=2, keepdims=True), 1e-300)
+    for covers, truth in (("noise", moves), ("sampling", chain.transition)):
+        about: dict[str, Any] = {"by": "series", "covers": covers}
+        steps = estimate.transitions(z, noise, **about)
+        found.add(("transitions", "counts", covers), steps, truth, error=steps.pairs - made)
+        lasting = estimate.durations(z, noise, **about)
+        found.add(("durations", "counts", covers), lasting, spells(truth), error=None)
+    lags = np.stack([correlations(pair_shares(x, chain.states, lag)) for lag in LAGS], axis=1)
+    for covers, truth in (("noise", lags), ("sampling", chain_correlations(chain))):
+        given: dict[str, Any] = {"by": "series", "covers": covers}
+        if covers == "sampling":
+            given["chain"] = chain
+        alike = estimate.autocorrelation(z, noise, LAGS, **given)
+        found.add(("autocorrelation", "counts", covers), alike, truth)
 
 
-def questions(likelihood: bool) -> list[str]:
-    plain = [f"{q}, {c}" for q in ("transitions", "durations") for c in ("noise", "sampling")]
-    more = ["frequency, sampling", "likelihood, sampling"] if likelihood else []
-    return ["frequency, noise", *plain, *more]
+def fit(setting: Setting, repetitions: int) -> Tallies:
+    """Answers that need a fit, one series at a time, as an analyst with that one would ask."""
+    chain, noise, found = setting.chain, setting.noise(), Tallies()
+    for x, z in batches(setting, noise, repetitions):
+        made = pair_shares(x, chain.states)
+        moves = made / np.maximum(made.sum(axis=2, keepdims=True), 1e-300)
+        for row, move in zip(z, moves, strict=True):
+            fitted = _likelihood(found, chain, noise, row, move)
+            drawn = estimate.frequency(row, noise, covers="sampling", chain=fitted)
+            found.add(("frequency", "counts", "sampling"), _One(drawn.value[None], drawn.low[None],
+                      drawn.high[None]), chain.stationary)  # fmt: skip
+    return found
 
 
-def line(setting: Setting, length: int, found: dict[str, NDArray[np.float64]],
-         asked: list[str]) -> str:  # fmt: skip
-    cells = []
-    for question in asked:
-        part = found.get(question)
-        if part is None:
-            cells.append("–")
-        else:
-            low, high = 100 * part.min(), 100 * part.max()
-            cells.append(f"{low:.1f}" if high - low < 0.05 else f"{low:.1f}–{high:.1f}")
-    needed = as_noise(setting.noise).points_needed((0, 1))
-    head = (setting.name, setting.mechanism, f"{setting.epsilon:g}", f"{length:,}")
-    return "| " + " | ".join([*head, *cells, f"{needed:,}"]) + " |"
+@dataclass(frozen=True)
+class _One:
+    """One answer as a batch."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+def _likelihood(
+    found: Tallies, chain: MarkovChain, noise: Noise, row: NDArray[Any], move: Floats
+) -> MarkovChain | None:
+    """Ask the likelihood about one series; the chain that it fits, or None where it refuses."""
+    try:
+        best = likeliest(read_cells(row, noise.outputs), noise, LEVEL)
+    except InvalidInput as refusal:
+        if refusal.argument != "noise":
+            raise
+        return None
+    plain = estimate.transitions(row, noise).value
+    for covers, truth in (("noise", move), ("sampling", chain.transition)):
+        about: Any = covers
+        value, _, low, high, *_ = best.answer(about)[0]
+        gain = [[float(np.mean((one - truth) ** 2)) for one in (value[0], plain)]]
+        key = ("transitions", "likelihood", covers)
+        found.add(key, _One(value, low, high), truth, gain=np.array(gain))
+        inside = [np.diagonal(part, axis1=1, axis2=2) for part in (value, low, high)]
+        key = ("durations", "likelihood", covers)
+        found.add(key, _One(*inside), np.diag(truth), error=None)
+    return valid_chain(best.fits[0].transition)
+
+
+def done(path: Path) -> set[tuple[str, ...]]:
+    """Settings and kinds of answer that the file holds."""
+    if not path.exists():
+        return set()
+    with path.open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    kinds = {"frequency/counts/noise": "counts", "frequency/counts/sampling": "fits"}
+    return {
+        (*(line[name] for name in FIELDS[:4]),
+         kinds.get(f"{line['question']}/{line['method']}/{line['covers']}", ""))
+        for line in lines
+    }  # fmt: skip
+
+
+def save(path: Path, setting: Setting, found: Tallies) -> None:
+    """Add the lines of one setting to the file."""
+    begin = not path.exists()
+    with path.open("a", newline="", encoding="utf-8") as file:
+        lines = csv.DictWriter(file, FIELDS, restval="", lineterminator="\n")
+        if begin:
+            lines.writeheader()
+        for key, tally in found.held.items():
+            named = dict(zip(FIELDS, (*setting.key, *key), strict=False))
+            lines.writerow({**named, **tally.line()})
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--repetitions", type=int, default=5000)
-    parser.add_argument("--length", type=int, action="append")
-    parser.add_argument("--likelihood", action="store_true", help="what needs a fit a repetition")
-    arguments = parser.parse_args()
-    asked = questions(arguments.likelihood)
-    head = ["chain", "noise", "ε", "points", *asked, "pairs needed"]
-    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
-    for length in arguments.length or (1000, 30_000):
-        for setting in settings():
-            found = coverage(setting, length, arguments.repetitions, arguments.likelihood)
-            print(line(setting, length, found, asked), flush=True)
+    parser.add_argument("--fits", type=int, default=5000, help="repetitions that need a fit each")
+    parser.add_argument("--length", type=int, action="append", help="default: 1000 and 30000")
+    parser.add_argument("--only", default="", help="settings whose name holds this")
+    parser.add_argument("--kind", choices=["counts", "fits"], help="only answers of this kind")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--table", action="store_true", help="write the tables of the page")
+    given = parser.parse_args()
+    if given.table:
+        write_tables(given.results, PAGE)
+        return
+    held = done(given.results)
+    for kind, work, repetitions in (
+        ("counts", count, given.repetitions),
+        ("fits", fit, given.fits),
+    ):
+        for setting in settings(tuple(given.length or LENGTHS)):
+            name = " ".join(setting.key)
+            if given.kind not in (None, kind) or (*setting.key, kind) in held:
+                continue
+            if given.only in name:
+                begin = time.monotonic()
+                save(given.results, setting, work(setting, repetitions))
+                print(f"{kind:6s} {name:40s} {time.monotonic() - begin:6.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -34,30 +35,39 @@ def least(run: Callable[[], object], repeats: int) -> float:
 
 
 def report(name: str, seconds: float, points: int, beside: float) -> None:
-    print(f"  {name:34s} {seconds / points * 1e9:7.2f} ns a point  {seconds / beside:7.1f} x")
+    print(f"  {name:34s} {seconds / points * 1e9:8.3f} ns a point  {seconds / beside:7.1f} x")
 
 
 def passes(points: int, repeats: int) -> None:
-    print(f"\none pass over {points:,} points (ratio: to adding up the bytes)")
+    print(f"\none pass over {points:,} points (ratio: to adding up the same bytes as words)")
     rng = np.random.default_rng(0)
     two = rng.integers(0, 2, points, dtype=np.uint8)
     memory = least(lambda: np.add.reduce(two.view(np.uint64)), repeats)
     report("adding up 8 bytes at a time", memory, points, memory)
+    report("numpy.sum of the bytes", least(lambda: np.sum(two), repeats), points, memory)
     channel, chain = Channel.binary(0.3, 0.25), CorrelatedNoise(0.2, 0.4)
-    report("frequency, 2 states", least(lambda: estimate.frequency(two, channel), repeats),
-           points, memory)  # fmt: skip
-    report("transitions, 2 states", least(lambda: estimate.transitions(two, channel), repeats),
-           points, memory)  # fmt: skip
-    few = two[: points // 10]
-    report("frequency, correlated noise", least(lambda: estimate.frequency(few, chain), repeats),
-           len(few), memory / 10)  # fmt: skip
-    report("transitions, correlated noise", least(lambda: estimate.transitions(few, chain), 1),
-           len(few), memory / 10)  # fmt: skip
+    questions: dict[str, Any] = {
+        "frequency": estimate.frequency,
+        "transitions": estimate.transitions,
+    }
+    for name, ask in questions.items():
+        taken = least(lambda: ask(two, channel), repeats)  # noqa: B023
+        report(f"{name}, 2 states", taken, points, memory)
     four, many = rng.integers(0, 4, points, dtype=np.uint8), Channel.randomized_response(4, 0.4)
-    report("frequency, 4 states", least(lambda: estimate.frequency(four, many), repeats),
-           points, memory)  # fmt: skip
-    report("transitions, 4 states", least(lambda: estimate.transitions(four, many), repeats),
-           points, memory)  # fmt: skip
+    for name, ask in questions.items():
+        taken = least(lambda: ask(four, many), repeats)  # noqa: B023
+        report(f"{name}, 4 states", taken, points, memory)
+    few = two[: points // 10]
+    for name, ask in questions.items():
+        taken = least(lambda: ask(few, chain), 1)  # noqa: B023
+        report(f"{name}, correlated noise", taken, len(few), memory / 10)
+    packed = estimate.Packed(np.packbits(two), points)
+    words = packed.words
+    memory = least(lambda: np.add.reduce(words), repeats)
+    report("packed: adding up the words", memory, points, memory)
+    for name, ask in questions.items():
+        taken = least(lambda: ask(packed, channel), repeats)  # noqa: B023
+        report(f"packed: {name}", taken, points, memory)
 
 
 def rounds(points: int, repeats: int) -> None:

@@ -74,7 +74,7 @@ def whole_states(name: str, array: NDArray[Any]) -> NDArray[Any]:
 
 def check_alphabet(name: str, flat: NDArray[Any], states: int | None) -> None:
     """Error if a point is not one of ``0 … states - 1``; names the first one that is not."""
-    if flat.size == 0 or flat.dtype.kind == "b":
+    if flat.size == 0 or flat.dtype.kind == "b" or (states is None and flat.dtype.kind == "u"):
         return
     low, high = int(flat.min()), int(flat.max())
     if low >= 0 and (states is None or high < states):

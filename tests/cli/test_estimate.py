@@ -92,6 +92,37 @@ def test_pictures_and_denoised_rows(folder: Path) -> None:
     )
 
 
+def test_gaps_of_the_time_column(tmp_path: Path) -> None:
+    """Two runs of one state each, with a pause between: no step leads from one to the other."""
+    when = [10 * t for t in range(300)] + [10 * t for t in range(500, 800)]
+    lines = ["when,bpm", *(f"{t},{50 if t < 3000 else 70}" for t in when)]
+    (tmp_path / "heart.csv").write_text("\n".join(lines) + "\n")
+    program("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
+            "--time", "when", "--step", "10", "--max-gap", "10", "--epsilon", "25", *CHAIN,
+            "--seed", "1", "-o", "release.csv", folder=tmp_path)  # fmt: skip
+    gaps = ["--time", "when", "--max-gap", "10"]
+    for more in ([], ["--step", "10"]):
+        found = ask(tmp_path, "transitions", *gaps, *more)["answers"]
+        assert found[1]["about"] == "low -> high"
+        assert found[1]["value"] == pytest.approx(0, abs=1e-6)
+        program("estimate", "release.csv", "denoise", *gaps, *more, "-o", "clean.csv", "--force",
+                folder=tmp_path)  # fmt: skip
+        with (tmp_path / "clean.csv").open() as file:
+            rows = [row["likeliest"] for row in csv.DictReader(file)]
+        assert rows == ["low"] * 300 + ["high"] * 300
+    closed = ask(tmp_path, "transitions")["answers"]
+    assert closed[1]["value"] == pytest.approx(1 / 300, rel=0.01)
+    same = [ask(tmp_path, "frequency", *how)["answers"][1]["value"] for how in ([], gaps)]
+    assert same[0] == same[1]
+    for how, message in (
+        (["--max-gap", "10"], b"time: found None"),
+        (["--time", "when", "--step", "10"], b"max_gap: found None"),
+        (["--time", "when", "--step", "7", "--max-gap", "30"], b"a step of 10 in row 2"),
+    ):
+        done = program("estimate", "release.csv", "transitions", *how, folder=tmp_path, code=2)
+        assert message in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from chainveil import InvalidInput
+from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, estimate
+from chainveil.estimate import Packed
 from chainveil.estimate.grouping import read_cells
+from chainveil.mechanism import sanitize, seeded
 
 WINDOWS = [(0,), (0, 1), (0, 1, 2), (0, 3), (0, 1, 4, 5)]
 
@@ -58,7 +60,7 @@ def test_counts_by_label(lengths: list[int], outputs: int, data: st.DataObject) 
         assert pairs[number] == sum(v for key, v in wanted.items() if key[0] == name)
 
 
-@pytest.mark.parametrize("outputs", [2, 3])
+@pytest.mark.parametrize("outputs", [2, 3, 4, 5])
 @pytest.mark.parametrize("n", [1, 2, 3, 66, 5000, 8192, 8200, 70_001])
 def test_long_series_in_one_pass(outputs: int, n: int) -> None:
     z = np.random.default_rng(n).integers(0, outputs, n).astype(np.uint8)
@@ -94,3 +96,47 @@ def test_groups_that_cannot_be() -> None:
             read_cells(z, 2, given_by, window)
     with pytest.raises(InvalidInput, match="no points"):
         read_cells(np.array([], np.uint8), 2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 63, 64, 65, 127, 128, 129, 200, 70_001])
+def test_packed_points_count_like_bytes(n: int) -> None:
+    z = np.random.default_rng(n).integers(0, 2, n).astype(np.uint8)
+    # Bits after the last point are not looked at.
+    bits = np.packbits(np.concatenate([z, np.ones(13, np.uint8)]))
+    packed, plain_cells = read_cells(Packed(bits, n), 2), read_cells(z, 2)
+    for window in WINDOWS:
+        np.testing.assert_array_equal(packed.windows(window), plain_cells.windows(window))
+    np.testing.assert_array_equal(packed.symbols, z)
+    assert packed.size == n
+
+
+def test_packed_points_answer_every_question() -> None:
+    chain, channel = MarkovChain.binary(0.1, 0.2), Channel.binary(0.2, 0.1)
+    z = sanitize(chain.sample(3001, rng=1), channel, rng=seeded(2))
+    packed = Packed(np.packbits(z), 3001)
+    for noise in (channel, CorrelatedNoise(0.1, 0.2)):
+        for how in ({}, {"window": 1000}, {"by": np.arange(3001) % 2}):
+            one, other = (estimate.frequency(points, noise, **how) for points in (z, packed))
+            np.testing.assert_allclose(one.standard_error, other.standard_error)
+    steps = [estimate.transitions(points, channel, method="likelihood") for points in (z, packed)]
+    np.testing.assert_allclose(steps[0].low, steps[1].low)
+    assert np.array_equal(estimate.denoise(packed, channel).path, estimate.denoise(z, channel).path)
+    for bits, length in ((z.astype(int), 8), (np.packbits(z), 3009), (np.packbits(z), -1)):
+        with pytest.raises(InvalidInput):
+            Packed(bits, length)
+    with pytest.raises(InvalidInput, match="4 reports"):
+        estimate.frequency(packed, Channel.randomized_response(4, 0.4))
+    with pytest.raises(InvalidInput, match="no points"):
+        estimate.frequency(Packed(np.packbits(z), 0), channel)
+
+
+@pytest.mark.parametrize("outputs", [2, 3, 4])
+@pytest.mark.parametrize("place", [0, 5000, 19_999])
+@pytest.mark.parametrize("foreign", [0, 4, 128])
+def test_a_foreign_byte_is_found_while_counting(outputs: int, place: int, foreign: int) -> None:
+    z = np.random.default_rng(1).integers(0, outputs, 20_000).astype(np.uint8)
+    z[place] = foreign or outputs
+    with pytest.raises(InvalidInput, match=f"point {place}"):
+        read_cells(z, outputs)
+    with pytest.raises(InvalidInput, match=f"point {place}"):
+        read_cells(z.reshape(2, -1), outputs)

@@ -18,7 +18,12 @@ QUESTIONS = ("frequency", "transitions", "durations", "autocorrelation", "denois
 @click.option("--certificate", type=options.FILE, help="Its certificate; default: beside RELEASE.")
 @click.option("--by", metavar="COLUMN", help="An answer for each value of a column, for each "
               "series, or for each hour, weekday or date of --time.")  # fmt: skip
-@click.option("--time", help="Column with dates and times, for --by hour, weekday or date.")
+@click.option("--time", help="Column with dates and times, for --by hour, weekday or date, and "
+              "for gaps.")  # fmt: skip
+@click.option("--step", type=float, help="Regular step of the time column (seconds, or its own "
+              "units), which tells how many points lie in a gap.")  # fmt: skip
+@click.option("--max-gap", type=float, help="Longer steps than this are gaps: points on both "
+              "sides are no neighbours.")  # fmt: skip
 @click.option("--window", type=int, help="An answer for every so many points of each series.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="How sure the intervals "
               "are.")  # fmt: skip
@@ -51,7 +56,8 @@ def estimate(release: str, question: str, **given: Any) -> None:
     with progress(None, given["as_json"]) as tell:
         held = read_released(
             release, certificate, given["by"], given["time"], given["form"],
-            not given["no_header"], tell,
+            not given["no_header"], tell, step=given["step"], max_gap=given["max_gap"],
+            neighbours=question != "frequency",
         )  # fmt: skip
     if question == "denoise":
         _denoise(held, given)
@@ -206,8 +212,11 @@ def _write(found: Any, held: Any, given: dict[str, Any]) -> None:
     from chainveil.table.atomic import drafts
 
     several = isinstance(found.path, list)
-    path = np.concatenate(found.path) if several else found.path
+    paths = found.path if several else [found.path]
     probability = np.concatenate(found.probability) if several else found.probability
+    there = np.concatenate([~np.ma.getmaskarray(part) for part in paths])
+    path = np.concatenate([np.asarray(part) for part in paths])[there]
+    probability = probability[there]
     # Rows without a value have no answer: a null at their place in the table.
     place = np.full(held.rows, len(path))
     place[held.order] = np.arange(len(path))

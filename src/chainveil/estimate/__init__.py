@@ -9,6 +9,7 @@ from chainveil.estimate.autocorrelation import autocorrelation
 from chainveil.estimate.denoise import Denoised, denoise
 from chainveil.estimate.durations import durations
 from chainveil.estimate.frequency import frequency
+from chainveil.estimate.packed import Packed
 from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, rows_for
 from chainveil.estimate.results import (
     Autocorrelation,
@@ -26,6 +27,7 @@ __all__ = [
     "Estimate",
     "ExpectedError",
     "Frequency",
+    "Packed",
     "Transitions",
     "autocorrelation",
     "denoise",

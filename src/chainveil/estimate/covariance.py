@@ -44,7 +44,8 @@ def noise_covariance(noise: Noise, window: Sequence[int], law: Law) -> FloatArra
         points = joined(shape, distance)
         shares, pairs = law(points)
         if not pairs.any():
-            break
+            # Gaps may leave points further apart that share noise.
+            continue
         term = shares @ _kernel(noise.source, shape, distance) * pairs[:, None]
         total += term
         if distance:
@@ -110,23 +111,26 @@ def drawing_covariance(
 
 
 def share_drawing(
-    transition: FloatArray, stationary: FloatArray, pairs_at: Callable[[int], FloatArray]
+    transition: FloatArray,
+    stationary: FloatArray,
+    pairs_at: Callable[[int], FloatArray],
+    longest: int,
 ) -> FloatArray:
     """Variance of each state's share in drawn series over ``pi (1 - pi)``, shape (groups, k).
 
     ``pairs_at(h)`` counts the pairs of points at distance h in each group, so groups need not
-    be stretches without holes. One over the result is the number of independent points that
+    be stretches without holes; no stretch has more than ``longest`` points. One over the result is the number of independent points that
     the group is worth.
     """
     count = np.asarray(pairs_at(0), dtype=np.float64)
     spread = stationary * (1 - stationary)
     total = np.repeat(count[:, None], len(stationary), axis=1)
     power = np.array(transition)
-    for distance in range(1, MOST_DISTANCES):
+    for distance in range(1, min(MOST_DISTANCES, longest)):
         pairs = np.asarray(pairs_at(distance), dtype=np.float64)
         correlation = stationary * (np.diag(power) - stationary) / np.maximum(spread, 1e-300)
         total += 2 * pairs[:, None] * correlation[None]
-        if not pairs.any() or np.abs(power - stationary).max() < SETTLED:
+        if np.abs(power - stationary).max() < SETTLED:
             break
         power = power @ transition
     # A chain that alternates can bring the sum to nothing, not below.

@@ -15,8 +15,10 @@ from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.estimate.fitting import fit_likelihood
+from chainveil.estimate.gaps import runs_between, split_masks
 from chainveil.estimate.grouping import read_cells
 from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.packed import Packed
 from chainveil.estimate.results import valid_chain
 from chainveil.noise_chain import CorrelatedNoise
 
@@ -31,9 +33,9 @@ class Denoised:
     Attributes
     ----------
     probability : array, or list of arrays, of shape (…, k)
-        ``Pr[state | release]`` for each point, under ``chain``.
+        ``Pr[state | release]`` for each point, under ``chain``; NaN where one is missing.
     path : array, or list of arrays, in the shape of the release
-        The single likeliest series.
+        The single likeliest series; masked where the release is.
     chain : MarkovChain
         The chain that was used.
     """
@@ -54,7 +56,7 @@ class Denoised:
         """Share of points at which the likelier state is right, on average under ``chain``."""
         held = self.probability if isinstance(self.probability, list) else [self.probability]
         best = np.concatenate([part.max(axis=-1).reshape(-1) for part in held])
-        return float(best.mean())
+        return float(np.nanmean(best))
 
 
 def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
@@ -78,10 +80,11 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
     """
     source = as_noise(noise)
     if chain is None:
-        cells = read_cells(z, source.outputs)
-        if int(np.diff(cells.borders).max()) < 2:
-            raise InvalidInput("z", "series of one point", "longer series, or a chain")
-        chain = valid_chain(fit_likelihood(cells, source).transition)
+        chain = _fitted(z, source)
+    if isinstance(z, Packed):
+        z = z.unpacked()
+    if len(split_masks(z)[1]):
+        return _around_gaps(z, source, chain)
     if isinstance(source.source, CorrelatedNoise):
         return _with_flips(z, source.source, chain)
     return Denoised(
@@ -89,6 +92,33 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
         inference.viterbi(chain, source.source, z),
         chain,
     )
+
+
+def _fitted(z: Any, noise: Noise) -> MarkovChain:
+    cells = read_cells(z, noise.outputs)
+    if int(np.diff(cells.borders).max()) < 2:
+        raise InvalidInput("z", "series of one point", "longer series, or a chain")
+    return valid_chain(fit_likelihood(cells, noise).transition)
+
+
+def _around_gaps(z: Any, noise: Noise, chain: MarkovChain) -> Denoised:
+    """Every run between gaps on its own; nothing is said about the gaps."""
+    series = [np.ma.asarray(part) for part in (z if _several(z) else [z])]
+    places = [(j, run) for j, part in enumerate(series) for run in runs_between(part)]
+    found = denoise([np.asarray(series[j][run]) for j, run in places], noise, chain)
+    probability = [np.full((len(part), chain.states), np.nan) for part in series]
+    path = [np.ma.array(np.zeros(len(part), np.uint8), mask=True) for part in series]
+    for (j, run), chance, likely in zip(places, found.probability, found.path, strict=True):
+        probability[j][run], path[j][run] = chance, likely
+    if isinstance(z, np.ndarray):
+        kept = np.ma.asarray(z)
+        shaped = np.stack(probability).reshape(*kept.shape, chain.states)
+        return Denoised(shaped, np.ma.stack(path).reshape(kept.shape), chain)
+    return Denoised(probability, path, chain)
+
+
+def _several(z: Any) -> bool:
+    return not isinstance(z, np.ndarray) or z.ndim == 2
 
 
 def paired(noise: CorrelatedNoise, chain: MarkovChain) -> tuple[MarkovChain, Channel]:

@@ -13,12 +13,16 @@ Every function takes ``symbols``, ``borders`` of the series laid end to end, ``f
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numba
 import numpy as np
 
 _compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract"}, nogil=True)
+_reordering = numba.njit(
+    cache=True, error_model="numpy", fastmath={"contract", "reassoc"}, nogil=True
+)
 # Products of likelihoods are turned into a logarithm before they could vanish.
 SMALL = 1e-200
 
@@ -77,63 +81,76 @@ def expect_two(
     return total
 
 
-@_compiled
-def expect_many(
-    symbols: Any, borders: Any, first: Any, weights: Any, held: Any, counts: Any, begin: Any
-) -> float:
-    """Any number of states."""
-    m, k = first.shape
-    total = 0.0
-    message, moved = np.empty(k), np.empty(k)
-    for series in range(len(borders) - 1):
-        start, end = borders[series], borders[series + 1]
-        n = end - start
-        if n == 0:
-            continue
-        mass = 0.0
-        for a in range(k):
-            held[0, a] = first[symbols[start], a]
-            mass += held[0, a]
-        for a in range(k):
-            held[0, a] /= mass
-        product = mass
-        for t in range(1, n):
-            w = weights[symbols[start + t - 1] * m + symbols[start + t]]
+@lru_cache(maxsize=32)
+def expect_many(states: int) -> Any:
+    """The same for ``states`` states, compiled with that number known: loops are unrolled."""
+    k = states
+
+    @_reordering
+    def expect(
+        symbols: Any, borders: Any, first: Any, weights: Any, held: Any, counts: Any, begin: Any
+    ) -> float:
+        m = len(first)
+        total = 0.0
+        message, moved, found = np.empty(k), np.empty(k), np.zeros((k, k))
+        for series in range(len(borders) - 1):
+            start, end = borders[series], borders[series + 1]
+            n = end - start
+            if n == 0:
+                continue
             mass = 0.0
-            for b in range(k):
-                value = 0.0
+            for a in range(k):
+                held[0, a] = first[symbols[start], a]
+                mass += held[0, a]
+            for a in range(k):
+                held[0, a] /= mass
+            product = mass
+            for t in range(1, n):
+                w = weights[symbols[start + t - 1] * m + symbols[start + t]]
+                for b in range(k):
+                    moved[b] = 0.0
                 for a in range(k):
-                    value += held[t - 1, a] * w[a, b]
-                moved[b] = value
-                mass += value
-            scale = 1.0 / mass
+                    here = held[t - 1, a]
+                    for b in range(k):
+                        moved[b] += here * w[a, b]
+                mass = 0.0
+                for b in range(k):
+                    mass += moved[b]
+                scale = 1.0 / mass
+                for b in range(k):
+                    held[t, b] = moved[b] * scale
+                product *= mass
+                if product < SMALL:
+                    total += np.log(product)
+                    product = 1.0
+            total += np.log(product)
+            message[:] = 1.0
+            for t in range(n - 2, -1, -1):
+                w = weights[symbols[start + t] * m + symbols[start + t + 1]]
+                mass, size = 0.0, 0.0
+                for a in range(k):
+                    value = 0.0
+                    for b in range(k):
+                        value += w[a, b] * message[b]
+                    moved[a] = value
+                    size += value
+                    mass += held[t, a] * value
+                scale = 1.0 / mass
+                for a in range(k):
+                    share = held[t, a] * scale
+                    for b in range(k):
+                        found[a, b] += share * w[a, b] * message[b]
+                scale = 1.0 / size
+                for a in range(k):
+                    message[a] = moved[a] * scale
+            mass = 0.0
+            for a in range(k):
+                mass += held[0, a] * message[a]
+            for a in range(k):
+                begin[a] += held[0, a] * message[a] / mass
+        for a in range(k):
             for b in range(k):
-                held[t, b] = moved[b] * scale
-            product *= mass
-            if product < SMALL:
-                total += np.log(product)
-                product = 1.0
-        total += np.log(product)
-        message[:] = 1.0
-        for t in range(n - 2, -1, -1):
-            w = weights[symbols[start + t] * m + symbols[start + t + 1]]
-            mass, size = 0.0, 0.0
-            for a in range(k):
-                value = 0.0
-                for b in range(k):
-                    value += w[a, b] * message[b]
-                moved[a] = value
-                size += value
-                mass += held[t, a] * value
-            for a in range(k):
-                share = held[t, a] / mass
-                for b in range(k):
-                    counts[a, b] += share * w[a, b] * message[b]
-            for a in range(k):
-                message[a] = moved[a] / size
-        mass = 0.0
-        for a in range(k):
-            mass += held[0, a] * message[a]
-        for a in range(k):
-            begin[a] += held[0, a] * message[a] / mass
-    return total
+                counts[a, b] += found[a, b]
+        return total
+
+    return expect

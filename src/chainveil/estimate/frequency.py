@@ -33,8 +33,10 @@ def frequency(
 
     Parameters
     ----------
-    z : 1-D array, 2-D array (a row a series) or list of 1-D arrays
-        The released states.
+    z : 1-D array, 2-D array (a row a series), list of 1-D arrays, or Packed
+        The released states. A list of runs keeps them apart: no pair of points crosses from
+        one to the next. Points of a masked array that are masked are gaps: time passes there,
+        so that correlated noise and the chain are known to have moved on.
     noise : Channel, CorrelatedNoise or NoisePlan
         The noise that was applied.
     by : "series", or an array of labels, one a point, optional
@@ -103,8 +105,9 @@ def _drawing(cells: Cells, noise: Noise, chain: MarkovChain | None) -> FloatArra
         from chainveil.estimate.fitting import fit_release
 
         chain = fit_release(cells, noise)
+    longest = int(np.diff(cells.borders).max())
     return share_drawing(
-        chain.transition, chain.stationary, lambda h: cells.pairs_at(h).astype(np.float64)
+        chain.transition, chain.stationary, lambda h: cells.pairs_at(h).astype(np.float64), longest
     )
 
 

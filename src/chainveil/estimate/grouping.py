@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.estimate import counting
+from chainveil.estimate.gaps import NO_GAPS, split_masks
+from chainveil.estimate.packed import Packed
 from chainveil.sequences import Sequences, as_sequences
 
 NO_LABELS = np.empty(0, np.int64)
@@ -24,7 +26,7 @@ class Cells:
 
     Attributes
     ----------
-    symbols : uint8, uint16 or int64 array of shape (total,)
+    source : uint8, uint16 or int64 array of shape (total,), or Packed
     borders : int64 array of shape (stretches + 1,)
         Stretch j is ``symbols[borders[j]:borders[j + 1]]``; no window crosses a border.
     owner : int64 array of shape (stretches,)
@@ -34,19 +36,42 @@ class Cells:
     names : tuple or None
         What the groups are called; None for a single answer about everything.
     outputs : int
+    gaps : boolean array of shape (total,) or (0,)
+        Points that are missing; time passes there, and no window holds one.
     """
 
-    symbols: NDArray[Any]
+    source: NDArray[Any] | Packed
     borders: NDArray[np.int64]
     owner: NDArray[np.int64]
     labels: NDArray[np.int64]
     names: tuple[Any, ...] | None
     outputs: int
+    gaps: NDArray[np.bool_] = field(default_factory=lambda: NO_GAPS)
+
+    @cached_property
+    def marks(self) -> NDArray[np.int64]:
+        """The group of each point, -1 at gaps; empty where stretches tell it."""
+        if not len(self.gaps):
+            return self.labels
+        labels = self.labels
+        if not len(labels):
+            labels = np.repeat(self.owner, np.diff(self.borders))
+        return np.where(self.gaps, -1, labels)
 
     @property
     def groups(self) -> int:
         """Number of groups."""
         return 1 if self.names is None else len(self.names)
+
+    @cached_property
+    def symbols(self) -> NDArray[Any]:
+        """All points, one an element."""
+        return self.source.unpacked() if isinstance(self.source, Packed) else self.source
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return int(self.borders[-1])
 
     @property
     def series(self) -> list[NDArray[Any]]:
@@ -71,7 +96,7 @@ class Cells:
 
     @cached_property
     def _counted(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
-        return {}
+        return counting.packed_windows(self.source) if isinstance(self.source, Packed) else {}
 
     def pairs_at(self, distance: int) -> NDArray[np.int64]:
         """How many pairs of points of one group lie ``distance`` apart, shape (groups,)."""
@@ -80,29 +105,61 @@ class Cells:
     def whole(self) -> Cells:
         """The same points as one group; stretches stay apart."""
         owner = np.zeros(len(self.owner), np.int64)
-        return Cells(self.symbols, self.borders, owner, NO_LABELS, None, self.outputs)
+        return Cells(self.source, self.borders, owner, NO_LABELS, None, self.outputs, self.gaps)
 
 
 def read_cells(z: Any, outputs: int, by: Any = None, window: int | None = None) -> Cells:
     """Read a release and how to group it; see :func:`chainveil.estimate.frequency`."""
-    series = as_sequences("z", z, outputs)
-    if series.flat.size == 0:
-        raise InvalidInput("z", "no points", "at least one released point")
     if by is not None and window is not None:
         raise InvalidInput("by, window", "both", "one of them")
+    if isinstance(z, Packed):
+        if by is None and window is None:
+            return _packed(z, outputs)
+        z = z.unpacked()
+    z, gaps = split_masks(z)
+    # Counting bytes of few states finds a foreign one on the way.
+    late = by is None and window is None and outputs <= counting.MOST_FOR_BLOCKS
+    late = late and isinstance(z, np.ndarray) and z.dtype == np.uint8 and z.size > counting.LONG
+    series = as_sequences("z", z, None if late else outputs)
+    if series.flat.size == 0 or (len(gaps) and gaps.all()):
+        raise InvalidInput("z", "no points", "at least one released point")
     symbols = _narrow(series.flat, outputs)
+    cells = _grouped(symbols, series, by, window, outputs, gaps)
+    if late:
+        counting.check(cells)
+    return cells
+
+
+def _grouped(
+    symbols: NDArray[Any],
+    series: Sequences,
+    by: Any,
+    window: int | None,
+    outputs: int,
+    gaps: NDArray[np.bool_],
+) -> Cells:
     if window is not None:
-        return _windows(symbols, series, checks.whole("window", window, 1), outputs)
+        borders, names = _windows(series, checks.whole("window", window, 1))
+        return Cells(symbols, borders, np.arange(len(names)), NO_LABELS, names, outputs, gaps)
     if by is None:
         owner = np.zeros(series.count, np.int64)
-        return Cells(symbols, series.offsets, owner, NO_LABELS, None, outputs)
-    if isinstance(by, str):
-        if by != "series":
-            raise InvalidInput("by", by, '"series", or a label for each point')
-        owner = np.arange(series.count)
-        names = tuple(range(series.count))
-        return Cells(symbols, series.offsets, owner, NO_LABELS, names, outputs)
-    return _labelled(symbols, series, by, outputs)
+        return Cells(symbols, series.offsets, owner, NO_LABELS, None, outputs, gaps)
+    if not isinstance(by, str):
+        owner, labels, names = _labelled(series, by, gaps)
+        return Cells(symbols, series.offsets, owner, labels, names, outputs, gaps)
+    if by != "series":
+        raise InvalidInput("by", by, '"series", or a label for each point')
+    owner, names = np.arange(series.count), tuple(range(series.count))
+    return Cells(symbols, series.offsets, owner, NO_LABELS, names, outputs, gaps)
+
+
+def _packed(z: Packed, outputs: int) -> Cells:
+    if outputs != 2:
+        raise InvalidInput("z", "packed points", f"an array: the noise has {outputs} reports")
+    if z.length == 0:
+        raise InvalidInput("z", "no points", "at least one released point")
+    borders = np.array([0, z.length], np.int64)
+    return Cells(z, borders, np.zeros(1, np.int64), NO_LABELS, None, outputs)
 
 
 def _narrow(flat: NDArray[Any], outputs: int) -> NDArray[Any]:
@@ -113,28 +170,38 @@ def _narrow(flat: NDArray[Any], outputs: int) -> NDArray[Any]:
     return np.ascontiguousarray(flat.astype(dtype, copy=False))
 
 
-def _windows(symbols: NDArray[Any], series: Sequences, width: int, outputs: int) -> Cells:
-    """Windows of ``width`` points of each series; the last one may be shorter."""
+def _windows(series: Sequences, width: int) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
+    """Borders and names of windows of ``width`` points; the last of a series may be shorter."""
     starts = [
         np.arange(begin, max(end, begin + 1), width)
         for begin, end in zip(series.offsets[:-1], series.offsets[1:], strict=True)
         if end > begin
     ]
     borders = np.append(np.concatenate(starts), series.flat.size).astype(np.int64)
-    owner = np.arange(len(borders) - 1)
     if series.count == 1:
-        names: tuple[Any, ...] = tuple(int(number) for number in owner)
-    else:
-        names = tuple((j, i) for j, part in enumerate(starts) for i in range(len(part)))
-    return Cells(symbols, borders, owner, NO_LABELS, names, outputs)
+        return borders, tuple(range(len(borders) - 1))
+    return borders, tuple((j, i) for j, part in enumerate(starts) for i in range(len(part)))
 
 
-def _labelled(symbols: NDArray[Any], series: Sequences, by: Any, outputs: int) -> Cells:
+def _labelled(
+    series: Sequences, by: Any, gaps: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[Any, ...]]:
+    """Groups of the stretches, groups of the points where these differ, and their names."""
     parts = by if isinstance(by, list | tuple) and len(by) and np.ndim(by[0]) else [by]
     flat = np.concatenate([np.asarray(part).reshape(-1) for part in parts])
-    if flat.size != symbols.size:
-        raise InvalidInput("by", f"{flat.size} labels", f"{symbols.size}, one a released point")
-    names, codes = np.unique(flat, return_inverse=True)
+    size = series.flat.size
+    if flat.size != size:
+        raise InvalidInput("by", f"{flat.size} labels", f"{size}, one a released point")
+    seen = ~gaps if len(gaps) else np.ones(size, np.bool_)
+    names, codes = np.unique(flat[seen], return_inverse=True)
+    labels = np.full(size, -1, np.int64)
+    labels[seen] = codes.reshape(-1)
     owner = np.zeros(series.count, np.int64)
-    labels = codes.reshape(-1).astype(np.int64)
-    return Cells(symbols, series.offsets, owner, labels, tuple(names.tolist()), outputs)
+    # The series and the label of each point that is there, and where one of them changes.
+    which = np.repeat(np.arange(series.count), series.lengths)[seen]
+    torn = (np.diff(labels[seen]) != 0) & (np.diff(which) == 0)
+    if not torn.any():
+        # Whole stretches: nothing is torn apart.
+        owner[which] = labels[seen]
+        labels = NO_LABELS
+    return owner, labels, tuple(names.tolist())

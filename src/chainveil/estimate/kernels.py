@@ -6,6 +6,8 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import types
+from numba.extending import intrinsic
 
 # Ones that a byte can hold.
 SHORT = 255
@@ -20,8 +22,8 @@ def count_windows(
     """Add the windows of every group to ``out``, shape (groups, outputs ** p).
 
     Stretch j is ``symbols[borders[j]:borders[j + 1]]`` and belongs to group ``owner[j]``.
-    Where ``labels`` is not empty it holds the group of each point instead; then a window
-    counts if all its points are of one group.
+    Where ``labels`` is not empty it holds the group of each point instead, -1 where a point
+    is missing; then a window counts if all its points are of one group.
     """
     last, places = window[-1], len(window)
     for stretch in range(len(borders) - 1):
@@ -33,7 +35,7 @@ def count_windows(
             if len(labels) == 0:
                 row[code] += 1
             else:
-                same = True
+                same = labels[t] >= 0
                 for place in range(1, places):
                     same = same and labels[t + window[place]] == labels[t]
                 if same:
@@ -54,6 +56,97 @@ def count_triples(symbols: Any, outputs: int, out: Any) -> None:
         third = np.int64(symbols[t])
         out[t & 3, (first * outputs + second) * outputs + third] += 1
         first, second = second, third
+
+
+# Points of one byte each, eight to a word. A product moves the one or two bits that a point
+# has next to each other: byte i of the word, times 2^(step j) with j = 7 - i (or 3 - i), is
+# the only term that reaches its place. Tables of whole blocks then take one addition for
+# eight points, or four, and hold every triple that begins in the block.
+
+
+@_compiled
+def count_blocks_of_bits(words: Any, tables: Any) -> Any:
+    """Count ten points from every eighth on; ``tables`` has shape (2, 2 ** 10).
+
+    Returns all words together, in which a point that is neither 0 nor 1 leaves a trace.
+    """
+    seen = words[0]
+    ones = np.uint64(0x0101010101010101)
+    gather, end = np.uint64(0x8040201008040201), np.uint64(56)
+    before = ((words[0] & ones) * gather) >> end
+    for t in range(1, len(words)):
+        word = words[t]
+        seen |= word
+        after = ((word & ones) * gather) >> end
+        tables[t & 1, (before << np.uint64(2)) | (after >> np.uint64(6))] += 1
+        before = after
+    return seen
+
+
+@_compiled
+def count_blocks_of_quarters(words: Any, tables: Any) -> Any:
+    """Count six points, two bits each, from every fourth on; ``tables``: (2, 4 ** 6)."""
+    seen = words[0]
+    low, gather = np.uint64(0x03030303), np.uint64(0x40100401)
+    end, half, nibble = np.uint64(24), np.uint64(32), np.uint64(4)
+    byte = np.uint64(255)
+    before = np.uint64(0)
+    for t in range(len(words)):
+        word = words[t]
+        seen |= word
+        first = (((word & low) * gather) >> end) & byte
+        second = ((((word >> half) & low) * gather) >> end) & byte
+        if t:
+            tables[0, (before << nibble) | (first >> nibble)] += 1
+        tables[1, (first << nibble) | (second >> nibble)] += 1
+        before = second
+    return seen
+
+
+def _intrinsic(build: Any) -> Any:
+    """An instruction of the machine; its type tells more than the checker can follow."""
+    return intrinsic(build)
+
+
+@_intrinsic
+def _ones_in(typing_context: Any, word: Any) -> Any:
+    """How many bits of a word are set."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), build
+
+
+@_intrinsic
+def _reversed_bytes(typing_context: Any, word: Any) -> Any:
+    """A word whose first byte in memory counts most."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bswap(arguments[0])
+
+    return types.uint64(types.uint64), build
+
+
+@_compiled
+def packed_sums(words: Any, out: Any) -> None:
+    """Add up a, a b, a c and a b c over bits and the two after each.
+
+    ``words`` is what ``numpy.packbits`` leaves, eight bytes at a time; the bits of the last
+    word only follow others.
+    """
+    one, two = np.uint64(1), np.uint64(2)
+    last, last_two = np.uint64(63), np.uint64(62)
+    single = pair = apart = triple = np.uint64(0)
+    for t in range(len(words) - 1):
+        a, after = _reversed_bytes(words[t]), _reversed_bytes(words[t + 1])
+        b = a & ((a << one) | (after >> last))
+        c = (a << two) | (after >> last_two)
+        single += _ones_in(a)
+        pair += _ones_in(b)
+        apart += _ones_in(a & c)
+        triple += _ones_in(b & c)
+    out[0], out[1], out[2], out[3] = single, pair, apart, triple
 
 
 # Zeros and ones, a byte each, eight to a word. Words are added for as long as no byte can
@@ -133,5 +226,5 @@ def count_pairs_of_group(labels: Any, borders: Any, distance: int, out: Any) -> 
     """How many points of each group have one of the same group ``distance`` later."""
     for stretch in range(len(borders) - 1):
         for t in range(borders[stretch], borders[stretch + 1] - distance):
-            if labels[t] == labels[t + distance]:
+            if labels[t] >= 0 and labels[t] == labels[t + distance]:
                 out[labels[t]] += 1

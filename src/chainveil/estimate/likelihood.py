@@ -2,8 +2,8 @@
 
 Expectation maximisation, with steps lengthened where they lie in line, and Newton's method
 at the end. Coordinates are ``log P(a, b) - log P(a, a)``: every point of that space is a chain.
-The law of the first point is a parameter of its own, so that every step is exact and the
-likelihood never falls.
+The law of the first point is a parameter of its own, drawn towards the shares of the states by
+the weight of one point: a single series would else put all on one state.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.noise import Noise
 
@@ -40,6 +41,10 @@ class Fit:
     begin : array of shape (k,)
         Law of the first point.
     log_likelihood : float
+    place : array of shape (k, k)
+        The transitions as coordinates, ``log P(a, b) - log P(a, a)``.
+    information : array of shape (k * (k - 1), k * (k - 1))
+        Minus the second derivatives by the coordinates off the diagonal.
     covariance : array of shape (k * k, k * k)
         Of the transitions: the inverse of the observed information.
     """
@@ -48,6 +53,8 @@ class Fit:
     counts: FloatArray
     begin: FloatArray
     log_likelihood: float
+    place: FloatArray
+    information: FloatArray
     covariance: FloatArray
 
 
@@ -66,15 +73,21 @@ class Release:
     def __init__(self, cells: Cells, noise: Noise) -> None:
         self.states = noise.states
         self._symbols, self._borders = cells.symbols, cells.borders
-        longest = int(np.diff(cells.borders).max())
+        lengths = np.diff(cells.borders)
+        self.series = int(np.count_nonzero(lengths))
+        longest = int(lengths.max())
         self._held = np.empty((longest, 1 if self.states == 2 else self.states))
         self._report, self._step = _emission(noise)
+        if len(cells.gaps):
+            self._symbols = np.where(cells.gaps, noise.outputs, cells.symbols)
+            self._report, self._step = _with_gaps(noise, self._report)
 
     def expect(self, transition: FloatArray, begin: FloatArray) -> Expected:
         """One pass: forward, and back."""
         from chainveil.estimate import expectation
 
-        kernel = expectation.expect_two if self.states == 2 else expectation.expect_many
+        two = self.states == 2
+        kernel = expectation.expect_two if two else expectation.expect_many(self.states)
         counts, starts = np.zeros((self.states, self.states)), np.zeros(self.states)
         found = kernel(
             self._symbols, self._borders, self._report * begin, self._step * transition,
@@ -92,7 +105,7 @@ def maximise(cells: Cells, noise: Noise, start: FloatArray) -> Fit:
     place, seen, information = _newton(release, place, begin)
     transition = _transition(place)
     covariance = _covariance(transition, information)
-    return Fit(transition, seen.counts, begin, seen.log_likelihood, covariance)
+    return Fit(transition, seen.counts, begin, seen.log_likelihood, place, information, covariance)
 
 
 def complete_covariance(fit: Fit) -> FloatArray:
@@ -121,13 +134,34 @@ def _emission(noise: Noise) -> tuple[FloatArray, FloatArray]:
     return np.ascontiguousarray(report), flips.transition[before, after].reshape(4, 2, 2)
 
 
+def _with_gaps(noise: Noise, report: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same with one more report, that of a missing point, which says nothing."""
+    if not isinstance(noise.source, Channel):
+        raise NotSupported(
+            "the likelihood of correlated noise with gaps: the flips beneath a gap are not "
+            "known; use counts, which know how far apart the points are"
+        )
+    k = noise.states
+    wider = np.vstack([report, np.ones((1, k))])
+    m = len(wider)
+    step = np.broadcast_to(wider[None, :, None, :], (m, m, k, k))
+    return wider, np.ascontiguousarray(step).reshape(m * m, k, k)
+
+
+def _first_points(release: Release, seen: Expected) -> FloatArray:
+    """The law of the first point: that of all first points, and of one point anywhere."""
+    starts = seen.begin * release.series
+    everywhere = starts + seen.counts.sum(axis=0)
+    return np.asarray((starts + everywhere / everywhere.sum()) / (release.series + 1.0))
+
+
 def _climb(release: Release, place: FloatArray, begin: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Rounds of two steps and a leap along them, until the steps are small."""
     for _ in range(MOST_ROUNDS):
         seen = release.expect(_transition(place), begin)
         first = _coordinates(seen.counts)
-        middle = release.expect(_transition(first), seen.begin)
-        second, begin = _coordinates(middle.counts), middle.begin
+        middle = release.expect(_transition(first), _first_points(release, seen))
+        second, begin = _coordinates(middle.counts), _first_points(release, middle)
         one, bend = first - place, second - 2 * first + place
         moved = np.abs(_transition(second) - _transition(first)).max()
         size = float(np.linalg.norm(bend))
@@ -137,7 +171,7 @@ def _climb(release: Release, place: FloatArray, begin: FloatArray) -> tuple[Floa
             leap = _cut(first - one + 2 * stretch * one + stretch**2 * bend)
             landed = release.expect(_transition(leap), begin)
             if landed.log_likelihood >= middle.log_likelihood:
-                place, begin = _coordinates(landed.counts), landed.begin
+                place, begin = _coordinates(landed.counts), _first_points(release, landed)
         if moved < NEAR:
             break
     return place, begin
@@ -206,17 +240,22 @@ def _solve(information: FloatArray, score: FloatArray) -> FloatArray:
 
 def _covariance(transition: FloatArray, information: FloatArray) -> FloatArray:
     """Of the transitions, shape (k * k, k * k); infinite where the release is silent."""
-    k = len(transition)
     values, vectors = np.linalg.eigh(information)
     spread = np.where(values > 1e-8, 1.0 / np.maximum(values, 1e-8), np.inf)
-    free = np.argwhere(~np.eye(k, dtype=bool))
-    slopes = np.zeros((k, k, len(free)))
-    for number, (a, b) in enumerate(free):
-        slopes[a, :, number] = -transition[a] * transition[a, b]
-        slopes[a, b, number] += transition[a, b]
-    along = slopes.reshape(k * k, -1) @ vectors
+    along = slopes(transition) @ vectors
     finite = np.where(np.isfinite(spread), spread, 1e8)
     return np.asarray((along * finite) @ along.T)
+
+
+def slopes(transition: FloatArray) -> FloatArray:
+    """Derivatives of the transitions by the coordinates, shape (k * k, k * (k - 1))."""
+    k = len(transition)
+    free = np.argwhere(~np.eye(k, dtype=bool))
+    found = np.zeros((k, k, len(free)))
+    for number, (a, b) in enumerate(free):
+        found[a, :, number] = -transition[a] * transition[a, b]
+        found[a, b, number] += transition[a, b]
+    return found.reshape(k * k, -1)
 
 
 def _coordinates(matrix: FloatArray) -> FloatArray:

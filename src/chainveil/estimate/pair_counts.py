@@ -91,7 +91,7 @@ def bare_shares(cells: Cells, noise: Noise) -> tuple[FloatArray, FloatArray]:
     pairs = counts.sum(axis=1).astype(np.float64)
     if not pairs.max() > 0:
         raise InvalidInput(
-            "z", f"{cells.symbols.size} points and no two neighbours of one group",
+            "z", f"{cells.size} points and no two neighbours of one group",
             "series of at least two points",
         )  # fmt: skip
     noise.check_length(PAIR, int(pairs.max()), "transitions")

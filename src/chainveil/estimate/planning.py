@@ -177,7 +177,7 @@ def _variance(
         variance = np.diagonal(noise_covariance(noise, (0,), law)[0]).copy()
         if sampling:
             pairs = lambda h: np.array([max(float(length - h), 0.0)])  # noqa: E731
-            drawing = share_drawing(chain.transition, chain.stationary, pairs)[0]
+            drawing = share_drawing(chain.transition, chain.stationary, pairs, length)[0]
             variance += drawing * share * (1 - share)
         return share, variance
     found = expected_pair_shares(noise, law).variance(sampling)[0]

@@ -29,16 +29,6 @@ def series_order(table: pa.Table, series: str | None) -> tuple[NDArray[np.int64]
     return order, np.flatnonzero(np.diff(numbers[order])) + 1
 
 
-def without_gaps(
-    gaps: NDArray[np.bool_], order: NDArray[np.int64], ends: NDArray[Any]
-) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """``order`` without the rows that hold no value, and the series split there."""
-    kept = np.flatnonzero(~gaps[order])
-    owner = np.searchsorted(ends, kept, side="right")
-    splits = (np.diff(kept) > 1) | (np.diff(owner) > 0)
-    return order[kept], np.flatnonzero(splits) + 1
-
-
 def cut(states: NDArray[Any], order: NDArray[np.int64], ends: NDArray[Any]) -> Any:
     """States by series: one array where there is one series, else a list."""
     parts = np.split(states[order], ends)

@@ -13,19 +13,22 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
+from chainveil.table.clock import Clock
 from chainveil.table.discretize import GAP, Discretizer, Label
-from chainveil.table.grouping import cut, read_columns, series_order, without_gaps
+from chainveil.table.grouping import read_columns, series_order
 from chainveil.table.place import check_column
 from chainveil.table.prepare import Progress
 from chainveil.table.reading import open_source
 from chainveil.table.request import Readable, one_column
+from chainveil.table.timeline import check_known, distances, lay
 from chainveil.table.verification import verify
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 CALENDAR = ("hour", "weekday", "date")
+GAP_ADVICE = "Steps longer than it are gaps; step alone tells how many points lie in one."
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class ReleasedStates:
 
     Attributes
     ----------
-    states : array, or list of arrays, one a series
+    states : array, or list of arrays, one a series, or a run where a gap cuts it
+        Masked where points are missing from the time line, or have no value.
     groups : array, or list of arrays, in the shape of ``states``, or None
         The group of each point.
     plan : NoisePlan
@@ -42,8 +46,7 @@ class ReleasedStates:
     labels : tuple
         What the states are called.
     order : int64 array of shape (points,)
-        The row of the table at which each point stands. Rows without a value are left out,
-        and a series is split there into runs that count as series.
+        The row of the table at which each point that has a value stands.
     rows : int
         Rows of the table.
     """
@@ -69,6 +72,10 @@ def read_released(
     form: str | None = None,
     header: bool = True,
     progress: Progress | None = None,
+    *,
+    step: float | None = None,
+    max_gap: float | None = None,
+    neighbours: bool = True,
 ) -> ReleasedStates:
     """Read a release with the noise of its certificate; the original is never needed.
 
@@ -83,11 +90,23 @@ def read_released(
         The column with dates and times.
     form, header, progress : optional
         As in :func:`chainveil.verify`.
+    step, max_gap : float, optional
+        Of ``time``, as when the table was sanitized: longer steps than ``max_gap`` are gaps,
+        across which no two points are neighbours.
+    neighbours : bool
+        Whether the question looks at neighbours. One that does not leaves series whole where
+        the length of a gap is not known.
     """
     document = _belonging(release, certificate, form, header, progress)
     table = open_source(release, form, header, text=False)
     series = document["release.series_column"]
+    if time is None and (step is not None or max_gap is not None):
+        raise InvalidInput("time", None, "a column, where step or max_gap is given")
+    if step is not None and max_gap is None:
+        raise InvalidInput("max_gap", None, "a number, where step is given", GAP_ADVICE)
     names = _columns(table, document, by, time)
+    if max_gap is not None and time is not None and time not in names:
+        names.append(time)
     held = read_columns(table, names)
     order, ends = series_order(held, series)
     labels = tuple(document["discretization.labels"])
@@ -95,27 +114,24 @@ def read_released(
     missing: Missing = "keep" if document["release.gaps"] else "error"
     reader = Discretizer((), labels, labels, missing=missing)
     states = reader.read_back(one_column(held, column), column)
-    plan = document.plan()
-    if missing == "keep":
-        _check_gaps(plan)
-        order, ends = without_gaps(states == GAP, order, ends)
+    empty = states == GAP if missing == "keep" else np.zeros(len(states), np.bool_)
     groups = None if by is None else _groups(held, by, time, series)
+    plan, apart = document.plan(), np.ones(len(order), np.int64)
+    if time is not None and max_gap is not None:
+        clock = Clock(time, step, max_gap)
+        apart = distances(held, series, clock, order, ends)
+        if plan.mechanism == "correlated":
+            check_known(apart, order, clock)
+        if not neighbours:
+            apart = np.maximum(apart, 1)
     return ReleasedStates(
-        cut(states, order, ends),
-        None if groups is None else cut(groups, order, ends),
+        lay(states, order, ends, apart, empty),
+        None if groups is None else lay(groups, order, ends, apart, empty),
         plan,
         labels,
-        order,
+        order[~empty[order]],
         held.num_rows,
     )
-
-
-def _check_gaps(plan: NoisePlan) -> None:
-    if plan.mechanism == "correlated":
-        raise NotSupported(
-            "a release with gaps and correlated noise: the runs between the gaps share noise, "
-            "which the estimates do not take into account"
-        )
 
 
 def _belonging(

@@ -1,0 +1,186 @@
+"""Transitions of greatest likelihood, with limits that the likelihood itself sets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
+from chainveil.estimate.fitting import fit_likelihood
+from chainveil.estimate.gaps import NO_GAPS
+from chainveil.estimate.grouping import NO_LABELS, Cells
+from chainveil.estimate.intervals import quantile
+from chainveil.estimate.likelihood import FARTHEST, Fit, Release, complete_covariance
+from chainveil.estimate.noise import USELESS, Noise
+from chainveil.estimate.pair_counts import PAIR
+from chainveil.estimate.profile import logit_limits
+from chainveil.estimate.results import Covers
+
+# Where counts leave a larger standard error than this for a share, the likelihood of several
+# states is too crooked for the law that its limits lean on; two states have limits at any noise.
+FLAT = 0.1
+# Standard errors of a logit up to which the curvature tells enough.
+WELL_CURVED = 0.1
+LEAST, MOST = 1e-12, 1 - 1e-12
+
+
+@dataclass(frozen=True)
+class Likeliest:
+    """The likeliest chain of each part of a release.
+
+    Attributes
+    ----------
+    parts : list of Cells
+    noise : Noise
+    fits : list of Fit
+    level : float
+    """
+
+    parts: list[Cells]
+    noise: Noise
+    fits: list[Fit]
+    level: float
+
+    def answer(self, about: Covers) -> tuple[tuple[FloatArray, ...], float | None]:
+        """Value, variance, limits, shares of pairs, and their number; and the log-likelihood."""
+        value = np.stack([fit.transition for fit in self.fits])
+        variance = self._variance(about)
+        low, high = self._on_logits(variance)
+        for group, limits in enumerate(self._limits):
+            if limits is not None:
+                self._bend(low[group], high[group], limits, group, variance[group])
+        shares = np.stack([fit.counts / max(fit.counts.sum(), 1e-300) for fit in self.fits])
+        pairs = np.array([float(neighbours(part)) for part in self.parts])
+        arrays = (value, variance, low, high, shares, pairs)
+        return arrays, self.fits[0].log_likelihood if len(self.fits) == 1 else None
+
+    def _variance(self, about: Covers) -> FloatArray:
+        """Of the transitions, shape (groups, k, k)."""
+        k = self.noise.states
+        matrices = [fit.covariance for fit in self.fits]
+        if about == "noise":
+            # The estimate from the states themselves wastes nothing, so what is added to it by
+            # the noise is uncorrelated with it: variances subtract.
+            matrices = [fit.covariance - complete_covariance(fit) for fit in self.fits]
+        return np.stack([np.maximum(np.diag(one), 0.0).reshape(k, k) for one in matrices])
+
+    @cached_property
+    def _total(self) -> FloatArray:
+        return self._variance("sampling")
+
+    @cached_property
+    def _safe(self) -> FloatArray:
+        return np.stack([np.clip(fit.transition, LEAST, MOST) for fit in self.fits])
+
+    @cached_property
+    def _deviations(self) -> FloatArray:
+        """How many standard errors the limits reach, shape (groups, k).
+
+        More than two states leave so many numbers to be found that the information is
+        uncertain itself. A rule of thumb that simulation bears out: its relative variance is
+        one over the points that a row is worth, so Student's law with twice as many degrees
+        of freedom.
+        """
+        p = self._safe
+        if p.shape[-1] == 2:
+            return np.full(p.shape[:2], quantile(self.level))
+        from scipy.special import stdtrit
+
+        worth = (p * (1 - p)).sum(axis=2) / np.maximum(self._total.sum(axis=2), 1e-300)
+        return np.asarray(stdtrit(np.clip(2 * worth, 4.0, 1e9), (1 + self.level) / 2))
+
+    def _on_logits(self, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Symmetric for ``log p / (1 - p)``, where estimates are more normal."""
+        p = self._safe
+        middle = np.log(p) - np.log1p(-p)
+        reach = self._deviations[:, :, None] * np.sqrt(variance) / (p * (1 - p))
+        with np.errstate(over="ignore"):
+            low, high = (1 / (1 + np.exp(-(middle + sign * reach))) for sign in (-1.0, 1.0))
+        return np.asarray(low), np.asarray(high)
+
+    @cached_property
+    def _limits(self) -> list[tuple[FloatArray, FloatArray] | None]:
+        """Limits of the logits where the top is too flat for its curvature, else None."""
+        return [self._limits_of(group) for group in range(len(self.fits))]
+
+    def _limits_of(self, group: int) -> tuple[FloatArray, FloatArray] | None:
+        slope = self._safe[group] * (1 - self._safe[group])
+        if np.all(np.sqrt(self._total[group]) <= WELL_CURVED * slope):
+            return None
+        release = Release(self.parts[group], self.noise)
+        return logit_limits(
+            release, self.fits[group], self._total[group] / slope**2, self._deviations[group]
+        )
+
+    def _bend(
+        self,
+        low: FloatArray,
+        high: FloatArray,
+        limits: tuple[FloatArray, FloatArray],
+        group: int,
+        variance: FloatArray,
+    ) -> None:
+        """Put the likelihood's own limits in place.
+
+        They cover noise and drawing; for the noise alone distances from the estimate shrink
+        in the proportion of the standard errors.
+        """
+        p = self._safe[group]
+        middle = np.log(p) - np.log1p(-p)
+        share = np.sqrt(variance / np.maximum(self._total[group], 1e-300))
+        for ends, side in zip((low, high), limits, strict=True):
+            # Past a limit where the likelihood falls no more lies the end of the scale.
+            reached = 1 / (1 + np.exp(-(middle + (side - middle) * share)))
+            ends[:] = np.where(np.abs(side) >= FARTHEST, side > 0, reached)
+
+
+def likeliest(cells: Cells, noise: Noise, level: float) -> Likeliest:
+    """Fit every group of ``cells``; an error where the noise is too heavy."""
+    parts = _parts(cells)
+    limit = USELESS if noise.states == 2 else FLAT
+    most = max(neighbours(part) for part in parts)
+    noise.check_length(PAIR, most, "transitions by likelihood", limit)
+    quantile(level)
+    return Likeliest(parts, noise, [fit_likelihood(part, noise) for part in parts], level)
+
+
+def neighbours(cells: Cells) -> int:
+    """Pairs of neighbouring points."""
+    return int(cells.pairs_at(1).sum())
+
+
+def _parts(cells: Cells) -> list[Cells]:
+    """The stretches of each group on their own."""
+    if len(cells.labels):
+        raise InvalidInput(
+            "by", "labels", '"series" or a window for the method "likelihood"',
+            "A label tears series apart; use counts.",
+        )  # fmt: skip
+    if int(np.diff(cells.borders).max()) < 2:
+        raise InvalidInput("z", "series of one point", "series of at least two points")
+    if cells.names is None:
+        return [cells]
+    held: list[list[slice]] = [[] for _ in cells.names]
+    ends = zip(cells.owner, cells.borders[:-1], cells.borders[1:], strict=True)
+    for owner, begin, end in ends:
+        held[owner].append(slice(begin, end))
+    return [_joined(cells, stretches) for stretches in held]
+
+
+def _joined(cells: Cells, stretches: list[slice]) -> Cells:
+    """Some stretches as cells of one group."""
+    borders = np.cumsum([0, *(part.stop - part.start for part in stretches)])
+    owner = np.zeros(len(stretches), np.int64)
+    flat = _glued(cells.symbols, stretches)
+    gaps = _glued(cells.gaps, stretches) if len(cells.gaps) else NO_GAPS
+    return Cells(flat, borders, owner, NO_LABELS, None, cells.outputs, gaps)
+
+
+def _glued(array: NDArray[Any], stretches: list[slice]) -> NDArray[Any]:
+    parts = [array[part] for part in stretches]
+    return parts[0] if len(parts) == 1 else np.concatenate([array[:0], *parts])
