@@ -64,16 +64,14 @@ def deep_table(
 ) -> ZoneTable:
     """Zones for any number of points; ``shortest`` is where all supports have become periodic."""
     behind = _behind(matrix, steps, starts, shortest, period)
-    affordable = int(WORK / (len(starts) * len(steps) * len(matrix) ** 4))
-    depth = max(shortest, min(len(behind[0]) - period, affordable))
-    levels = [_levels(steps, _joined([_point_zone(start)]), depth) for start in starts]
+    levels = [_levels(steps, _joined([_point_zone(start)]), shortest) for start in starts]
     unions = []
     for one, all_behind in zip(levels, behind, strict=True):
-        union = dict(enumerate(all_behind[depth:], depth))
-        for j in range(depth - 1, -1, -1):
+        union = dict(enumerate(all_behind[shortest:], shortest))
+        for j in range(shortest - 1, -1, -1):
             union[j] = _merged(one[j], union[j + period])
         unions.append([union[j] for j in range(len(union))])
-    return _stored(levels, unions, depth)
+    return _stored(levels, unions, shortest)
 
 
 def _behind(
