@@ -146,7 +146,12 @@ def _flow_bound(over: Any, under: Any, zone: Any, order: Any, level: float, room
 @numba.njit(cache=True, error_model="numpy")
 def row_bound(over: Any, under: Any, zone: Any, order: Any, room: Any) -> float:
     """Upper bound on ``over . w / under . w`` for w in the zone: the better of two."""
-    best = box_bound(over, under, zone)
+    return _with_flows(box_bound(over, under, zone), over, under, zone, order, room)
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _with_flows(best: float, over: Any, under: Any, zone: Any, order: Any, room: Any) -> float:
+    """The bound ``best`` of one unit, or a lower one by a flow."""
     if best == 0.0 or best == np.inf or order[0] < 0:
         return best
     # The columns of a zone lie in it (nearly); their ratio says how low a bound can be.
@@ -217,15 +222,42 @@ def zone_images(steps: Any, zone: Any, inflate: float) -> Any:
 
 
 @numba.njit(cache=True, error_model="numpy")
-def zone_levels(steps: Any, zone: Any, count: int, inflate: float) -> Any:
-    """``zone`` and its images after 1, 2, … points, where all outputs lead to one support."""
+def zone_levels(steps: Any, zone: Any, count: int, inflate: float, shrinks: bool) -> Any:
+    """``zone`` and its images after 1, 2, … points, where all entries of steps are positive.
+
+    The images of all outputs are joined. If the zone ``shrinks``, that is if it holds the
+    messages after more points too, so does its meet with each image.
+    """
     k = zone.shape[0]
-    levels = np.empty((count, k, k))
+    levels = np.ones((count, k, k))
     levels[0] = zone
+    room = np.empty((3, k))
     for j in range(1, count):
-        images = zone_images(steps, levels[j - 1], inflate)
-        levels[j] = images[0]
-        for z in range(1, len(images)):
-            levels[j] = np.maximum(levels[j], images[z])
+        order = pair_order(levels[j - 1])
+        for a in range(k):
+            for b in range(k):
+                if a != b:
+                    bound = _joined_bound(steps, a, b, levels[j - 1], order, room) * inflate
+                    levels[j, a, b] = np.inf if bound > LARGEST_RATIO else bound
+        if shrinks:
+            levels[j] = np.minimum(levels[j], levels[j - 1])
         close_zone(levels[j])
     return levels
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _joined_bound(steps: Any, a: int, b: int, zone: Any, order: Any, room: Any) -> float:
+    """Upper bound on the ratio at a and b after one more point with any output.
+
+    Outputs are taken by falling bounds of one unit: as soon as one is below what another
+    reaches with flows, it and all behind it count no more.
+    """
+    bounds = np.empty(len(steps))
+    for z in range(len(steps)):
+        bounds[z] = box_bound(steps[z, a], steps[z, b], zone)
+    most = 0.0
+    for z in np.argsort(-bounds):
+        if bounds[z] <= most:
+            break
+        most = max(most, _with_flows(bounds[z], steps[z, a], steps[z, b], zone, order, room))
+    return most

@@ -195,10 +195,11 @@ def branch_and_bound(
             continue
         j = first[source]
         while last[source] < 0 or j <= last[source]:
-            single = j < depth
-            if not single and j >= max(depth, first[source]) + period:
+            single = union.shape[1] == 0
+            if not single and j >= first[source] + period:
                 break
             j2 = j if single else _block_end(last[source], j, period)
+            single = j == j2
             if count + 1 >= rows.shape[0]:
                 rows, tree, marks = _grown(rows), _grown(tree), _grown(marks)
             rows[count] = 0.0
@@ -261,7 +262,7 @@ def branch_and_bound(
             nodes += 1
             lo, hi, length = j1, j2, fixed
             if by_depth:
-                if j1 == fixed:
+                if j1 == fixed or j1 < depth:
                     middle = j1
                 elif j2 < 0:
                     middle = j1 + period * max(1, (j1 - depth + period) // period)

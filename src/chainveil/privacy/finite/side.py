@@ -21,7 +21,7 @@ from chainveil.privacy.finite.numbers import Numbers, successors
 from chainveil.privacy.finite.zones import UNIT, IntArray, ZoneTable, deep_table, shallow_table
 
 # Points next to a source whose zones are kept apart at least.
-DEPTH = 16
+DEPTH = 6
 # Depths at which priors are kept; behind them they are bounded together.
 MAX_STORED = 1 << 15
 

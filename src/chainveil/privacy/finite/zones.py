@@ -64,16 +64,14 @@ def deep_table(
 ) -> ZoneTable:
     """Zones for any number of points; ``shortest`` is where all supports have become periodic."""
     behind = _behind(matrix, steps, starts, shortest, period)
-    affordable = int(WORK / (len(starts) * len(steps) * len(matrix) ** 4))
-    depth = max(shortest, min(len(behind[0]) - period, affordable))
-    levels = [_levels(steps, _joined([_point_zone(start)]), depth) for start in starts]
+    levels = [_levels(steps, _joined([_point_zone(start)]), shortest) for start in starts]
     unions = []
     for one, all_behind in zip(levels, behind, strict=True):
-        union = dict(enumerate(all_behind[depth:], depth))
-        for j in range(depth - 1, -1, -1):
+        union = dict(enumerate(all_behind[shortest:], shortest))
+        for j in range(shortest - 1, -1, -1):
             union[j] = _merged(one[j], union[j + period])
         unions.append([union[j] for j in range(len(union))])
-    return _stored(levels, unions, depth)
+    return _stored(levels, unions, shortest)
 
 
 def _behind(
@@ -109,7 +107,7 @@ def _until_settled(steps: FloatArray, zones: list[Zones], least: int) -> list[Zo
     most = max(least, min(MOST_LEVELS, int(WORK / steps.size / steps.shape[1] ** 2)))
     levels = list(zones)
     while len(levels) < most:
-        levels += _levels(steps, levels[-1], 1 + max(16, period))[1:]
+        levels += _shrinking(steps, levels[-period:], max(16, period))
         if len(levels) >= least and _moved(levels[-1 - period], levels[-1]) <= SETTLED:
             break
     return levels
@@ -145,13 +143,35 @@ def _point_zone(vector: FloatArray) -> FloatArray:
 def _levels(steps: FloatArray, zones: Zones, count: int) -> list[Zones]:
     """``zones`` and their images after 1, 2, … points, ``count`` in all."""
     if len(zones) == 1 and np.all(steps > 0):
-        (zone,) = zones.values()
-        rows = kernels.zone_levels(steps, zone, count, _inflation(steps.shape[1]))
-        return [zones, *(_joined([row]) for row in rows[1:])]
+        ((key, zone),) = zones.items()
+        rows = kernels.zone_levels(steps, zone, count, _inflation(steps.shape[1]), False)
+        return [{key: row} for row in rows]
     levels = [zones]
     while len(levels) < count:
         levels.append(_advance(steps, levels[-1]))
     return levels
+
+
+def _shrinking(steps: FloatArray, zones: list[Zones], count: int) -> list[Zones]:
+    """``count`` further levels behind ``zones``, one period that holds for all depths behind it.
+
+    What is a period further on lies in the zones of the period before as well, so the two
+    may be intersected: images alone need not shrink, as their bounds are not monotone.
+    """
+    period = len(zones)
+    if period == 1 and len(zones[0]) == 1 and np.all(steps > 0):
+        ((key, zone),) = zones[0].items()
+        rows = kernels.zone_levels(steps, zone, count + 1, _inflation(steps.shape[1]), True)
+        return [{key: row} for row in rows[1:]]
+    levels = list(zones)
+    while len(levels) < period + count:
+        levels.append(_met(_advance(steps, levels[-1]), levels[-period]))
+    return levels[period:]
+
+
+def _met(zones: Zones, others: Zones) -> Zones:
+    """Zones of the messages that lie in both, support by support."""
+    return {key: np.minimum(zone, others[key]) for key, zone in zones.items() if key in others}
 
 
 def _advance(steps: FloatArray, zones: Zones) -> Zones:
