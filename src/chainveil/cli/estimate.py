@@ -71,8 +71,6 @@ def estimate(release: str, question: str, **given: Any) -> None:
 def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
     import chainveil.estimate as ask
 
-    if held.gaps:
-        _check_gaps(given)
     if question in ("frequency", "autocorrelation") and given["method"] != "counts":
         raise click.UsageError("--method is for transitions and durations.")
     common = {name: given[name] for name in ("window", "level", "covers")}
@@ -83,16 +81,6 @@ def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
         return ask.autocorrelation(held.states, held.plan, _lags(given["lags"]), **common)
     answer = ask.transitions if question == "transitions" else ask.durations
     return answer(held.states, held.plan, method=given["method"], **common)
-
-
-def _check_gaps(given: dict[str, Any]) -> None:
-    """Error for what takes the runs between gaps for series of their own and must not."""
-    from chainveil.errors import NotSupported
-
-    if given["covers"] == "sampling":
-        raise NotSupported("covers: with gaps in the release only --covers noise is offered")
-    if given["window"]:
-        raise NotSupported("window: with gaps in the release --window is not offered; use --by")
 
 
 def _lags(text: str) -> list[int]:
