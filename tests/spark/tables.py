@@ -38,6 +38,8 @@ def frame_of(session: Any, table: pa.Table, partitions: int = 3) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         frame = session.createDataFrame(table)
+    if partitions == 1:
+        return frame.coalesce(1)
     # Ranges of a counter, so that the order and the borders are known.
     from pyspark.sql import functions
 
