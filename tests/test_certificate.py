@@ -164,6 +164,45 @@ def test_correlated_noise_is_certified() -> None:
     assert _rejected(_resealed(document), None)
 
 
+THREE = cv.MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
+TWO = cv.MarkovChain.binary(0.1, 0.2)
+OTHER_PLANS: dict[str, Callable[[], cv.NoisePlan]] = {
+    "spent": lambda: cv.calibrate(TWO, 4.0, spent=[cv.Channel.binary(0.4, 0.4)]),
+    "region": lambda: cv.calibrate(cv.ChainRegion((0.09, 0.11), (0.18, 0.22)), 3.0),
+    "response": lambda: cv.calibrate(THREE, 3.0),
+    "ordinal": lambda: cv.calibrate(THREE, 3.0, family="ordinal", objective="distance"),
+    "per-state": lambda: cv.calibrate(THREE, 3.0, 2, family="per-state"),
+    "spent, three": lambda: cv.calibrate(
+        THREE, 4.0, 3, spent=[cv.Channel.randomized_response(3, 0.6)]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_PLANS)
+def test_every_kind_of_plan_is_certified(kind: str) -> None:
+    plan = OTHER_PLANS[kind]()
+    certificate = plan.certificate()
+    assert cv.verify(certificate).holds, str(cv.verify(certificate))
+    assert certificate.plan().loss.epsilon == plan.loss.epsilon
+    assert certificate.plan().spent == plan.spent
+    assert certificate.plan().covers == plan.covers
+    for path in (
+        "chain.region", "noise.spent", "noise.units", "loss.epsilon", "loss.lower",
+        "loss.witness.symbols", "loss.witness.output", "loss.witness.words",
+    ):  # fmt: skip
+        for other in _changed(certificate[path])[:4]:
+            document = _plain(certificate)
+            _put(document, path, other)
+            assert _rejected(_resealed(document), None), (path, other)
+    # Another version may have found another attack; the one claimed is replayed then.
+    document = _plain(certificate)
+    document["software"]["chainveil"] = "0.0.1"
+    document["loss"]["witness"]["words"] += "."
+    assert _rejected(_resealed(document), None)
+    document["loss"]["witness"]["words"] = certificate["loss.witness.words"]
+    assert not _rejected(_resealed(document), None)
+
+
 def test_a_chain_with_a_start_law_is_certified() -> None:
     chain = cv.MarkovChain.binary(0.1, 0.3, initial=[0.25, 0.75])
     certificate = cv.calibrate(chain, 2.0, 12).certificate()
@@ -179,7 +218,7 @@ def test_a_fitted_chain_is_certified_as_the_loss_reads_it() -> None:
 
 
 def test_a_release_that_differs_is_rejected() -> None:
-    for name, value in [("rows", 99), ("series", 4), ("states_sha256", "0" * 64)]:
+    for name, value in [("rows", 99), ("series", 4), ("gaps", 1), ("states_sha256", "0" * 64)]:
         seen = Released(**{**RELEASED.__dict__, name: value})
         failed = cv.verify(_full(), seen).failures
         assert [check.field for check in failed] == [f"release.{name}"]

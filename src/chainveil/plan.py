@@ -21,11 +21,9 @@ from chainveil.privacy.rounding import upper
 from chainveil.region import ChainRegion
 
 if TYPE_CHECKING:
+    from chainveil.certificate import Certificate
     from chainveil.mechanism import Release, Source, Stream
     from chainveil.mechanism.reading import Missing
-
-if TYPE_CHECKING:
-    from chainveil.certificate import Certificate
 
 Objective = Literal["flips", "estimate", "distance"]
 Family = Literal["response", "ordinal", "per-state"]
@@ -236,8 +234,8 @@ def calibrate(
         has one flip probability; ordinal noise prefers near states; "per-state" has a
         flip probability for each state.
     spent : sequence of Channel
-        Earlier releases of the same series. The budget then holds for them and the new
-        release together.
+        Earlier releases of the same series, whose noise is taken as it was realised:
+        ``channel.on_grid()``. The budget then holds for them and the new release together.
 
     Returns
     -------
@@ -257,6 +255,7 @@ def calibrate(
     budgets, single = _budgets(epsilon)
     if not isinstance(chain, MarkovChain | ChainRegion):
         raise InvalidInput("chain", chain, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
+    spent = _as_realised(spent)
     if isinstance(chain, ChainRegion) or chain.states > 2 or spent:
         _check_independent(mechanism)
     if isinstance(chain, MarkovChain) and chain.states > 2:
@@ -345,6 +344,14 @@ def _finite_plan(
     who = read_adversary(adversary, points)
     channel, loss = least_noise_finite(chain, epsilon, points, who, family, objective, spent)
     return NoisePlan(chain, channel, loss, epsilon, objective, None, tuple(spent))
+
+
+def _as_realised(spent: Sequence[Channel]) -> tuple[Channel, ...]:
+    """Earlier releases with the noise that sanitizing gave them: that on the grid."""
+    for earlier in spent:
+        if not isinstance(earlier, Channel):
+            raise InvalidInput("spent", earlier, "channels", "Take the channel of each plan.")
+    return tuple(earlier.on_grid() for earlier in spent)
 
 
 def _check_independent(mechanism: Mechanism) -> None:

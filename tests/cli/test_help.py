@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import pytest
@@ -74,42 +73,3 @@ def test_shell_completion_knows_the_commands() -> None:
     )
     for name in cli.commands:
         assert f"plain,{name}" in done.stdout
-
-
-def test_data_says_what_to_do_offline(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")
-    assert run(["data", "fetch", "meditation/N10", "-o", str(tmp_path / "N10.txt")]) == 2
-    assert "Try again when the network is there" in capsys.readouterr().err
-    assert not (tmp_path / "N10.txt").exists()
-    assert run(["data", "fetch", "elsewhere/N10"]) == 2
-    assert "meditation" in capsys.readouterr().err
-
-
-def test_data_is_checked_against_the_checksums(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import hashlib
-
-    from chainveil.cli import data
-    from chainveil.errors import InvalidInput
-
-    beats = b"0.8 71\n1.6 70\n"
-    (tmp_path / "SHA256SUMS.txt").write_text(
-        f"{hashlib.sha256(beats).hexdigest()} data/normal/N10\n"
-    )
-    asked: list[tuple[str, str | None]] = []
-
-    def retrieve(url: str, digest: str | None) -> Path:
-        asked.append((url, digest))
-        return tmp_path / "SHA256SUMS.txt"
-
-    monkeypatch.setattr(data, "_retrieve", retrieve)
-    data._fetch("base/", "N10")
-    expected = "sha256:" + hashlib.sha256(beats).hexdigest()
-    assert asked == [("base/SHA256SUMS.txt", None), ("base/data/normal/N10", expected)]
-    with pytest.raises(InvalidInput, match="N10"):
-        data._fetch("base/", "N11")

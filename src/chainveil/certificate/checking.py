@@ -29,12 +29,16 @@ from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, read_adversary
 from chainveil.privacy.loss import Attack, PrivacyLoss, privacy_loss
+from chainveil.privacy.two_state.region import RegionLoss
 from chainveil.privacy.two_state.witness import Witness
+from chainveil.region import ChainRegion
 
 Status = Literal["holds", "fails", "open"]
 
 # How far a loss may move between versions of the arithmetic: its stated accuracy.
 OTHER_VERSION = 1e-9
+# The same for more than two states, where the bounds are only brought close.
+OTHER_VERSION_MANY = 1e-6
 # How close the bounds of more than two states are brought, as where a plan is calibrated.
 TOLERANCE = 1e-7
 # Points of a witness that are written out one by one.
@@ -93,12 +97,14 @@ def plan_of(certificate: Certificate) -> NoisePlan:
     """The plan in a certificate, with the loss computed from chain and noise."""
     chain, noise = _chain(certificate), _noise(certificate)
     loss = _loss_of(certificate, chain, noise, _adversary(certificate))
+    spent, covers = _spent(certificate), _region(certificate, chain)
     epsilon = float(certificate["promise.epsilon"])
     if loss.epsilon > epsilon:
         raise InvalidInput(
             "certificate", f"a loss of {loss.epsilon!r}", f"at most epsilon, {epsilon!r}"
         )
-    return NoisePlan(chain, noise, loss, epsilon, certificate["noise.objective"], None)
+    objective = certificate["noise.objective"]
+    return NoisePlan(chain, noise, loss, epsilon, objective, None, spent, covers)
 
 
 def _loss_of(
@@ -107,8 +113,19 @@ def _loss_of(
     noise: Channel | CorrelatedNoise,
     adversary: Model | Adversary,
 ) -> PrivacyLoss:
-    length = certificate["promise.length"]
-    return privacy_loss(chain, noise, length, adversary, tolerance=TOLERANCE)
+    length, shown = certificate["promise.length"], _shown(certificate, noise)
+    model = _region(certificate, chain) or chain
+    return privacy_loss(model, shown, length, adversary, tolerance=TOLERANCE)
+
+
+def _shown(certificate: Certificate, noise: Channel | CorrelatedNoise) -> Channel | CorrelatedNoise:
+    """The noise of all releases together, as one channel."""
+    spent = _spent(certificate)
+    if not spent:
+        return noise
+    if isinstance(noise, CorrelatedNoise):
+        raise InvalidInput("noise.spent", "earlier releases", "none, with correlated noise")
+    return Channel.joint(*spent, noise)
 
 
 def _seal(certificate: Certificate) -> Iterator[Check]:
@@ -172,11 +189,14 @@ def _maths(certificate: Certificate) -> Iterator[Check]:
         return
     yield _chain_entries(certificate, chain)
     yield _realised(certificate, noise)
+    yield _realised_before(certificate)
     yield _near("noise.expected_flips", certificate, expected_flips, ROUNDING)
     same = certificate["promise.adversary"] == adversary_section(adversary)
     yield _check("promise.adversary", same, "as described" if same else "is not as described")
     yield from _loss(certificate, loss)
-    yield from _witness(certificate, loss, chain, noise)
+    # Over a region the attack is one on its worst chain.
+    worst = loss.chain if isinstance(loss, RegionLoss) else chain
+    yield from _witness(certificate, loss, worst, _shown(certificate, noise))
 
 
 def _chain_entries(certificate: Certificate, chain: MarkovChain) -> Check:
@@ -194,8 +214,16 @@ def _realised(certificate: Certificate, noise: Channel | CorrelatedNoise) -> Che
     return _check("noise", sound, text)
 
 
+def _realised_before(certificate: Certificate) -> Check:
+    spent = _spent(certificate)
+    sound = certificate["noise.spent"] == [noise_matrix(earlier.on_grid()) for earlier in spent]
+    text = f"{len(spent)} earlier releases, their noise on multiples of 2^-53"
+    return _check("noise.spent", sound, text if sound else "not what could be realised")
+
+
 def _loss(certificate: Certificate, loss: PrivacyLoss) -> Iterator[Check]:
-    tolerance = 0.0 if certificate["software"] == software() else OTHER_VERSION
+    other = OTHER_VERSION if len(certificate["chain.transition"]) == 2 else OTHER_VERSION_MANY
+    tolerance = 0.0 if certificate["software"] == software() else other
     yield _near("loss.epsilon", certificate, loss.epsilon, tolerance)
     yield _near("loss.lower", certificate, loss.lower, tolerance)
     asked = float(certificate["promise.epsilon"])
@@ -255,22 +283,27 @@ def _witness_of(
     if isinstance(noise, CorrelatedNoise):
         from chainveil.privacy.correlated.witness import CorrelatedWitness
 
-        packed = np.packbits(_output(claimed["output"], length)).tobytes()
+        packed = np.packbits(_output(claimed["output"], length, 2)).tobytes()
         return CorrelatedWitness(length, target, known, value, other, packed)
     symbols = claimed["symbols"]
+    if not symbols:
+        from chainveil.privacy.finite.witness import SequenceWitness
+
+        output = _output(claimed["output"], length, noise.outputs).tolist()
+        return SequenceWitness(length, target, known, value, other, tuple(output))
     if len(symbols) != 3 or max(symbols) >= noise.outputs:
         raise InvalidInput("witness symbols", symbols, "three reports that exist")
     here, even, odd = symbols
     return Witness(length, target, known, value, other, (here, even, odd))
 
 
-def _output(runs: list[list[int]], length: int) -> NDArray[np.uint8]:
-    """An output from its runs; of two reports."""
-    sound = 0 < length <= LONGEST and all(z < 2 for z, _ in runs)
+def _output(runs: list[list[int]], length: int, outputs: int) -> NDArray[np.int64]:
+    """An output from its runs."""
+    sound = 0 < length <= LONGEST and all(z < outputs for z, _ in runs)
     if not sound or sum(count for _, count in runs) != length:
-        raise InvalidInput("witness output", runs, f"{length} reports, 0 or 1")
+        raise InvalidInput("witness output", runs, f"{length} reports, 0 … {outputs - 1}")
     reports, counts = zip(*runs, strict=True)
-    return np.repeat(np.array(reports, np.uint8), counts)
+    return np.repeat(np.array(reports, np.int64), counts)
 
 
 def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]:
@@ -320,6 +353,21 @@ def _noise(certificate: Certificate) -> Channel | CorrelatedNoise:
     # A channel of the same numbers checks that they are probabilities.
     (_, rho0), (rho1, _) = Channel(matrix).matrix.tolist()
     return CorrelatedNoise(rho0, rho1)
+
+
+def _spent(certificate: Certificate) -> tuple[Channel, ...]:
+    return tuple(Channel(matrix) for matrix in certificate["noise.spent"])
+
+
+def _region(certificate: Certificate, chain: MarkovChain) -> ChainRegion | None:
+    """The chains the loss is claimed for; the chain stated must be one of them."""
+    limits = certificate["chain.region"]
+    if limits is None:
+        return None
+    if chain.states != 2:
+        raise InvalidInput("chain.region", limits, "null, for more than two states")
+    q, r = (tuple(interval) for interval in limits)
+    return ChainRegion(q, r, (float(chain.transition[0, 1]), float(chain.transition[1, 0])))
 
 
 def _chain(certificate: Certificate) -> MarkovChain:

@@ -89,7 +89,7 @@ def certify(
         "software": software(),
         "created": _utc(created),
         "promise": _promise(plan),
-        "chain": chain_section(plan.chain, origin),
+        "chain": chain_section(plan, origin),
         "noise": noise_section(plan),
         "loss": loss_section(plan),
         "discretization": _discretization(discretization),
@@ -107,12 +107,13 @@ def software() -> dict[str, str]:
     return {"chainveil": chainveil.__version__, "python-flint": metadata.version("python-flint")}
 
 
-def chain_section(chain: MarkovChain, origin: str) -> dict[str, Any]:
+def chain_section(plan: NoisePlan, origin: str) -> dict[str, Any]:
     """The chain as the loss reads it: with two states, the diagonal is what is left of one."""
-    plain = exact_chain(chain)
+    plain, region = exact_chain(plan.chain), plan.covers
     return {
         "transition": plain.transition.tolist(),
         "initial": None if plain.initial is None else plain.initial.tolist(),
+        "region": None if region is None else [list(region.q), list(region.r)],
         "origin": origin,
         "meaning": statements.ORIGIN[origin],
     }
@@ -133,6 +134,7 @@ def noise_section(plan: NoisePlan) -> dict[str, Any]:
         "mechanism": plan.mechanism,
         "matrix": matrix,
         "units": units(matrix),
+        "spent": [noise_matrix(earlier) for earlier in plan.spent],
         "expected_flips": plan.expected_flips,
         "objective": plan.objective,
     }

@@ -53,14 +53,19 @@ FIELDS = (
           "state"),
     Field("chain.initial", "vector or null", "recomputed", "law of the first point; null: "
           "stationary"),
+    Field("chain.region", "region or null", "recomputed", "the least and largest q, and r, of the "
+          "chains that the loss holds for; null: the chain above alone"),
     Field("chain.origin", "origin", "open", "`given`, `reference` or `private`"),
     Field("chain.meaning", "text", "recomputed", "the origin in words"),
     Field("noise.mechanism", "mechanism", "recomputed", "how the noise is drawn"),
     Field("noise.matrix", "matrix", "recomputed", "independent: probability of each report, a "
           "row a state; correlated: of going on and of stopping to flip"),
     Field("noise.units", "units", "recomputed", "the same in whole numbers of 2^-53, as realised"),
+    Field("noise.spent", "matrices", "recomputed", "the noise of earlier releases of the same "
+          "series; the loss is that of all together"),
     Field("noise.expected_flips", "share", "recomputed", "share of points changed on average"),
-    Field("noise.objective", "objective", "open", "what was minimised: `flips` or `estimate`"),
+    Field("noise.objective", "objective", "open", "what was minimised: `flips`, `estimate` or "
+          "`distance`"),
     Field("loss.epsilon", "number", "recomputed", "the loss of this noise on this chain: an "
           "upper bound"),
     Field("loss.lower", "number", "recomputed", "the loss that the witness attains"),
@@ -230,6 +235,14 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "pairs": (lambda v: _is_list(v, _is_pair), "a list of pairs of whole numbers"),
     "vector or null": (lambda v: v is None or _is_list(v, _is_number, 2), "null or numbers"),
     "matrix": (lambda v: _is_matrix(v, _is_number), "a list of rows of numbers"),
+    "matrices": (
+        lambda v: _is_list(v, lambda item: _is_matrix(item, _is_number)),
+        "a list of matrices",
+    ),
+    "region or null": (
+        lambda v: v is None or (_is_matrix(v, _is_number) and len(v) == 2 == len(v[0])),
+        "null, or the limits of q and of r",
+    ),
     "units": (lambda v: _is_matrix(v, _is_count), "a list of rows of whole numbers"),
     "edges": (lambda v: _is_list(v, _is_number), "a list of numbers"),
     "labels": (lambda v: _is_list(v, _is_label, 2), "a list of texts, numbers or booleans"),
@@ -238,7 +251,7 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "origin": _one_of(*statements.ORIGIN),
     "edges origin": _one_of(*statements.EDGES_ORIGIN),
     "mechanism": _one_of("independent", "correlated"),
-    "objective": _one_of("flips", "estimate"),
+    "objective": _one_of("flips", "estimate", "distance"),
     "discretization": _one_of("threshold", "edges", "states"),
     "source": _one_of(*statements.RANDOMNESS),
     "seal algorithm": _one_of("sha256"),

@@ -31,14 +31,15 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     from chainveil.attack import score
     from chainveil.certificate import Certificate
     from chainveil.privacy.baselines import success_bound
+    from chainveil.table.comparing import compare
     from chainveil.table.flow import certificate_path
 
     document = Certificate.read(certificate or certificate_path(release))
-    truth, seen, gaps = _states(document, original, release, given)
+    held = compare(document, _table(original, given), _table(release, given))
     plan = document.plan()
     chain = plan.chain
-    guesses = _guesses(plan, seen, gaps is not None)
-    scores = {name: score(truth, guess, gaps) for name, guess in guesses.items()}
+    guesses = _guesses(plan, held.seen, held.known is not None)
+    scores = {name: score(held.truth, guess, held.known) for name, guess in guesses.items()}
     bound = success_bound(chain, document["loss.epsilon"])
     facts = {
         "attackers": {
@@ -55,6 +56,14 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
         ("bound", f"nobody who knows no point beforehand is right in more than {upper(bound)}")
     )
     show(facts, lines, given["as_json"])
+
+
+def _table(path: str, given: dict[str, Any]) -> Any:
+    """A table; --format is for the one of the two whose name does not tell."""
+    from chainveil.table import formats
+
+    told = path != "-" and formats.told_by(path)
+    return options.read_source(path, {**given, "form": None} if told else given)
 
 
 def _guesses(plan: Any, seen: Any, gaps: bool) -> dict[str, Any]:
@@ -102,42 +111,3 @@ def _with_gaps(channel: Any) -> Any:
 
     none = np.full((channel.states, 1), 0.5)
     return Channel(np.hstack([channel.matrix / 2, none]))
-
-
-def _states(
-    document: Any, original: str, release: str, given: dict[str, Any]
-) -> tuple[Any, Any, Any]:
-    """Original and released states, series by series, and which points need no guess."""
-    import numpy as np
-
-    from chainveil.errors import InvalidInput
-    from chainveil.table.discretize import GAP, Discretizer
-    from chainveil.table.grouping import cut, read_columns, series_order
-    from chainveil.table.request import one_column
-
-    if document["release"] is None:
-        raise InvalidInput("certificate", "a plan", "the certificate of a release")
-    column, series = document["release.column"], document["release.series_column"]
-    labels, edges = (tuple(document[f"discretization.{part}"]) for part in ("labels", "edges"))
-    kept: Any = "keep" if document["release.gaps"] else "error"
-    discretizer = Discretizer(edges, labels, labels, missing=kept)
-    names = [column] if series is None else [column, series]
-    private, public = (
-        read_columns(options.read_source(table, given), names) for table in (original, release)
-    )
-    if private.num_rows != public.num_rows:
-        raise InvalidInput(
-            "original", f"{private.num_rows} rows", f"{public.num_rows}, as the release has"
-        )
-    order, ends = series_order(private, series)
-    truth = discretizer.codes(one_column(private, column), column)
-    seen = discretizer.read_back(one_column(public, column), column)
-    if kept == "error":
-        return cut(truth, order, ends), cut(seen, order, ends), None
-    gaps = seen == GAP
-    if np.any(gaps != (truth == GAP)):
-        raise InvalidInput("original", "gaps at other rows", "gaps where the release has them")
-    # A gap is a report that says nothing, and no point to be guessed.
-    known = np.where(gaps, 0, -1)
-    seen, truth = np.where(gaps, len(labels), seen), np.where(gaps, 0, truth)
-    return cut(truth, order, ends), cut(seen, order, ends), cut(known, order, ends)

@@ -17,6 +17,7 @@ from chainveil.privacy.rounding import upper
 @options.promise_options
 @options.objective
 @options.mechanism
+@options.search_options
 @click.option("-o", "--output", type=options.FILE, help="Write the plan to this file.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @options.as_json
@@ -39,8 +40,9 @@ def calibrate(
     chain, file = options.need_chain(given)
     length, adversary = given["length"], given["adversary"]
     plan = find(
-        chain, epsilon, length, adversary, mechanism=mechanism, objective=given["objective"]
-    )
+        chain, epsilon, length, adversary, mechanism=mechanism, objective=given["objective"],
+        family=given["family"], spent=options.read_spent(given["spent"]),
+    )  # fmt: skip
     origin: Any = "given" if file is None else file.origin
     described = None if file is None else file.discretizer.described
     certificate = certify(plan, origin, described)

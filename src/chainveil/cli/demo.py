@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from chainveil.cli import options
+from chainveil.cli.fetching import PHYSIONET
 from chainveil.cli.output import note, show
 
 SEED, SERIES, MINUTES = 2026, 20, 1500
 Q, R = 0.0893, 0.1092
+RECORD = "N10"
+# A demo must not wait for a network that is not there.
+SECONDS = 4.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A table to show things on.
+
+    Attributes
+    ----------
+    table : Path
+    reading, columns, states : lists of options
+        How the file is read, where things stand in it, how values become states.
+    title : str
+        What the picture shows.
+    """
+
+    table: Path
+    reading: list[str]
+    columns: list[str]
+    states: list[str]
+    title: str
 
 
 @click.command()
 @click.option("--folder", default="demo", show_default=True, type=click.Path(file_okay=False),
               help="Where the results go.")  # fmt: skip
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="The budget.")
+@click.option("--offline", is_flag=True, help="Leave out the heart beats from PhysioNet.")
+@click.option("--mirror", default=PHYSIONET, show_default=True, envvar="CHAINVEIL_MIRROR",
+              show_envvar=True, metavar="URL", help="Where PhysioNet's files lie.")  # fmt: skip
 @options.as_json
-def demo(folder: str, epsilon: float, as_json: bool) -> int:
+def demo(folder: str, epsilon: float, offline: bool, mirror: str, as_json: bool) -> int:
     """Do the whole job on built-in data: fit, calibrate, sanitize, verify, attack, draw.
 
-    The data are 20 series of simulated heart beats from a known chain. Every step is the
+    The data are 20 series of simulated heart beats from a known chain, and, where the network
+    or an earlier demo brings them, the real ones of PhysioNet's record N10. Every step is the
     command that is printed above it.
 
     \b
@@ -32,28 +61,72 @@ def demo(folder: str, epsilon: float, as_json: bool) -> int:
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     write_sample(place / "heart.csv")
-    for step in steps(place, epsilon):
-        code = _run(step, as_json)
-        if code:
-            return code
-    picture = _picture(place)
-    found = sorted(str(path) for path in place.iterdir())
-    show({"files": found, "picture": picture}, [("", ""), ("files", " ".join(found))], as_json)
+    tasks = [(place, _simulated(place / "heart.csv"))]
+    record, reason = (None, "left out") if offline else _record(mirror)
+    if record is not None:
+        (place / RECORD).mkdir(exist_ok=True)
+        tasks.append((place / RECORD, _recorded(record)))
+    for where, sample in tasks:
+        for step in steps(where, sample, epsilon):
+            code = _run(step, as_json)
+            if code:
+                return code
+    pictures = [_picture(where, sample) for where, sample in tasks]
+    found = sorted(str(path) for path in place.rglob("*") if path.is_file())
+    facts = {
+        "files": found, "picture": pictures[0],
+        "record": {"name": RECORD, "path": record and str(record), "reason": reason},
+    }  # fmt: skip
+    lines = [("", ""), ("files", " ".join(found))]
+    if reason is not None:
+        lines.append((RECORD, reason))
+    show(facts, lines, as_json)
     return 0
 
 
-def steps(place: Path, epsilon: float) -> list[list[str]]:
-    """The commands of the demo."""
-    table, chain, plan = (str(place / n) for n in ("heart.csv", "chain.json", "plan.json"))
-    release, certificate = (str(place / n) for n in ("release.parquet", "release.certificate.json"))
-    where = ["--column", "bpm", "--series", "person", "--time", "minute"]
+def _simulated(table: Path) -> Sample:
+    columns = ["--column", "bpm", "--series", "person", "--time", "minute"]
     states = ["--threshold", "60", "--labels", "low,high"]
+    return Sample(table, [], columns, states, "Heart rate above 60")
+
+
+def _recorded(table: Path) -> Sample:
+    """Seconds and beats a minute, without a header: the form of PhysioNet's collection."""
+    columns = ["--column", "column2", "--time", "column1"]
+    states = ["--threshold", "mean", "--labels", "low,high"]
+    reading = ["--format", "text", "--no-header"]
+    return Sample(table, reading, columns, states, "Record N10, heart rate above its mean")
+
+
+def _record(mirror: str) -> tuple[Path | None, str | None]:
+    """PhysioNet's record, or one line that says why it is not there."""
+    from chainveil.cli.fetching import fetch
+    from chainveil.errors import ChainveilError
+    from chainveil.experiments.records import find_record
+
+    held = find_record(RECORD)
+    if held is not None:
+        return held, None
+    try:
+        return fetch(f"meditation/{RECORD}", mirror, SECONDS), None
+    except (ChainveilError, OSError) as error:
+        return None, f"left out: {error}"
+
+
+def steps(place: Path, sample: Sample, epsilon: float) -> list[list[str]]:
+    """The commands of the demo."""
+    table = str(sample.table)
+    chain, plan, release, certificate = (
+        str(place / name)
+        for name in ("chain.json", "plan.json", "release.parquet", "release.certificate.json")
+    )
+    where = [table, *sample.reading, *sample.columns]
     return [
-        ["fit", table, *where, *states, "-o", chain, "--force"],
+        ["fit", *where, *sample.states, "-o", chain, "--force"],
         ["calibrate", "--chain", chain, "--epsilon", f"{epsilon:g}", "-o", plan, "--force"],
-        ["sanitize", table, *where, *states, "--plan", plan, "-o", release, "--force"],
+        ["sanitize", *where, "--plan", plan, "-o", release, "--force"],
         ["verify", certificate, release],
-        ["attack", release, "--original", table],
+        ["attack", release, "--original", table, *sample.reading],
     ]
 
 
@@ -87,33 +160,35 @@ def _run(step: list[str], as_json: bool) -> int:
         return run(step)
 
 
-def _picture(place: Path) -> str | None:
+def _picture(place: Path, sample: Sample) -> str | None:
     """Original, release and posterior of the first series; None without matplotlib."""
     from chainveil.errors import MissingExtra
 
     try:
         from chainveil.plot import release_figure, save
 
-        return str(save(release_figure(**_first_series(place)), place / "release.png"))
+        return str(save(release_figure(**_first_series(place, sample)), place / "release.png"))
     except MissingExtra as error:
         note(str(error))
         return None
 
 
-def _first_series(place: Path, points: int = 240) -> dict[str, Any]:
-    import pyarrow.csv
-    import pyarrow.parquet
-
+def _first_series(place: Path, sample: Sample, points: int = 240) -> dict[str, Any]:
     from chainveil.attack import Posterior
     from chainveil.certificate import Certificate
+    from chainveil.table.comparing import compare
+    from chainveil.table.reading import open_source
 
-    original = pyarrow.csv.read_csv(place / "heart.csv").slice(0, MINUTES)
-    released = pyarrow.parquet.read_table(place / "release.parquet").slice(0, MINUTES)
-    states = (original["bpm"].to_numpy() >= 60).astype("uint8")
-    reports = (released["bpm"].to_numpy(zero_copy_only=False) == "high").astype("uint8")
-    plan = Certificate.read(place / "release.certificate.json").plan()
+    form, header = ("text", False) if sample.reading else (None, True)
+    document = Certificate.read(place / "release.certificate.json")
+    held = compare(
+        document, open_source(sample.table, form, header), open_source(place / "release.parquet")
+    )
+    several = isinstance(held.truth, list)
+    truth, reports = (part[0] if several else part for part in (held.truth, held.seen))
+    plan = document.plan()
     posterior = Posterior(plan.chain, plan.channel).probabilities(reports)[:, 1]
     return {
-        "original": states[:points], "released": reports[:points], "posterior": posterior[:points],
-        "title": f"Heart rate above 60, ε = {plan.epsilon:g}",
+        "original": truth[:points], "released": reports[:points], "posterior": posterior[:points],
+        "title": f"{sample.title}, ε = {plan.epsilon:g}",
     }  # fmt: skip

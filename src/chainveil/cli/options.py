@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from chainveil.certificate import Certificate
     from chainveil.chain import MarkovChain
     from chainveil.cli.chain_file import ChainFile
     from chainveil.table.reading import Source
@@ -73,8 +74,9 @@ promise_options = together(
 )  # fmt: skip
 
 objective = click.option(
-    "--objective", type=click.Choice(["flips", "estimate"]), default="flips", show_default=True,
-    help="What to minimise: changed points, or the spread of estimated frequencies.",
+    "--objective", type=click.Choice(["flips", "estimate", "distance"]), default="flips",
+    show_default=True, help="What to minimise: changed points, the spread of estimated "
+    "frequencies, or the distance between ordered states (more than two).",
 )  # fmt: skip
 
 mechanism = click.option(
@@ -82,6 +84,44 @@ mechanism = click.option(
     show_default=True, help="Noise for each point on its own, or one chain of flips for the "
     "holder of a whole series.",
 )  # fmt: skip
+
+# What only the search for a plan needs.
+search_options = together(
+    click.option("--family", type=click.Choice(["response", "ordinal", "per-state"]),
+                 default="response", show_default=True, help="More than two states: any other "
+                 "state alike, near states rather, or noise of its own for each state."),
+    click.option("--spent", type=FILE, multiple=True, metavar="CERTIFICATE", help="An earlier "
+                 "release of the same data: the budget is for both together. May be given "
+                 "several times."),
+)  # fmt: skip
+
+
+def read_spent(paths: tuple[str, ...]) -> list[Any]:
+    """The noise of earlier releases, and of those that they were told of themselves."""
+    from chainveil.errors import NotSupported
+
+    noises: list[Any] = []
+    for path in paths:
+        plan = read_certificate("spent", path).plan()
+        if plan.mechanism != "independent":
+            raise NotSupported(f"spent: {path} has correlated noise, and only independent adds up")
+        noises += [*plan.spent, plan.channel]
+    return noises
+
+
+def read_certificate(name: str, path: str) -> Certificate:
+    """A certificate that holds, or an error: noise is never taken on trust."""
+    from chainveil.certificate import Certificate
+    from chainveil.errors import InvalidInput
+
+    try:
+        certificate = Certificate.read(path)
+    except FileNotFoundError:
+        raise InvalidInput(name, path, "a file that exists") from None
+    failures = certificate.verify().failures
+    if failures:
+        raise InvalidInput(name, f"{path}: {failures[0].text}", f"a {name} that can be verified")
+    return certificate
 
 
 def read_layout(options: dict[str, Any]) -> Layout:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -24,6 +25,7 @@ from chainveil.privacy.rounding import upper
 @options.promise_options
 @options.objective
 @options.mechanism
+@options.search_options
 @options.format_options
 @click.option("--output-format", metavar="NAME", help="Format of the release, where its name "
               "does not tell.")  # fmt: skip
@@ -51,26 +53,44 @@ def sanitize(table: str, output: str, **given: Any) -> None:
       chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 \\
         --q 0.0893 --r 0.1092 -o release.parquet
     """
+    from chainveil.cli import earlier
     from chainveil.mechanism.randomness import seeded
 
     rng = None if given["seed"] is None else seeded(given["seed"])
+    goal = _certificate_goal(output, given["certificate"])
+    known = earlier.certificates(goal, given["spent"])
     if given["engine"] == "spark":
         from chainveil.cli.spark import sanitize_folder
 
-        certificate, where = sanitize_folder(table, output, given, _request(given), rng)
+        certificate = sanitize_folder(table, output, given, _request(given), rng)
+    elif given["master"] is not None:
+        raise click.UsageError("--master belongs to --engine spark.")
     else:
-        if given["master"] is not None:
-            raise click.UsageError("--master belongs to --engine spark.")
-        certificate, where = _sanitize_here(table, output, given, rng)
+        certificate = _sanitize_here(table, output, given, rng)
     _warnings(certificate)
+    again = earlier.same_data(certificate, known)
+    if again:
+        warn(earlier.in_words(certificate, again))
     # The release itself may be on standard output.
     if output != "-":
-        facts = {"release": output, "certificate": where, "contents": certificate.document}
-        show(facts, _lines(certificate, output, where), given["as_json"])
+        facts = {
+            "release": output, "certificate": str(goal), "contents": certificate.document,
+            "earlier": [str(path) for path, _ in again],
+        }  # fmt: skip
+        show(facts, _lines(certificate, output, str(goal)), given["as_json"])
 
 
-def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> tuple[Any, str]:
-    """The certificate, and where it is."""
+def _certificate_goal(output: str, given: str | None) -> Path | None:
+    """Where the certificate goes, if anywhere."""
+    from chainveil.table.flow import certificate_path
+
+    if given is not None:
+        return Path(given)
+    return None if output == "-" else certificate_path(output)
+
+
+def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> Any:
+    """Write the release and its certificate, which is returned."""
     from chainveil.table.flow import make_goal, sanitize_file
     from chainveil.table.formats import by_path
 
@@ -79,8 +99,7 @@ def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> 
     goal = make_goal(output, source, given["output_format"], given["certificate"], given["force"])
     request = _request(given)
     with progress(source.rows, given["as_json"]) as tell:
-        certificate = sanitize_file(source, goal, request, rng, tell)
-    return certificate, str(goal.certificate)
+        return sanitize_file(source, goal, request, rng, tell)
 
 
 def _request(given: dict[str, Any]) -> Any:
@@ -108,29 +127,22 @@ def _request(given: dict[str, Any]) -> Any:
         adversary=given["adversary"],
         objective=given["objective"],
         mechanism=given["mechanism"],
+        family=given["family"],
+        spent=options.read_spent(given["spent"]),
     )
 
 
 def _check_left_to_the_plan() -> None:
     """Error where an option would say again, or otherwise, what the plan says."""
     context = click.get_current_context()
-    for name in ("length", "adversary", "objective", "mechanism"):
+    for name in ("length", "adversary", "objective", "mechanism", "family", "spent"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} is part of the plan; leave it out.")
 
 
 def _plan(path: str) -> tuple[Any, str, Any]:
-    """A plan that holds, or an error: noise is never taken on trust."""
-    from chainveil.certificate import Certificate
-    from chainveil.errors import InvalidInput
-
-    try:
-        certificate = Certificate.read(path)
-    except FileNotFoundError:
-        raise InvalidInput("plan", path, "a file that exists") from None
-    failures = certificate.verify().failures
-    if failures:
-        raise InvalidInput("plan", f"{path}: {failures[0].text}", "a plan that can be verified")
+    """A plan that holds, where its chain came from, and the limits it was made with."""
+    certificate = options.read_certificate("plan", path)
     return certificate.plan(), certificate["chain.origin"], _limits(certificate)
 
 

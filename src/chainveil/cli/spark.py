@@ -11,10 +11,8 @@ import click
 from chainveil.cli.output import note
 
 
-def sanitize_folder(
-    table: str, output: str, given: dict[str, Any], request: Any, rng: Any
-) -> tuple[Any, str]:
-    """Write the release folder; returns the certificate and where it is."""
+def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any, rng: Any) -> Any:
+    """Write the release folder and its certificate, which is returned."""
     from chainveil.spark.release import Goal, as_table, release
     from chainveil.spark.session import session
     from chainveil.spark.sink import check_folder_goal, local_path
@@ -32,14 +30,7 @@ def sanitize_folder(
         if given["reference"] is not None:
             public = _read(spark, given["reference"], sources[1], given)
             request = replace(request, reference=as_table(public))
-        done = release(SparkTable(frame), request, goal, rng)
-    return done.certificate, str(goal.certificate or _beside(output))
-
-
-def _beside(output: str) -> Path:
-    from chainveil.table.flow import certificate_path
-
-    return certificate_path(output)
+        return release(SparkTable(frame), request, goal, rng).certificate
 
 
 def _check_output(output: str, form: str | None) -> None:

@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from chainveil.certificate import Certificate, Released, certify
 from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import source_word
-from chainveil.plan import Mechanism, NoisePlan, Objective
+from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.spark import needs
 from chainveil.spark.part import TELLS, Part, WritePart, released_type
@@ -73,6 +74,8 @@ def sanitize(
     objective: Objective = "flips",
     mechanism: Mechanism = "independent",
     missing: Missing = "error",
+    family: Family = "response",
+    spent: Sequence[Channel] = (),
     rng: Source | None = None,
     certificate: str | Path | None = None,
     force: bool = False,
@@ -103,7 +106,9 @@ def sanitize(
         Whether a release that stands there is replaced.
     epsilon, threshold, edges, states, labels, chain, reference : optional
         As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame.
-    step, max_gap, length, adversary, objective, mechanism, missing, rng : optional
+    step, max_gap, length, adversary, objective, mechanism, missing : optional
+        As in :func:`chainveil.sanitize_table`.
+    family, spent, rng : optional
         As in :func:`chainveil.sanitize_table`.
     """
     needs.pyspark()
@@ -111,7 +116,7 @@ def sanitize(
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
         chain, "given", plan, as_table(reference), length, adversary, objective, mechanism,
-        missing,
+        missing, family, tuple(spent),
     )  # fmt: skip
     goal = Goal(local_path(path), certificate, force)
     return release(SparkTable(frame), request, goal, rng)

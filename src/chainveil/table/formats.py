@@ -56,6 +56,11 @@ def read_name(name: str | None, argument: str) -> Name | None:
     raise InvalidInput(argument, name, " or ".join(NAMES))
 
 
+def told_by(path: str | Path) -> bool:
+    """Whether the name of a file tells its format."""
+    return any(ending.lower() in ENDINGS for ending in Path(path).suffixes)
+
+
 def by_path(path: str | Path, name: str | None = None, argument: str = "table") -> Format:
     """The format of a file by its ending; ``name`` decides where it is given."""
     endings = [ending.lower() for ending in Path(path).suffixes]

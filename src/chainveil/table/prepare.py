@@ -125,6 +125,8 @@ def prepare_with(
         request.adversary,
         mechanism=request.mechanism,
         objective=request.objective,
+        family=request.family,
+        spent=request.spent,
     )
     return Prepared(plan, discretizer, origin, seen)
 

@@ -9,9 +9,10 @@ from typing import Any, Literal, Protocol
 import pyarrow as pa
 
 from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
-from chainveil.plan import Mechanism, NoisePlan, Objective
+from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer, Label
@@ -84,7 +85,8 @@ class Request:
     ``threshold`` may be "mean" or "median": a look at the private data that the
     certificate mentions. Of ``plan``, ``chain`` and ``reference`` at most one is given;
     with none, the chain is fitted on the private data. ``missing`` says whether a row without
-    a value is an error or stays one, visible to all.
+    a value is an error or stays one, visible to all. ``spent`` is the noise of earlier releases
+    of the same data, which the budget then covers too.
     """
 
     layout: Layout
@@ -103,6 +105,8 @@ class Request:
     objective: Objective = "flips"
     mechanism: Mechanism = "independent"
     missing: Missing = "error"
+    family: Family = "response"
+    spent: Sequence[Channel] = ()
 
     def __post_init__(self) -> None:
         given: list[str] = [
@@ -112,6 +116,11 @@ class Request:
             raise InvalidInput("plan, chain, reference", " and ".join(given), "one of them")
         if self.plan is None and self.epsilon is None:
             raise InvalidInput("epsilon", None, "a number above 0", "It is the privacy budget.")
+        if self.plan is not None and self.spent:
+            raise InvalidInput(
+                "spent", f"{len(self.spent)} releases beside a plan", "none",
+                "Name them where the plan is made: the plan then covers all releases.",
+            )  # fmt: skip
         if self.plan is not None and self.epsilon not in (None, self.plan.epsilon):
             raise InvalidInput(
                 "epsilon", self.epsilon, f"that of the plan, {self.plan.epsilon!r}, or none"

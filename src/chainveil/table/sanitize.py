@@ -8,9 +8,10 @@ from typing import Any
 
 from chainveil.certificate import Certificate, certify
 from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
 from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.mechanism.reading import Missing
-from chainveil.plan import Mechanism, NoisePlan, Objective
+from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.table.discretize import Label
 from chainveil.table.frames import FrameSource
@@ -55,6 +56,8 @@ def sanitize_table(
     objective: Objective = "flips",
     mechanism: Mechanism = "independent",
     missing: Missing = "error",
+    family: Family = "response",
+    spent: Sequence[Channel] = (),
     rng: Randomness | None = None,
 ) -> TableRelease:
     """Publish one column of a data frame under Bayesian differential privacy.
@@ -86,7 +89,7 @@ def sanitize_table(
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
-    length, adversary, objective, mechanism : optional
+    length, adversary, objective, mechanism, family, spent : optional
         As in :func:`chainveil.calibrate`. Correlated noise runs on beneath the points that a
         gap leaves out, so ``max_gap`` then needs ``step``.
     missing : "error" or "keep"
@@ -118,6 +121,7 @@ def sanitize_table(
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
         chain, "given", plan, public, length, adversary, objective, mechanism, missing,
+        family, tuple(spent),
     )  # fmt: skip
     return _release(table, request, rng)
 
