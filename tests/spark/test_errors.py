@@ -56,7 +56,6 @@ AT_ONCE: dict[str, tuple[pa.Table, dict[str, Any]]] = {
 # Found in the rows.
 IN_ROWS: dict[str, tuple[pa.Table, dict[str, Any]]] = {
     "a missing value": (_with("bpm", [1.0, None]), {}),
-    "not a number": (_with("bpm", [1.0, 2.0, float("nan")]), {}),
     "an unknown state": (_all("bpm", "lo"), {"threshold": None, "states": ["low", "high"]}),
     "no series": (_with("person", ["p0", None]), {}),
     "no time": (_with("minute", [1, None]), {"time": "minute"}),
