@@ -183,7 +183,9 @@ def main() -> None:
     parser.add_argument("--only", choices=["speed", "memory"])
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
-    needs.check_java()
+    if (reason := needs.java_is_missing()) is not None:
+        print(f"not measured: {reason}")
+        return
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

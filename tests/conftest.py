@@ -24,7 +24,7 @@ def why_no_spark() -> str | None:
 
 @pytest.fixture(scope="session")
 def spark_session() -> Iterator[Any]:
-    """Spark on two cores, in which a task may fail three times."""
+    """Spark on two cores, in which a task may fail once."""
     reason = why_no_spark()
     if reason is not None and os.environ.get(NEEDED):
         pytest.fail(f"Spark is needed here: {reason}")
@@ -45,7 +45,7 @@ def spark_session() -> Iterator[Any]:
 def _start() -> Any:
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master("local[2,4]").appName("tests")
+    builder = SparkSession.builder.master("local[2,2]").appName("tests")
     settings = {
         "spark.ui.enabled": False,
         "spark.ui.showConsoleProgress": False,

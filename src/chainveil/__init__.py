@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from chainveil.channel import Channel
     from chainveil.errors import (
         ChainveilError,
+        EngineFailure,
         InvalidInput,
         MissingExtra,
         NotSupported,
@@ -36,6 +37,7 @@ _HOMES = {
     "ChainveilError": "chainveil.errors",
     "Channel": "chainveil.channel",
     "CorrelatedNoise": "chainveil.noise_chain",
+    "EngineFailure": "chainveil.errors",
     "InvalidInput": "chainveil.errors",
     "MarkovChain": "chainveil.chain",
     "MissingExtra": "chainveil.errors",
@@ -61,6 +63,7 @@ _ROOMS = {
     "inference": "chainveil.inference",
     "mechanism": "chainveil.mechanism",
     "plot": "chainveil.plot",
+    "spark": "chainveil.spark",
 }
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "ChainveilError",
     "Channel",
     "CorrelatedNoise",
+    "EngineFailure",
     "InvalidInput",
     "MarkovChain",
     "MissingExtra",

@@ -22,7 +22,8 @@ import pyarrow as pa
 
 import chainveil as cv
 from chainveil import spark
-from chainveil.spark.table import mapped
+from chainveil.spark import release as releasing
+from chainveil.spark.part import WritePart
 
 ROWS, PARTITIONS = 4_000, 4
 LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
@@ -89,33 +90,35 @@ def session(url: str) -> Any:
     return started
 
 
-def slow_at_first(folder: Path) -> Any:
-    """A task whose first attempt, all rows handed on, waits for the second to do the same."""
+def slow_at_first(folder: Path) -> type[WritePart]:
+    """Tasks of which the first attempt, its file complete, waits until the second has one too."""
 
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
+    class SlowAtFirst(WritePart):
+        def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from pyspark import TaskContext
 
-        context: Any = TaskContext.get()
-        attempt = f"{context.partitionId()}-{context.attemptNumber()}"
-        yield from batches
-        files = list(folder.glob(f".r.parquet.*.part/attempts/{context.partitionId()}-*"))
-        (folder / f"attempt-{attempt}").write_text(str(len(files)))
-        until = time.monotonic() + 100
-        while attempt == "0-0" and time.monotonic() < until:
-            if (folder / "attempt-0-1").exists():
-                break
-            time.sleep(0.05)
+            context: Any = TaskContext.get()
+            told = list(WritePart.__call__(self, batches))
+            attempt = f"{context.partitionId()}-{context.attemptNumber()}"
+            files = list(Path(self.folder).glob(f"{context.partitionId()}-*"))
+            (folder / f"attempt-{attempt}").write_text(str(len(files)))
+            until = time.monotonic() + 100
+            while attempt == "0-0" and time.monotonic() < until:
+                if (folder / "attempt-0-1").exists():
+                    break
+                time.sleep(0.05)
+            yield from told
 
-    return task
+    return SlowAtFirst
 
 
 def main(folder: Path) -> None:
     with cluster(folder) as url:
         running = session(url)
         frame = running.range(0, ROWS, 1, PARTITIONS).selectExpr("id", "0L as x")
-        twice = mapped(frame, slow_at_first(folder), frame.schema)
         plan = cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0)
-        done = spark.sanitize(twice, plan, column="x", path=folder / "r.parquet")
+        vars(releasing)["WritePart"] = slow_at_first(folder)
+        done = spark.sanitize(frame, plan, column="x", path=folder / "r.parquet")
         ids = sorted(row["id"] for row in done.table.select("id").collect())
         verified = cv.verify(done.certificate, done.path).holds
         running.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ def frame_of(session: Any, table: pa.Table, partitions: int = 3) -> Any:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")
         frame = session.createDataFrame(table)
+    if partitions == 1:
+        return frame.coalesce(1)
     # Ranges of a counter, so that the order and the borders are known.
     from pyspark.sql import functions
 
@@ -54,9 +57,11 @@ def folder_table(path: Path) -> pa.Table:
     return pa.concat_tables(pq.read_table(part) for part in sorted(path.glob("*.parquet")))
 
 
+@cache
 def two_states() -> cv.NoisePlan:
     return cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0)
 
 
+@cache
 def correlated() -> cv.NoisePlan:
     return cv.calibrate(cv.MarkovChain.symmetric(0.2), 2.0, mechanism="correlated")

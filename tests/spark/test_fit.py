@@ -34,23 +34,28 @@ def _retimed(table: pa.Table, kind: pa.DataType) -> pa.Table:
     return table.set_column(1, "minute", minutes.cast(kind))
 
 
-@pytest.mark.parametrize("name", list(TIMES))
-def test_disorder_and_gaps_across_partition_borders(name: str, spark_session: Any) -> None:
+@pytest.mark.parametrize(
+    ("name", "split", "partitions"),
+    [
+        ("whole numbers", True, 7), ("whole numbers", False, 2), ("fractions", True, 2),
+        ("times", True, 4), ("dates", False, 3),
+    ],
+)  # fmt: skip
+def test_disorder_and_gaps_across_partition_borders(
+    name: str, split: bool, partitions: int, spark_session: Any
+) -> None:
     kind, unit = TIMES[name]
     table = _retimed(long_table(seed=len(name)), kind)
-    gap: dict[str, Any] = {"max_gap": 2 * unit, "step": unit}
-    for how, times in (({}, {}), ({"memory": True}, gap)):
-        here = fit_table(
-            FrameSource(table), Layout("bpm", "person", "minute", **times), edges=[57, 62]
-        )
-        # The rows mixed up, and cut so that series end in the middle of partitions.
-        frame = frame_of(spark_session, shuffled(table), 7 if how else 2)
-        there = spark.fit(frame, "person", "minute", "bpm", edges=[57, 62], **times)
-        assert there.chain.counts.tolist() == here.chain.counts.tolist()  # type: ignore[union-attr]
-        assert (there.rows, there.series, there.splits) == (here.rows, here.series, here.splits)
-        assert there.memory == here.memory
-        assert there.chain.transition.tolist() == here.chain.transition.tolist()
-    assert here.splits > 20
+    gap: dict[str, Any] = {"max_gap": 2 * unit, "step": unit} if split else {}
+    layout = Layout("bpm", "person", "minute", **gap)
+    here = fit_table(FrameSource(table), layout, edges=[57, 62])
+    # The rows mixed up, and cut so that series end in the middle of partitions.
+    frame = frame_of(spark_session, shuffled(table), partitions)
+    there = spark.fit(frame, "person", "minute", "bpm", edges=[57, 62], **gap)
+    # Counts, intervals, rows, series, splits and the memory of two points.
+    assert there.facts == here.facts
+    assert there.chain.counts.tolist() == here.chain.counts.tolist()  # type: ignore[union-attr]
+    assert (here.splits > 20) == split
 
 
 @pytest.mark.parametrize("which", ["mean", "median"])

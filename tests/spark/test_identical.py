@@ -5,11 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import chainveil as cv
 from chainveil import spark
 from chainveil.mechanism import seeded
+from chainveil.table.fitting import fit_table
+from chainveil.table.frames import FrameSource
+from chainveil.table.request import Layout
 from tests.spark.tables import (
     correlated,
     folder_table,
@@ -63,6 +67,30 @@ def test_more_states_and_no_series_column(spark_session: Any, tmp_path: Path) ->
     spark.sanitize(frame, plan, column="bpm", path=path, **how)
     found = folder_table(path).sort_by("minute")
     assert found["bpm"].to_pylist() == here["bpm"].to_pylist()
+
+
+@pytest.mark.parametrize("mechanism", ["independent", "correlated"])
+def test_gaps_that_are_kept(mechanism: str, spark_session: Any, tmp_path: Path) -> None:
+    table = long_table(series=3)
+    values = [None if i % 7 == 3 else v for i, v in enumerate(table["bpm"].to_pylist())]
+    table = table.set_column(2, "bpm", pa.array(values))
+    plan = two_states() if mechanism == "independent" else correlated()
+    how: dict[str, Any] = {
+        "series": "person", "time": "minute", "threshold": 60, "missing": "keep",
+    }  # fmt: skip
+    here = cv.sanitize_table(table, "bpm", plan=plan, **how, rng=seeded(2))
+    frame, path = frame_of(spark_session, shuffled(table)), tmp_path / "r.parquet"
+    there = spark.sanitize(frame, plan, column="bpm", path=path, **how, rng=seeded(2))
+    found = in_order(folder_table(path))["bpm"].to_pylist()
+    assert found == in_order(here.table)["bpm"].to_pylist()
+    assert there.certificate["release.gaps"] == here.certificate["release.gaps"] > 0
+    assert cv.verify(there.certificate, path).holds
+    for limit in (60, "median"):
+        fitted = spark.fit(frame, "person", "minute", "bpm", threshold=limit, missing="keep")
+        single = fit_table(
+            FrameSource(table), Layout("bpm", "person", "minute"), threshold=limit, missing="keep"
+        )
+        assert fitted.facts == single.facts
 
 
 def test_other_columns_pass_through_untouched(spark_session: Any, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_two_attempts_at_the_same_time_give_one_release(spark_session: Any, tmp_
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     told = json.loads(done.stdout.splitlines()[-1])
-    # Both attempts were given all rows of partition 0, and each had a file of its own by then.
+    # Both attempts of partition 0 had written a whole file, side by side.
     assert {"attempt-0-0", "attempt-0-1"} <= set(told["attempts"])
     assert told["attempts"]["attempt-0-1"] == "2"
     assert told["every row once"]

@@ -12,7 +12,7 @@ from chainveil.cli.output import note
 
 
 def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any, rng: Any) -> Any:
-    """Write the release folder; returns its certificate."""
+    """Write the release folder and its certificate, which is returned."""
     from chainveil.spark.release import Goal, as_table, release
     from chainveil.spark.session import session
     from chainveil.spark.sink import check_folder_goal, local_path

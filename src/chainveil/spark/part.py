@@ -43,8 +43,8 @@ class Part:
     file : str
         A name that no other attempt has.
     rows, gaps, bytes : int
-    series : int
-        Series seen, where they come whole; else 0.
+    series, splits : int
+        Series seen and gaps that split them, where series come whole; else 0.
     sha256, states_sha256 : str
         Digests of the file, and of the published states a byte each.
     """
@@ -54,14 +54,15 @@ class Part:
     rows: int
     gaps: int
     series: int
+    splits: int
     bytes: int
     sha256: str
     states_sha256: str
 
 
 TELLS = (
-    "partition bigint, file string, rows bigint, gaps bigint, series bigint, bytes bigint, "
-    "sha256 string, states_sha256 string"
+    "partition bigint, file string, rows bigint, gaps bigint, series bigint, splits bigint, "
+    "bytes bigint, sha256 string, states_sha256 string"
 )
 
 
@@ -112,18 +113,19 @@ class WritePart:
         try:
             with path.open("xb") as file:
                 sink = Digested(file)
-                noise, series = self._pour(first, batches, sink)
+                noise, tracker = self._pour(first, batches, sink)
                 file.flush()
                 os.fsync(file.fileno())
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        tells = (noise.rows, noise.gaps, series, sink.bytes, sink.sha256, noise.sha256)
+        followed = (0, 0) if tracker is None else (tracker.series, tracker.splits)
+        tells = (noise.rows, noise.gaps, *followed, sink.bytes, sink.sha256, noise.sha256)
         return Part(context.partitionId(), name, *tells)
 
     def _pour(
         self, first: pa.RecordBatch, rest: Batches, sink: Digested
-    ) -> tuple[ColumnNoise, int]:
+    ) -> tuple[ColumnNoise, Tracker | None]:
         noise = ColumnNoise(self.plan, self.rng, self.discretizer.missing)
         layout = self.layout
         tracker = Tracker(layout.series, layout.clock()) if self.ordered else None
@@ -137,7 +139,7 @@ class WritePart:
         except BaseException:
             sink.abandon()
             raise
-        return noise, 0 if tracker is None else tracker.series
+        return noise, tracker
 
     def _released(
         self,

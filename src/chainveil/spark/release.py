@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from chainveil.certificate import Certificate, Released, certify
 from chainveil.chain import MarkovChain
+from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import source_word
-from chainveil.plan import Mechanism, NoisePlan, Objective
+from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.spark import needs
 from chainveil.spark.part import TELLS, Part, WritePart, released_type
@@ -24,7 +25,7 @@ from chainveil.spark.sink import Staging, local_path, released_file, staging, st
 from chainveil.spark.survey import SPARK, Survey, lengths, survey
 from chainveil.spark.table import SparkTable, check_types, mapped, need_order, quoted
 from chainveil.spark.trouble import surfaced
-from chainveil.table.atomic import drafts
+from chainveil.table.atomic import check_goal, drafts
 from chainveil.table.discretize import Label
 from chainveil.table.flow import certificate_path
 from chainveil.table.frames import FrameSource
@@ -73,6 +74,8 @@ def sanitize(
     objective: Objective = "flips",
     mechanism: Mechanism = "independent",
     missing: Missing = "error",
+    family: Family = "response",
+    spent: Sequence[Channel] = (),
     rng: Source | None = None,
     certificate: str | Path | None = None,
     force: bool = False,
@@ -103,7 +106,9 @@ def sanitize(
         Whether a release that stands there is replaced.
     epsilon, threshold, edges, states, labels, chain, reference : optional
         As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame.
-    step, max_gap, length, adversary, objective, mechanism, missing, rng : optional
+    step, max_gap, length, adversary, objective, mechanism, missing : optional
+        As in :func:`chainveil.sanitize_table`.
+    family, spent, rng : optional
         As in :func:`chainveil.sanitize_table`.
     """
     needs.pyspark()
@@ -111,7 +116,7 @@ def sanitize(
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
         chain, "given", plan, as_table(reference), length, adversary, objective, mechanism,
-        missing,
+        missing, family, tuple(spent),
     )  # fmt: skip
     goal = Goal(local_path(path), certificate, force)
     return release(SparkTable(frame), request, goal, rng)
@@ -132,9 +137,10 @@ class Goal:
         return certificate_path(self.path) if given is None else Path(given).absolute()
 
     def check(self) -> None:
-        """Error where the certificate would lie in the release."""
+        """Error where the certificate would lie in the release, or over another file."""
         if self.path in (self.certificate_path, *self.certificate_path.parents):
             raise InvalidInput("certificate", str(self.certificate), "a file beside the release")
+        check_goal(self.certificate_path, self.force)
 
 
 def as_table(frame: Any) -> Readable | None:
@@ -159,14 +165,19 @@ def release(
         ordered = prepared.plan.mechanism == "correlated" or not rng.for_release
         if ordered:
             need_order(layout, "correlated or seeded noise")
-        seen = _seen(table, layout, prepared)
+        seen = _seen(table, layout, prepared, ordered)
         check_length(prepared.plan, seen)
         with drafts([goal.certificate_path], goal.force) as (draft,):
             parts = _write(table, layout, prepared, rng, ordered, place)
+            _check_parts(prepared.plan, seen, parts, ordered)
             made = _certificate(layout, prepared, rng, seen, parts)
             draft.file.write(made.to_json().encode())
         # The certificate first: a release never stands there without one.
-        place.publish()
+        try:
+            place.publish()
+        except BaseException:
+            goal.certificate_path.unlink(missing_ok=True)
+            raise
     return SparkRelease(read_back(table.session, goal.path), made, goal.path)
 
 
@@ -180,11 +191,11 @@ def spark_path(path: Path) -> str:
     return "file://" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path))
 
 
-def _seen(table: SparkTable, layout: Layout, prepared: Prepared[Any]) -> Survey:
-    """Rows, series and gaps; the times are checked where there are any."""
+def _seen(table: SparkTable, layout: Layout, prepared: Prepared[Any], ordered: bool) -> Survey:
+    """Rows, series and gaps; the times are checked, unless the tasks that write will do so."""
     if prepared.seen is not None:
         found: Survey = prepared.seen
-    elif layout.time is not None:
+    elif layout.time is not None and not ordered:
         found = survey(table, layout, None)
     else:
         found = lengths(table, layout)
@@ -241,6 +252,23 @@ def _types(table: SparkTable, layout: Layout, prepared: Prepared[Any]) -> str:
     return str(released.json())
 
 
+def _check_parts(
+    plan: NoisePlan, seen: Survey, parts: list[tuple[str, Part]], ordered: bool
+) -> None:
+    """Error unless the tasks met the rows and series that were counted before."""
+    rows, series, splits = (
+        sum(getattr(part, name) for _, part in parts) for name in ("rows", "series", "splits")
+    )
+    # A series that was in two places would have had two beginnings of its noise.
+    if rows != seen.rows or (ordered and series != seen.series):
+        raise InvalidInput(
+            "table", f"{seen.rows:,} rows in {seen.series:,} series at first, {rows:,} rows later",
+            "a table that stays the same while it is read", "Write it to files first.",
+        )  # fmt: skip
+    if ordered:
+        check_length(plan, replace(seen, splits=splits))
+
+
 def _certificate(
     layout: Layout,
     prepared: Prepared[Any],
@@ -249,14 +277,7 @@ def _certificate(
     parts: list[tuple[str, Part]],
 ) -> Certificate:
     """From the plan and what the tasks have told of the files they wrote."""
-    rows = sum(part.rows for _, part in parts)
-    # Only where series are whole do tasks count them: each must have been in one place.
-    series = {sum(part.series for _, part in parts), seen.series} if parts[0][1].series else set()
-    if rows != seen.rows or len(series) > 1:
-        raise InvalidInput(
-            "table", f"{seen.rows:,} rows in {seen.series:,} series at first, {rows:,} rows later",
-            "a table that stays the same while it is read", "Write it to files first.",
-        )  # fmt: skip
+    rows = seen.rows
     released = Released(
         layout.column, layout.series, rows, seen.series,
         states_digest(parts), released_file(parts), sum(part.gaps for _, part in parts), len(parts),

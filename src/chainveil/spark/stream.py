@@ -8,6 +8,7 @@ not there was never seen by anybody.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,4 +124,7 @@ def _folder(path: Path) -> Path:
             "path", f"{path}, which is not empty and has no {CHECKPOINT}", "a new folder, or "
             "that of a stream to go on with", "Batches would be numbered from 0 again.",
         )  # fmt: skip
+    for left in path.glob(".batch-*.part"):
+        # From a driver that was killed: noise that nobody has seen.
+        shutil.rmtree(left, ignore_errors=True)
     return path
