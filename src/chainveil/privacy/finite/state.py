@@ -41,6 +41,8 @@ MAX_NODES = 2_000_000
 # with so many times more; and with zones of single depths for so many points next to a source.
 FIRST_NODES, MORE_NODES = 256, 8
 APART = (6, 24, 96)
+# A series of given length is looked at for many divisions of its points: finer from the start.
+APART_IN_ROOM = (24, 96, 384)
 
 Pair = tuple[int, int]
 Ranges = tuple[IntArray, IntArray]
@@ -260,7 +262,7 @@ class _Search:
         if (side, grade) not in self.sides:
             self.sides[side, grade] = build_side(
                 self.numbers, side == 0, self.sources[side], self.room, self.depths[side],
-                self.effort.tolerance / 16, APART[grade],
+                self.effort.tolerance / 16, (APART if self.room is None else APART_IN_ROOM)[grade],
             )  # fmt: skip
         return self.sides[side, grade]
 
@@ -274,9 +276,12 @@ class _Search:
             pair, self._limits(side, room), cutoff, self.tolerance, nodes
         )
         self.effort.nodes += used
-        if found.upper - found.lower <= 1.5 * self.tolerance:
+        if self._is_tight(found):
             self.memo[key] = found
         return found
+
+    def _is_tight(self, found: Found) -> bool:
+        return found.upper - found.lower <= 1.5 * self.tolerance
 
     def _pair(
         self, pair: Pair, bounds: tuple[float, float], turn: int
@@ -293,9 +298,13 @@ class _Search:
         total = emission + first + second
         if self.room is None or left.room + right.room <= self.room:
             self._remember(pair, left, right)
-        elif total > self.value:
+        elif total > self.value and self._is_worth_dividing(left, right, turn):
             total = self._split(pair, total, turn)
         return total, (first, second)
+
+    def _is_worth_dividing(self, left: Found, right: Found, turn: int) -> bool:
+        """Sides with loose bounds are looked at more finely before their room is divided."""
+        return turn >= len(APART) - 1 or (self._is_tight(left) and self._is_tight(right))
 
     def _remember(self, pair: Pair, left: Found, right: Found) -> None:
         value = float(self.emission[pair]) + left.lower + right.lower
@@ -327,6 +336,8 @@ class _Search:
             if low == high or upper <= self.value + self.tolerance:
                 done = max(done, upper)
                 continue
+            if not self._is_worth_dividing(left, right, turn):
+                return max(done, upper, -heap[0][0] if heap else -math.inf)
             middle = (low + high) // 2
             heapq.heappush(heap, (-upper, low, middle))
             heapq.heappush(heap, (-upper, middle + 1, high))
