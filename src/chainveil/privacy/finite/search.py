@@ -13,6 +13,10 @@ import numpy as np
 
 from chainveil.privacy.finite.kernels import row_bound
 
+# A node is split by depth where the prior varies by more than this share of its doubt. Depths
+# apart have zones and priors of their own, which beats one more output by far.
+PATIENCE = 0.2
+
 
 @numba.njit(cache=True, error_model="numpy")
 def _zones_bound(
@@ -78,8 +82,8 @@ def root_bounds(
 
     ``-inf`` where the two values never occur together.
     """
-    sources, depth = exact.shape[0], exact.shape[1]
     k = zones.shape[1]
+    tasks = _first_tasks(first, last, period, exact.shape[1])
     bounds = np.full((k, k), -np.inf)
     room = np.empty((3, k))
     for a in range(k):
@@ -89,23 +93,32 @@ def root_bounds(
             over, under = np.zeros(k), np.zeros(k)
             over[a] = 1.0
             under[b] = 1.0
-            for source in range(sources):
-                if last[source] == -2:
-                    continue
-                j = first[source]
-                while last[source] < 0 or j <= last[source]:
-                    single = j < depth
-                    if not single and j >= max(depth, first[source]) + period:
-                        break
-                    j2 = j if single else _block_end(last[source], j, period)
-                    most, _, _ = _prior_range(prior, tail, source, j, j2, a, b, period)
-                    if most > -np.inf:
-                        where = _zone_range(exact, union, source, single, j, period)
-                        value = _zones_bound(over, under, zones, orders, room, where[0], where[1])
-                        if value > 0.0:
-                            bounds[a, b] = max(bounds[a, b], np.log(value) + most)
-                    j += 1
+            for source, j, j2 in tasks:
+                most, _, _ = _prior_range(prior, tail, source, j, j2, a, b, period)
+                if most > -np.inf:
+                    where = _zone_range(exact, union, source, j == j2, j, period)
+                    value = _zones_bound(over, under, zones, orders, room, where[0], where[1])
+                    if value > 0.0:
+                        bounds[a, b] = max(bounds[a, b], np.log(value) + most)
     return bounds
+
+
+@numba.njit(cache=True, error_model="numpy")
+def _first_tasks(first: Any, last: Any, period: int, apart: int) -> Any:
+    """Sources and depths to begin with, rows (source, j1, j2); ``j2 = -1``: without end.
+
+    Depths below ``apart`` one by one, those behind together, phase by phase.
+    """
+    tasks = [(0, 0, 0)]
+    tasks.pop()
+    for source in range(len(first)):
+        j = first[source]
+        while last[source] == -1 or j <= last[source]:
+            if j >= max(apart, first[source]) + period:
+                break
+            tasks.append((source, j, j if j < apart else _block_end(last[source], j, period)))
+            j += 1
+    return tasks
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -162,13 +175,15 @@ def branch_and_bound(
     cutoff: float,
     tolerance: float,
     max_nodes: int,
+    found: float,
 ) -> tuple[float, float, int, int, Any, int, int]:
     """Bounds on one side's log value for the pair (a, b), over sources, depths and outputs.
 
     A node fixes the outputs nearest the target (rows ``over`` and ``under`` of the product
     of their steps), a source, and the depths j1 … j2 at which the source may lie. It is
     split by one more output, or by depth where the prior varies more than the rest. Ends
-    when the best bound is within ``tolerance`` of the best value found, or below ``cutoff``.
+    when the best bound is within ``tolerance`` of the best value found, or below ``cutoff``;
+    ``found`` is the value of an attack that is known already.
 
     Returns upper bound, value found, its source and depth, the outputs from the target
     outwards, the number of nodes, and the longest row of outputs.
@@ -186,41 +201,30 @@ def branch_and_bound(
     heap = [(0.0, np.int64(-1))]
     heap.pop()
     count, longest = 0, 0
-    found, found_node, found_depth = -np.inf, -1, -1
+    found_node, found_depth = -1, -1
     dropped = -np.inf
 
-    # Tasks wait in the rows behind ``count``: bounded, then kept or dropped.
-    for source in range(len(first)):
-        if last[source] == -2:
+    # Where zones are stored for single depths only, all depths are apart from the beginning.
+    apart = depth if union.shape[1] == 0 else 0
+    for source, j, j2 in _first_tasks(first, last, period, apart):
+        most, least, place = _prior_range(prior, tail, source, j, j2, a, b, period)
+        if most == -np.inf:
             continue
-        j = first[source]
-        while last[source] < 0 or j <= last[source]:
-            single = union.shape[1] == 0
-            if not single and j >= first[source] + period:
-                break
-            j2 = j if single else _block_end(last[source], j, period)
-            single = j == j2
-            if count + 1 >= rows.shape[0]:
-                rows, tree, marks = _grown(rows), _grown(tree), _grown(marks)
-            rows[count] = 0.0
-            rows[count, a] = 1.0
-            rows[count, k + b] = 1.0
-            tree[count] = np.array([0, source, j, j2, -1, -1, -1])
-            most, least, place = _prior_range(prior, tail, source, j, j2, a, b, period)
-            tree[count, 4] = place
-            marks[count] = np.array([np.inf, most, least])
-            j += 1
-            if most == -np.inf:
-                continue
-            where = _zone_range(exact, union, source, single, tree[count, 2], period)
-            value = _zones_bound(
-                rows[count, :k], rows[count, k:], zones, orders, room, where[0], where[1]
-            )
-            if value <= 0.0:
-                continue
-            marks[count, 0] = np.log(value) + most
-            heapq.heappush(heap, (-marks[count, 0], np.int64(count)))
-            count += 1
+        if count + 1 >= rows.shape[0]:
+            rows, tree, marks = _grown(rows), _grown(tree), _grown(marks)
+        rows[count] = 0.0
+        rows[count, a] = 1.0
+        rows[count, k + b] = 1.0
+        where = _zone_range(exact, union, source, j == j2, j, period)
+        value = _zones_bound(
+            rows[count, :k], rows[count, k:], zones, orders, room, where[0], where[1]
+        )
+        if value <= 0.0:
+            continue
+        tree[count] = np.array([0, source, j, j2, place, -1, -1])
+        marks[count] = np.array([np.log(value) + most, most, least])
+        heapq.heappush(heap, (-marks[count, 0], np.int64(count)))
+        count += 1
     nodes = count
 
     while len(heap) > 0:
@@ -254,7 +258,7 @@ def branch_and_bound(
             continue
         spread = marks[node, 1] - marks[node, 2]
         doubt = marks[node, 0] - marks[node, 1] - rest
-        by_depth = j1 != j2 and (j1 == fixed or (j1 <= stored and spread > doubt))
+        by_depth = j1 != j2 and (j1 == fixed or (j1 <= stored and spread > PATIENCE * doubt))
         children = 2 if by_depth else outputs
         while count + children >= rows.shape[0]:
             rows, tree, marks = _grown(rows), _grown(tree), _grown(marks)

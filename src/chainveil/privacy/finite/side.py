@@ -16,12 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from chainveil.checks import FloatArray
+from chainveil.privacy.finite import ascent
 from chainveil.privacy.finite import search as finite_search
 from chainveil.privacy.finite.numbers import Numbers, successors
 from chainveil.privacy.finite.zones import UNIT, IntArray, ZoneTable, deep_table, shallow_table
 
-# Points next to a source whose zones are kept apart at least.
-DEPTH = 6
 # Depths at which priors are kept; behind them they are bounded together.
 MAX_STORED = 1 << 15
 
@@ -60,6 +59,8 @@ class Side:
     """Tables of one side; see the kernels for their layout."""
 
     sources: tuple[Source, ...]
+    matrix: FloatArray
+    emission: FloatArray
     steps: FloatArray
     table: ZoneTable
     prior: FloatArray
@@ -84,13 +85,19 @@ class Side:
         max_nodes: int,
     ) -> tuple[Found, int]:
         """Bounds for one pair to a tolerance or a cutoff, and the nodes it took."""
+        start = ascent.strong_attack(
+            self.matrix, self.emission, np.array([source.start for source in self.sources]),
+            self.prior, *ranges, *pair,
+        )  # fmt: skip
         upper, lower, source, depth, symbols, nodes, longest = finite_search.branch_and_bound(
             self.steps, *self.table, self.prior, self.tail, self.samples,
-            ranges[0], ranges[1], self.period, *pair, cutoff, tolerance, max_nodes,
+            ranges[0], ranges[1], self.period, *pair, cutoff, tolerance, max_nodes, start[0],
         )  # fmt: skip
         upper += self.rounding(longest)
         if source < 0:
-            return Found(upper, lower), nodes
+            if start[1] < 0:
+                return Found(upper, lower), nodes
+            _, source, depth, symbols = start
         outwards = (*symbols.tolist(), *self._filler(source, depth - len(symbols)))
         return Found(upper, lower, self.sources[source], int(depth), outwards), nodes
 
@@ -142,17 +149,19 @@ def build_side(
     room: int | None,
     only: int | None,
     precision: float,
+    apart: int,
 ) -> Side:
     """Tables for one side with up to ``room`` points (None: any number), or ``only`` one depth.
 
-    ``precision`` is how far the log of the prior may still move behind what is stored.
+    ``precision`` is how far the log of the prior may still move behind what is stored;
+    ``apart`` is at how many depths at least each source has zones of its own.
     """
     points = room if only is None else only
     matrix = np.ascontiguousarray(numbers.transition.T if left else numbers.transition)
     level = numbers.stationary if left else np.ones(numbers.states)
     steps = np.ascontiguousarray(matrix[None, :, :] * numbers.emission.T[:, None, :])
     period = _period(numbers.transition)
-    shortest = max(DEPTH, _transient(matrix, sources, period))
+    shortest = max(apart, _transient(matrix, sources, period))
     starts = [source.start for source in sources]
     if points is not None and points < shortest:
         period, shortest = 1, points + 1
@@ -165,7 +174,7 @@ def build_side(
     with np.errstate(divide="ignore"):
         logs = np.log(prior)
     tail = _tails(prior, level, period)
-    return Side(sources, steps, table, logs, tail, samples, fillers, period)
+    return Side(sources, matrix, np.ascontiguousarray(numbers.emission), steps, table, logs, tail, samples, fillers, period)
 
 
 def _period(transition: FloatArray) -> int:

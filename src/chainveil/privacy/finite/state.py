@@ -37,8 +37,12 @@ from chainveil.privacy.finite.zones import IntArray
 
 TOLERANCE = 1e-6
 MAX_NODES = 2_000_000
-# Nodes for a side of a pair when it is first looked at.
-FIRST_NODES = 5_000
+# A side of a pair is looked at in turns: at first with so many nodes for each output, then
+# with so many times more; and with zones of single depths for so many points next to a source.
+FIRST_NODES, MORE_NODES = 256, 8
+APART = (6, 24, 96)
+# A series of given length is looked at for many divisions of its points: finer from the start.
+APART_IN_ROOM = (24, 96, 384)
 
 Pair = tuple[int, int]
 Ranges = tuple[IntArray, IntArray]
@@ -201,12 +205,9 @@ class _Search:
         effort: Effort,
     ) -> None:
         self.numbers, self.emission, self.room, self.effort = numbers, emission, room, effort
-        precision = effort.tolerance / 16
+        self.sources = sources.left, sources.right
         self.depths = sources.left_depth, sources.right_depth
-        self.sides: tuple[Side, Side] = (
-            build_side(numbers, True, sources.left, room, sources.left_depth, precision),
-            build_side(numbers, False, sources.right, room, sources.right_depth, precision),
-        )
+        self.sides: dict[tuple[int, int], Side] = {}
         self.tolerance = effort.tolerance / 4
         self.best: Attack | None = None
         self.value = -math.inf
@@ -215,72 +216,95 @@ class _Search:
     def run(self) -> tuple[float, Attack | None]:
         """Upper bound on the loss, and the attack that comes closest to it.
 
-        The pair with the highest bound is looked at next; each time with more nodes, so
-        that one hard pair does not take the others' share.
+        The pair with the highest bound is looked at next; each time with more nodes and
+        finer zones, so that one hard pair does not take the others' share.
         """
-        roots = [side.root_bounds(*self._limits(number)) for number, side in enumerate(self.sides)]
+        roots = [self._side(number, 0).root_bounds(*self._limits(number)) for number in (0, 1)]
         # An infinite emission that an adversary can meet is found before the search.
         apart = np.isinf(self.emission) | (roots[0] == -math.inf) | (roots[1] == -math.inf)
         parts = [np.where(apart, -math.inf, part) for part in (self.emission, *roots)]
         total = np.asarray(sum(parts))
         heap: list[tuple[float, int, Pair, tuple[float, float]]] = [
-            (-float(total[pair]), FIRST_NODES, pair, (float(roots[0][pair]), float(roots[1][pair])))
+            (-float(total[pair]), 0, pair, (float(roots[0][pair]), float(roots[1][pair])))
             for pair in zip(*(axis.tolist() for axis in np.nonzero(total > -math.inf)), strict=True)
         ]
         heapq.heapify(heap)
         upper = -math.inf
         while heap:
-            bound, nodes, pair, sides = heapq.heappop(heap)
+            bound, turn, pair, sides = heapq.heappop(heap)
             if -bound <= self.value + self.tolerance or self.effort.left == 0:
                 upper = max(upper, -bound)
                 break
-            value, sides = self._pair(pair, sides, nodes)
+            value, sides = self._pair(pair, sides, turn)
             value = min(value, -bound)
             # Past the limit another look would find the same.
-            if value <= self.value + 2 * self.tolerance or nodes > self.effort.max_nodes:
+            last = self._nodes(turn) > self.effort.max_nodes
+            if value <= self.value + 2 * self.tolerance or last:
                 upper = max(upper, value)
             else:
-                heapq.heappush(heap, (-value, nodes * 4, pair, sides))
+                heapq.heappush(heap, (-value, turn + 1, pair, sides))
         if upper == -math.inf:
             return 0.0, None
         # The emission's logarithms and the two sums round a few times.
         return upper + 64 * 2.0**-53 * (1 + abs(upper)), self.best
 
+    def _nodes(self, turn: int) -> int:
+        """Nodes for one side of a pair."""
+        return FIRST_NODES * self.numbers.emission.shape[1] * MORE_NODES**turn
+
     def _limits(self, side: int, room: int | None = None) -> Ranges:
         capped = self.room if room is None else room
-        return _ranges(self.sides[side].sources, capped, self.depths[side])
+        return _ranges(self.sources[side], capped, self.depths[side])
 
-    def _solve(self, side: int, pair: Pair, room: int | None, cutoff: float, nodes: int) -> Found:
+    def _side(self, side: int, turn: int) -> Side:
+        """Tables of a side, with zones of single depths the further the later the turn."""
+        grade = min(turn, len(APART) - 1)
+        if (side, grade) not in self.sides:
+            self.sides[side, grade] = build_side(
+                self.numbers, side == 0, self.sources[side], self.room, self.depths[side],
+                self.effort.tolerance / 16, (APART if self.room is None else APART_IN_ROOM)[grade],
+            )  # fmt: skip
+        return self.sides[side, grade]
+
+    def _solve(self, side: int, pair: Pair, room: int | None, cutoff: float, turn: int) -> Found:
         """One side of a pair within ``room`` points; results that are tight are kept."""
         key = side, pair, room
         if key in self.memo:
             return self.memo[key]
-        found, used = self.sides[side].solve(
-            pair, self._limits(side, room), cutoff, self.tolerance, min(nodes, self.effort.left)
+        nodes = min(self._nodes(turn), self.effort.left)
+        found, used = self._side(side, turn).solve(
+            pair, self._limits(side, room), cutoff, self.tolerance, nodes
         )
         self.effort.nodes += used
-        if found.upper - found.lower <= 1.5 * self.tolerance:
+        if self._is_tight(found):
             self.memo[key] = found
         return found
 
+    def _is_tight(self, found: Found) -> bool:
+        return found.upper - found.lower <= 1.5 * self.tolerance
+
     def _pair(
-        self, pair: Pair, bounds: tuple[float, float], nodes: int
+        self, pair: Pair, bounds: tuple[float, float], turn: int
     ) -> tuple[float, tuple[float, float]]:
         """Upper bound on the loss of one pair and on its sides; remembers the best attack."""
         emission = float(self.emission[pair])
         goal = self.value - emission
-        left = self._solve(0, pair, None, goal - bounds[1], nodes)
+        left = self._solve(0, pair, None, goal - bounds[1], turn)
         first = min(left.upper, bounds[0])
         if emission + first + bounds[1] <= self.value:
             return emission + first + bounds[1], (first, bounds[1])
-        right = self._solve(1, pair, None, goal - first, nodes)
+        right = self._solve(1, pair, None, goal - first, turn)
         second = min(right.upper, bounds[1])
         total = emission + first + second
         if self.room is None or left.room + right.room <= self.room:
             self._remember(pair, left, right)
-        elif total > self.value:
-            total = self._split(pair, total, nodes)
+        elif total > self.value and self._is_worth_dividing(left, right, turn):
+            total = self._split(pair, total, turn)
         return total, (first, second)
+
+    def _is_worth_dividing(self, left: Found, right: Found, turn: int) -> bool:
+        """Sides with loose bounds are looked at more finely before their room is divided."""
+        return turn >= len(APART) - 1 or (self._is_tight(left) and self._is_tight(right))
 
     def _remember(self, pair: Pair, left: Found, right: Found) -> None:
         value = float(self.emission[pair]) + left.lower + right.lower
@@ -291,7 +315,7 @@ class _Search:
             symbol = int(np.nanargmax(ratio))
             self.value, self.best = value, (pair, symbol, left, right)
 
-    def _split(self, pair: Pair, ceiling: float, nodes: int) -> float:
+    def _split(self, pair: Pair, ceiling: float, turn: int) -> float:
         """Best division of a series' room between the two sides, by best-first halving."""
         assert self.room is not None
         emission = float(self.emission[pair])
@@ -302,8 +326,8 @@ class _Search:
             if -bound <= self.value + self.tolerance or self.effort.left == 0:
                 return max(done, -bound)
             heapq.heappop(heap)
-            left = self._solve(0, pair, high, -math.inf, nodes)
-            right = self._solve(1, pair, self.room - low, -math.inf, nodes)
+            left = self._solve(0, pair, high, -math.inf, turn)
+            right = self._solve(1, pair, self.room - low, -math.inf, turn)
             if min(left.upper, right.upper) == -math.inf:
                 continue  # the two values cannot both occur in so little room
             upper = min(-bound, emission + left.upper + right.upper)
@@ -312,6 +336,8 @@ class _Search:
             if low == high or upper <= self.value + self.tolerance:
                 done = max(done, upper)
                 continue
+            if not self._is_worth_dividing(left, right, turn):
+                return max(done, upper, -heap[0][0] if heap else -math.inf)
             middle = (low + high) // 2
             heapq.heappush(heap, (-upper, low, middle))
             heapq.heappush(heap, (-upper, middle + 1, high))
