@@ -300,9 +300,10 @@ def main() -> None:
     parser.add_argument("--kind", choices=["counts", "fits"], help="only answers of this kind")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--table", action="store_true", help="write the tables of the page")
+    parser.add_argument("--page", type=Path, default=PAGE)
     given = parser.parse_args()
     if given.table:
-        write_tables(given.results, PAGE)
+        write_tables(given.results, given.page)
         return
     held = done(given.results)
     for kind, work, repetitions in (
