@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage_table import write_tables
 from chainveil import Channel, InvalidInput, MarkovChain, calibrate, estimate
-from chainveil.estimate.grouping import read_cells
+from chainveil.estimate.grouping import Cells, read_cells
 from chainveil.estimate.likeliest import likeliest
 from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.results import valid_chain
@@ -187,10 +187,11 @@ def count(setting: Setting, repetitions: int) -> Tallies:
     k = chain.states
     for x, z in batches(setting, noise, repetitions):
         shares = np.stack([np.count_nonzero(x == a, axis=1) for a in range(k)], 1) / x.shape[1]
-        found.add(("frequency", "counts", "noise"),
-                  estimate.frequency(z, noise, by="series"), shares)  # fmt: skip
+        # Read once: all questions share what is counted.
+        cells = read_cells(z, noise.outputs, by="series")
+        found.add(("frequency", "counts", "noise"), estimate.frequency(cells, noise), shares)
         try:
-            _count_pairs(found, chain, noise, x, z)
+            _count_pairs(found, chain, noise, x, cells)
         except InvalidInput as refusal:
             if refusal.argument != "noise":
                 raise
@@ -198,19 +199,19 @@ def count(setting: Setting, repetitions: int) -> Tallies:
 
 
 def _count_pairs(
-    found: Tallies, chain: MarkovChain, noise: Noise, x: NDArray[Any], z: NDArray[Any]
+    found: Tallies, chain: MarkovChain, noise: Noise, x: NDArray[Any], z: Cells
 ) -> None:
     made = pair_shares(x, chain.states)
     moves = made / np.maximum(made.sum(axis=2, keepdims=True), 1e-300)
     for covers, truth in (("noise", moves), ("sampling", chain.transition)):
-        about: dict[str, Any] = {"by": "series", "covers": covers}
+        about: dict[str, Any] = {"covers": covers}
         steps = estimate.transitions(z, noise, **about)
         found.add(("transitions", "counts", covers), steps, truth, error=steps.pairs - made)
         lasting = estimate.durations(z, noise, **about)
         found.add(("durations", "counts", covers), lasting, spells(truth), error=None)
     lags = np.stack([correlations(pair_shares(x, chain.states, lag)) for lag in LAGS], axis=1)
     for covers, truth in (("noise", lags), ("sampling", chain_correlations(chain))):
-        given: dict[str, Any] = {"by": "series", "covers": covers}
+        given: dict[str, Any] = {"covers": covers}
         if covers == "sampling":
             given["chain"] = chain
         alike = estimate.autocorrelation(z, noise, LAGS, **given)
@@ -263,18 +264,19 @@ def _likelihood(
     return valid_chain(best.fits[0].transition)
 
 
-def done(path: Path) -> set[tuple[str, ...]]:
-    """Settings and kinds of answer that the file holds."""
+def done(path: Path) -> dict[tuple[str, ...], int]:
+    """Repetitions that the file holds, by setting and kind of answer."""
     if not path.exists():
-        return set()
+        return {}
     with path.open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
-    kinds = {"frequency/counts/noise": "counts", "frequency/counts/sampling": "fits"}
+    kinds = {"noise": "counts", "sampling": "fits"}
+    # Every setting answers these two: the first from counts, the second from a fit.
     return {
-        (*(line[name] for name in FIELDS[:4]),
-         kinds.get(f"{line['question']}/{line['method']}/{line['covers']}", ""))
+        (*(line[name] for name in FIELDS[:4]), kinds[line["covers"]]): int(line["repetitions"])
         for line in lines
-    }  # fmt: skip
+        if line["question"] == "frequency"
+    }
 
 
 def save(path: Path, setting: Setting, found: Tallies) -> None:
@@ -298,9 +300,10 @@ def main() -> None:
     parser.add_argument("--kind", choices=["counts", "fits"], help="only answers of this kind")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--table", action="store_true", help="write the tables of the page")
+    parser.add_argument("--page", type=Path, default=PAGE)
     given = parser.parse_args()
     if given.table:
-        write_tables(given.results, PAGE)
+        write_tables(given.results, given.page)
         return
     held = done(given.results)
     for kind, work, repetitions in (
@@ -309,9 +312,8 @@ def main() -> None:
     ):
         for setting in settings(tuple(given.length or LENGTHS)):
             name = " ".join(setting.key)
-            if given.kind not in (None, kind) or (*setting.key, kind) in held:
-                continue
-            if given.only in name:
+            enough = held.get((*setting.key, kind), 0) >= repetitions
+            if given.only in name and given.kind in (None, kind) and not enough:
                 begin = time.monotonic()
                 save(given.results, setting, work(setting, repetitions))
                 print(f"{kind:6s} {name:40s} {time.monotonic() - begin:6.0f} s", flush=True)

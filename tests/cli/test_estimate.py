@@ -136,11 +136,32 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
         (["frequency", "--method", "likelihood"], b"transitions and durations"),
         (["denoise", "--by", "person"], b"not for denoise"),
         (["mood"], b"mood"),
+        (["frequency", "--plot", "other.csv"], b"which exists"),
+        (["frequency", "--plot", "nowhere/f.png"], b"nowhere"),
+        (["denoise", "-o", "other.csv"], b"which exists"),
+        (["frequency", "--window", "1"], b"at least 2 of them"),
     ],
 )
 def test_what_is_refused(folder: Path, arguments: list[str], message: bytes) -> None:
     done = program("estimate", "release.csv", *arguments, folder=folder, code=2)
     assert message in done.stderr
+
+
+def test_a_release_that_is_not_there_or_was_changed(folder: Path) -> None:
+    done = program("estimate", "nowhere.csv", "frequency", folder=folder, code=2)
+    assert b"nowhere.csv" in done.stderr
+    lines = (folder / "release.csv").read_text().splitlines(keepends=True)
+    swap = {"low": "high", "high": "low"}
+    head, state = lines[7].rstrip().rsplit(",", 1)
+    lines[7] = f"{head},{swap[state]}\n"
+    (folder / "changed.csv").write_text("".join(lines))
+    done = program("estimate", "changed.csv", "frequency", "--certificate",
+                   "release.certificate.json", folder=folder, code=2)  # fmt: skip
+    assert b"states_sha256" in done.stderr
+    (folder / "short.csv").write_text("".join(lines[:-1]))
+    done = program("estimate", "short.csv", "frequency", "--certificate",
+                   "release.certificate.json", folder=folder, code=2)  # fmt: skip
+    assert b"claimed 2400, found 2399" in done.stderr
 
 
 def test_plan(tmp_path: Path) -> None:

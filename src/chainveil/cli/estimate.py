@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -49,9 +50,13 @@ def estimate(release: str, question: str, **given: Any) -> None:
     Example:
       chainveil estimate release.parquet frequency --by person
     """
+    from chainveil.table.atomic import check_goal
     from chainveil.table.flow import certificate_path
     from chainveil.table.released import read_released
 
+    for goal in (given["picture"], given["output"]):
+        if goal is not None:
+            check_goal(Path(goal), given["force"])
     certificate = given["certificate"] or certificate_path(release)
     with progress(None, given["as_json"]) as tell:
         held = read_released(

@@ -15,7 +15,7 @@ from chainveil.privacy.rounding import upper
 @click.option("--question", type=click.Choice(["frequency", "transitions", "durations"]),
               default="frequency", show_default=True, help="What an analyst will ask.")  # fmt: skip
 @click.option("--error", type=float, help="The standard error to reach.")
-@click.option("--rows", type=int, help="How many points will be released.")
+@click.option("--rows", type=click.IntRange(min=2), help="How many points will be released.")
 @click.option("--epsilon", type=float, help="The privacy budget, in nats.")
 @options.chain_options
 @click.option("--covers", type=click.Choice(["noise", "sampling"]), default="noise",

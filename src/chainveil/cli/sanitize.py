@@ -57,15 +57,15 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     from chainveil.mechanism.randomness import seeded
 
     rng = None if given["seed"] is None else seeded(given["seed"])
-    goal = _certificate_goal(output, given["certificate"])
-    known = earlier.certificates(goal, given["spent"])
+    where = _certificate_goal(output, given["certificate"])
+    known = earlier.certificates(where, given["spent"])
     if given["engine"] == "spark":
         from chainveil.cli.spark import sanitize_folder
 
         certificate = sanitize_folder(table, output, given, _request(given), rng)
-    elif given["master"] is not None:
-        raise click.UsageError("--master belongs to --engine spark.")
     else:
+        if given["master"] is not None:
+            raise click.UsageError("--master belongs to --engine spark.")
         certificate = _sanitize_here(table, output, given, rng)
     _warnings(certificate)
     again = earlier.same_data(certificate, known)
@@ -74,23 +74,23 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     # The release itself may be on standard output.
     if output != "-":
         facts = {
-            "release": output, "certificate": str(goal), "contents": certificate.document,
+            "release": output, "certificate": str(where), "contents": certificate.document,
             "earlier": [str(path) for path, _ in again],
         }  # fmt: skip
-        show(facts, _lines(certificate, output, str(goal)), given["as_json"])
+        show(facts, _lines(certificate, output, str(where)), given["as_json"])
 
 
-def _certificate_goal(output: str, given: str | None) -> Path | None:
-    """Where the certificate goes, if anywhere."""
+def _certificate_goal(output: str, certificate: str | None) -> Path | None:
+    """Where the certificate goes: as asked, or beside a release that is not standard output."""
     from chainveil.table.flow import certificate_path
 
-    if given is not None:
-        return Path(given)
+    if certificate is not None:
+        return Path(certificate)
     return None if output == "-" else certificate_path(output)
 
 
 def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> Any:
-    """Write the release and its certificate, which is returned."""
+    """Write the release on this machine; returns its certificate."""
     from chainveil.table.flow import make_goal, sanitize_file
     from chainveil.table.formats import by_path
 
@@ -147,15 +147,16 @@ def _plan(path: str) -> tuple[Any, str, Any]:
 
 
 def _limits(certificate: Any) -> Any:
-    """The limits between states that the plan was made with, if any."""
+    """How the plan's values become states, if it says so."""
     from chainveil.table.discretize import make_discretizer
 
-    if not certificate["discretization.edges"]:
+    if certificate["discretization"] is None:
         return None
+    labels, origin = (certificate[f"discretization.{part}"] for part in ("labels", "origin"))
+    edges = certificate["discretization.edges"]
+    # A plan does not say what states were called before they were given other labels.
     return make_discretizer(
-        edges=certificate["discretization.edges"],
-        labels=certificate["discretization.labels"],
-        origin=certificate["discretization.origin"],
+        edges=edges or None, states=None if edges else labels, labels=labels, origin=origin
     )
 
 

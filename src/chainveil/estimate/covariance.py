@@ -119,8 +119,8 @@ def share_drawing(
     """Variance of each state's share in drawn series over ``pi (1 - pi)``, shape (groups, k).
 
     ``pairs_at(h)`` counts the pairs of points at distance h in each group, so groups need not
-    be stretches without holes; no stretch has more than ``longest`` points. One over the result is the number of independent points that
-    the group is worth.
+    be stretches without holes; no stretch has more than ``longest`` points. One over the
+    result is the number of independent points that the group is worth.
     """
     count = np.asarray(pairs_at(0), dtype=np.float64)
     spread = stationary * (1 - stationary)

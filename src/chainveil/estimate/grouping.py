@@ -109,7 +109,12 @@ class Cells:
 
 
 def read_cells(z: Any, outputs: int, by: Any = None, window: int | None = None) -> Cells:
-    """Read a release and how to group it; see :func:`chainveil.estimate.frequency`."""
+    """Read a release and how to group it; see :func:`chainveil.estimate.frequency`.
+
+    Cells that were read before are taken as they are, with what was counted in them.
+    """
+    if isinstance(z, Cells):
+        return z
     if by is not None and window is not None:
         raise InvalidInput("by, window", "both", "one of them")
     if isinstance(z, Packed):

@@ -97,8 +97,10 @@ def read_released(
         Whether the question looks at neighbours. One that does not leaves series whole where
         the length of a gap is not known.
     """
-    document = _belonging(release, certificate, form, header, progress)
+    if str(release) == "-":
+        raise InvalidInput("release", "-", "a file", "It is read twice: to check it, and to ask.")
     table = open_source(release, form, header, text=False)
+    document = _belonging(release, certificate, form, header, progress)
     series = document["release.series_column"]
     if time is None and (step is not None or max_gap is not None):
         raise InvalidInput("time", None, "a column, where step or max_gap is given")

@@ -1,0 +1,47 @@
+"""The experiment behind the tables of docs/estimates.md: runs, goes on, and is what is shown."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.coverage_table import BEGIN, END, tables
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def coverage(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.coverage", *arguments],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_the_page_shows_what_the_experiment_found() -> None:
+    page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+    shown = page.split(BEGIN)[1].split(END)[0]
+    assert shown.strip() == tables(ROOT / "benchmarks" / "coverage.csv")
+
+
+def test_a_run_is_taken_up_where_it_stopped(tmp_path: Path) -> None:
+    results, page = tmp_path / "found.csv", tmp_path / "page.md"
+    asked = ["--results", str(results), "--length", "1000", "--only", "θ = .35 correlated 4"]
+    asked += ["--repetitions", "60", "--fits", "5"]
+    assert coverage(*asked).count("correlated 4 1000") == 2
+    with results.open(encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 12
+    for line in lines:
+        # 60 intervals of 95%: fewer than 40 cover once in 10^12; of 5 none may.
+        assert float(line["lowest"]) >= (66 if line["repetitions"] == "60" else 0)
+        assert float(line["lowest"]) <= float(line["highest"]) <= 100
+    assert coverage(*asked) == ""
+    page.write_text(f"before\n{BEGIN}\n{END}\nafter\n", encoding="utf-8")
+    coverage("--results", str(results), "--page", str(page), "--table")
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert text.count("| θ = .35 | correlated | 4 | 1,000 |") == 2
