@@ -1,7 +1,8 @@
 """The definition of Bayesian differential privacy loss, enumerated.
 
 Every series x, every output z, every target i, every known set K, every known value:
-nothing is derived, nothing is skipped. Slow, small and obviously right.
+nothing is derived, nothing is skipped. Slow, small and obviously right. Arrays of floats give
+floats; arrays of fractions (dtype object) are worked through exactly.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 import itertools
 import math
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+FloatArray = NDArray[Any]
 Case = tuple[int, frozenset[int]]
 
 
@@ -21,13 +24,13 @@ def joint_law(
 ) -> tuple[FloatArray, FloatArray]:
     """``Pr[x]`` with shape (k,)*n, and ``Pr[x, z]`` with shape (k,)*n + (m**n,)."""
     k, m = channel.shape
-    law = np.zeros((k,) * n)
-    joint = np.zeros((k,) * n + (m**n,))
+    law = np.zeros((k,) * n, channel.dtype)
+    joint = np.zeros((k,) * n + (m**n,), channel.dtype)
     for x in itertools.product(range(k), repeat=n):
         probability = start[x[0]]
         for a, b in itertools.pairwise(x):
             probability = probability * transition[a, b]
-        output = np.ones(1)
+        output = np.ones(1, channel.dtype)
         for state in x:
             output = np.multiply.outer(output, channel[state]).ravel()
         law[x] = probability
@@ -43,21 +46,30 @@ def loss_of_every_adversary(
     Values of the target that cannot occur together with the known ones are not compared;
     a set with nothing to compare has loss 0, an output that rules a value out has loss inf.
     """
+    ratios = ratio_of_every_adversary(start, transition, channel, n)
+    return {case: math.log(ratio) for case, ratio in ratios.items()}
+
+
+def ratio_of_every_adversary(
+    start: FloatArray, transition: FloatArray, channel: FloatArray, n: int
+) -> dict[Case, Any]:
+    """BDPL of every adversary before its logarithm, in the numbers of the arrays."""
     law, joint = joint_law(start, transition, channel, n)
     return {
-        (i, frozenset(known)): _loss(law, joint, n, i, known)
+        (i, frozenset(known)): _ratio(law, joint, n, i, known)
         for i in range(n)
         for size in range(n)
         for known in itertools.combinations([j for j in range(n) if j != i], size)
     }
 
 
-def _loss(law: FloatArray, joint: FloatArray, n: int, i: int, known: tuple[int, ...]) -> float:
+def _ratio(law: FloatArray, joint: FloatArray, n: int, i: int, known: tuple[int, ...]) -> Any:
     free = tuple(j for j in range(n) if j != i and j not in known)
-    prior = np.moveaxis(law.sum(axis=free, keepdims=True), i, 0)
-    output = np.moveaxis(joint.sum(axis=free, keepdims=True), i, 0)
-    worst = 0.0
-    for a, b in itertools.permutations(range(law.shape[0]), 2):
+    k, outputs = law.shape[0], joint.shape[-1]
+    prior = np.moveaxis(law.sum(axis=free, keepdims=True), i, 0).reshape(k, -1)
+    output = np.moveaxis(joint.sum(axis=free, keepdims=True), i, 0).reshape(k, -1, outputs)
+    worst: Any = 1
+    for a, b in itertools.permutations(range(k), 2):
         both = (prior[a] > 0) & (prior[b] > 0)
         if not both.any():
             continue
@@ -67,8 +79,7 @@ def _loss(law: FloatArray, joint: FloatArray, n: int, i: int, known: tuple[int, 
             return math.inf
         possible = under > 0
         if possible.any():
-            ratio = float((over[possible] / under[possible]).max())
-            worst = max(worst, math.log(ratio)) if ratio > 0 else worst
+            worst = max(worst, (over[possible] / under[possible]).max())
     return worst
 
 

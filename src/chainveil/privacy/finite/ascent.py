@@ -12,6 +12,8 @@ import numpy as np
 
 # Times that all outputs are gone through for one source and depth.
 SWEEPS = 12
+# Points beyond which no outputs are tried.
+LONGEST = 2048
 
 
 @numba.njit(cache=True, error_model="numpy")
@@ -24,7 +26,7 @@ def strong_attack(
     outputs is improved without a source first; it shows the best depth of each source,
     and is improved again for that source and depth.
     """
-    stored = prior.shape[1] - 1
+    stored = min(prior.shape[1] - 1, LONGEST)
     deepest = 0
     for source in range(len(starts)):
         if last[source] != -2:
