@@ -26,6 +26,8 @@ from chainveil.estimate.results import Covers
 FLAT = 0.1
 # Standard errors of a logit up to which the curvature tells enough.
 WELL_CURVED = 0.1
+# Degrees of freedom, for each point that a row is worth and each other number that is fitted.
+FREEDOM = 20
 LEAST, MOST = 1e-12, 1 - 1e-12
 
 
@@ -81,18 +83,17 @@ class Likeliest:
     def _deviations(self) -> FloatArray:
         """How many standard errors the limits reach, shape (groups, k).
 
-        More than two states leave so many numbers to be found that the information is
-        uncertain itself. A rule of thumb that simulation bears out: its relative variance is
-        one over the points that a row is worth, so Student's law with twice as many degrees
-        of freedom.
+        The information is uncertain itself, the more so the more other numbers are fitted
+        from the same points. A rule of thumb that simulation bears out: Student's law, with
+        ``FREEDOM`` times the points that a row is worth for each of those numbers.
         """
-        p = self._safe
-        if p.shape[-1] == 2:
-            return np.full(p.shape[:2], quantile(self.level))
         from scipy.special import stdtrit
 
+        p = self._safe
         worth = (p * (1 - p)).sum(axis=2) / np.maximum(self._total.sum(axis=2), 1e-300)
-        return np.asarray(stdtrit(np.clip(2 * worth, 4.0, 1e9), (1 + self.level) / 2))
+        others = p.shape[-1] * (p.shape[-1] - 1) - 1
+        freedom = np.clip(FREEDOM * worth / others, 4.0, 1e9)
+        return np.asarray(stdtrit(freedom, (1 + self.level) / 2))
 
     def _on_logits(self, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Symmetric for ``log p / (1 - p)``, where estimates are more normal."""
