@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from chainveil.cli import run
+from chainveil.cli.demo import write_sample
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -30,6 +31,9 @@ def test_a_session_in_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    # What make demo leaves behind.
+    (tmp_path / "demo").mkdir()
+    write_sample(tmp_path / "demo" / "heart.csv")
     for language, block in BLOCK.findall((DOCS / name).read_text("utf-8")):
         if language == "python" and ">>>" not in block:
             exec(compile(block, name, "exec"), {})
