@@ -133,8 +133,9 @@ class Tracker:
         if series is None:
             return np.zeros(1, np.int64), np.zeros(1, np.int64)
         # NaN does not equal itself: each would be a series of its own.
-        absent = series.is_null(nan_is_null=pa.types.is_floating(series.type))
-        if absent.true_count:
+        fractions = pa.types.is_floating(series.type)
+        absent = series.is_null(nan_is_null=True) if fractions or series.null_count else None
+        if absent is not None and absent.true_count:
             row = self.rows + int(np.argmax(absent.to_numpy(zero_copy_only=False)))
             raise InvalidInput(str(self._name), "no series", "a series in every row", at_row(row))
         keys = _comparable(series)
