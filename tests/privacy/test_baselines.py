@@ -28,6 +28,48 @@ def test_dp_and_group() -> None:
     assert baselines.dp_noise(700.0) > 0
 
 
+LEVELS = cv.MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
+
+
+def test_more_than_two_states() -> None:
+    epsilon = 20.0
+    found = {answer.method: answer.rho for answer in baselines.compare(LEVELS, epsilon, 10)}
+    expected = {
+        "DP (ignores dependence)": epsilon,
+        "Lange et al.": epsilon - 4 * math.log(7),
+        "Zhao et al. Theorem 3": epsilon - 6 * math.log(7),
+        "group privacy": epsilon / 10,
+    }
+    assert set(found) == set(expected)
+    for method, level in expected.items():
+        rho = 2 / (math.exp(level) + 2)
+        assert found[method] == pytest.approx(rho, rel=1e-12)
+        # Randomized response with that probability has that level of differential privacy.
+        channel = cv.Channel.randomized_response(3, rho)
+        informed = cv.privacy_loss(LEVELS, channel, 1).epsilon
+        assert informed == pytest.approx(level, rel=1e-9)
+    for method in ("Lange et al.", "Zhao et al. Theorem 3"):
+        needed = found[method]
+        assert needed is not None
+        channel = cv.Channel.randomized_response(3, needed)
+        assert cv.privacy_loss(LEVELS, channel).epsilon <= epsilon
+    zeros = cv.MarkovChain([[0.5, 0.5, 0.0], [0.2, 0.4, 0.4], [0.3, 0.3, 0.4]])
+    assert [answer.rho is None for answer in baselines.compare(zeros, 5.0)] == [False, *[True] * 3]
+
+
+def test_the_bound_on_success_holds_for_more_states() -> None:
+    plan = cv.calibrate(LEVELS, 1.0, 1)
+    bound = baselines.success_bound(LEVELS, plan.loss.epsilon)
+    prior = LEVELS.stationary
+    joint = prior[:, None] * plan.channel.matrix
+    best = (joint / joint.sum(axis=0)).max()
+    assert best <= bound
+    largest = prior.max() * math.e / (prior.max() * math.e + 1 - prior.max())
+    assert bound == pytest.approx(largest, rel=1e-6)
+    two = cv.MarkovChain.binary(0.1, 0.3)
+    assert baselines.success_bound(two, 1.0) == pytest.approx(3 * math.e / (1 + 3 * math.e))
+
+
 def test_zhao_theorem_3_without_the_spurious_factor() -> None:
     theta, epsilon = 0.35, 5.0
     expected = (1 - theta) ** 6 / (theta**6 * math.exp(epsilon) + (1 - theta) ** 6)
@@ -89,6 +131,6 @@ def test_unusable_chains() -> None:
     with pytest.raises(cv.UnreachableBudget, match="every transition"):
         baselines.lange_noise(cv.MarkovChain.binary(1.0, 0.5), 3.0)
     with pytest.raises(cv.NotSupported, match="3 states"):
-        baselines.lange_noise(cv.MarkovChain(np.full((3, 3), 1 / 3)), 3.0)
+        baselines.zhao6_noise(cv.MarkovChain(np.full((3, 3), 1 / 3)), 3.0)
     with pytest.raises(cv.UnreachableBudget, match="2 points"):
         baselines.zhao6_noise(N10, 3.0, 1)

@@ -96,7 +96,7 @@ def check(certificate: Certificate, seen: Released | None = None) -> Verificatio
 def plan_of(certificate: Certificate) -> NoisePlan:
     """The plan in a certificate, with the loss computed from chain and noise."""
     chain, noise = _chain(certificate), _noise(certificate)
-    loss = _loss_of(certificate, chain, noise, _adversary(certificate))
+    loss = certificate.loss
     spent, covers = _spent(certificate), _region(certificate, chain)
     epsilon = float(certificate["promise.epsilon"])
     if loss.epsilon > epsilon:
@@ -107,13 +107,10 @@ def plan_of(certificate: Certificate) -> NoisePlan:
     return NoisePlan(chain, noise, loss, epsilon, objective, None, spent, covers)
 
 
-def _loss_of(
-    certificate: Certificate,
-    chain: MarkovChain,
-    noise: Channel | CorrelatedNoise,
-    adversary: Model | Adversary,
-) -> PrivacyLoss:
-    length, shown = certificate["promise.length"], _shown(certificate, noise)
+def loss_of(certificate: Certificate) -> PrivacyLoss:
+    """The loss of what a certificate describes, computed from its chain and noise."""
+    chain, adversary = _chain(certificate), _adversary(certificate)
+    length, shown = certificate["promise.length"], _shown(certificate, _noise(certificate))
     model = _region(certificate, chain) or chain
     return privacy_loss(model, shown, length, adversary, tolerance=TOLERANCE)
 
@@ -180,7 +177,7 @@ def _maths(certificate: Certificate) -> Iterator[Check]:
     try:
         chain, noise = _chain(certificate), _noise(certificate)
         adversary = _adversary(certificate)
-        loss = _loss_of(certificate, chain, noise, adversary)
+        loss = certificate.loss
         objective = certificate["noise.objective"]
         plan = NoisePlan(chain, noise, loss, loss.epsilon, objective, None)
         expected_flips = plan.expected_flips

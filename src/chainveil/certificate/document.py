@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from chainveil.errors import InvalidInput
 if TYPE_CHECKING:
     from chainveil.certificate.checking import Verification
     from chainveil.plan import NoisePlan
+    from chainveil.privacy.loss import PrivacyLoss
 
 # A certificate is a page of text; anything longer is not one.
 LARGEST = 16 << 20
@@ -49,7 +51,10 @@ class Certificate:
     @classmethod
     def read(cls, path: str | Path) -> Certificate:
         """Read a certificate file."""
-        return cls.from_json(read_text(path))
+        try:
+            return cls.from_json(read_text(path))
+        except (FileNotFoundError, IsADirectoryError):
+            raise InvalidInput("certificate", str(path), "a file that exists") from None
 
     def to_json(self) -> str:
         """JSON in which every number is written so that it is read back to the last bit."""
@@ -60,6 +65,13 @@ class Certificate:
         from chainveil.certificate.checking import check
 
         return check(self)
+
+    @cached_property
+    def loss(self) -> PrivacyLoss:
+        """The loss of the noise on the chain, computed anew."""
+        from chainveil.certificate.checking import loss_of
+
+        return loss_of(self)
 
     def plan(self) -> NoisePlan:
         """The plan that the certificate describes, its loss computed anew."""

@@ -49,7 +49,7 @@ def calibrate(
     if output is not None:
         with drafts([output], force) as (draft,):
             draft.file.write(certificate.to_json().encode())
-    others = compare(chain, epsilon, length) if chain.states == 2 else []
+    others = compare(chain, epsilon, length)
     facts = {
         "plan": certificate.document,
         "others": [
@@ -57,17 +57,18 @@ def calibrate(
             for other in others
         ],
     }
-    show(facts, _lines(plan, others), given["as_json"])
+    labels = range(chain.states) if file is None else file.discretizer.labels
+    show(facts, _lines(plan, others, labels), given["as_json"])
 
 
-def _lines(plan: Any, others: list[Any]) -> list[tuple[str, str]]:
+def _lines(plan: Any, others: list[Any], labels: Any) -> list[tuple[str, str]]:
     from chainveil.privacy.adversary import describe
 
     lines = [
         ("budget", f"epsilon {plan.epsilon:g}"),
         ("loss", f"at most {upper(plan.loss.epsilon, 10)}"),
         ("against", describe(plan.loss.adversary)),
-        ("noise", _noise(plan)),
+        ("noise", _noise(plan, labels)),
         ("changed points", f"{plan.expected_flips:.4%} on average"),
     ]
     if plan.loss.witness is not None:
@@ -80,8 +81,10 @@ def _lines(plan: Any, others: list[Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def _noise(plan: Any) -> str:
+def _noise(plan: Any, labels: Any) -> str:
     if plan.mechanism == "correlated":
         return f"begin flipping with {plan.noise.rho0!r}, stop with {plan.noise.rho1!r}"
     flips = plan.channel.flip_probabilities
-    return ", ".join(f"state {x} changes with {float(rho)!r}" for x, rho in enumerate(flips))
+    if len(flips) == 2:
+        return ", ".join(f"state {x} changes with {float(rho)!r}" for x, rho in enumerate(flips))
+    return ", ".join(f"{x} changes with {rho:.6f}" for x, rho in zip(labels, flips, strict=True))

@@ -52,8 +52,9 @@ def _lines(found: Any) -> list[tuple[str, str]]:
         ("transitions", f"{int(found.chain.counts.sum()):,}"),
     ]
     names = ["q", "r"] if found.chain.states == 2 else []
+    labels = found.discretizer.labels
     for (a, b), estimate, (low, high) in found.entries:
-        name = names[a] if names and a != b else f"{a} -> {b}"
+        name = names[a] if names and a != b else f"{labels[a]} -> {labels[b]}"
         if names and a == b:
             continue
         lines.append((name, f"{estimate:.6g}  (95% interval {low:.6g} to {high:.6g})"))

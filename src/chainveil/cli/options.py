@@ -114,10 +114,7 @@ def read_certificate(name: str, path: str) -> Certificate:
     from chainveil.certificate import Certificate
     from chainveil.errors import InvalidInput
 
-    try:
-        certificate = Certificate.read(path)
-    except FileNotFoundError:
-        raise InvalidInput(name, path, "a file that exists") from None
+    certificate = Certificate.read(path)
     failures = certificate.verify().failures
     if failures:
         raise InvalidInput(name, f"{path}: {failures[0].text}", f"a {name} that can be verified")

@@ -71,6 +71,8 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     again = earlier.same_data(certificate, known)
     if again:
         warn(earlier.in_words(certificate, again))
+    if goal is None:
+        warn("no certificate was written; --certificate FILE says where it should go")
     # The release itself may be on standard output.
     if output != "-":
         facts = {
@@ -147,15 +149,16 @@ def _plan(path: str) -> tuple[Any, str, Any]:
 
 
 def _limits(certificate: Any) -> Any:
-    """The limits between states that the plan was made with, if any."""
+    """How the plan's values become states, if it says so."""
     from chainveil.table.discretize import make_discretizer
 
-    if not certificate["discretization.edges"]:
+    if certificate["discretization"] is None:
         return None
+    labels, origin = (certificate[f"discretization.{part}"] for part in ("labels", "origin"))
+    edges = certificate["discretization.edges"]
+    # A plan does not say what states were called before they were given other labels.
     return make_discretizer(
-        edges=certificate["discretization.edges"],
-        labels=certificate["discretization.labels"],
-        origin=certificate["discretization.origin"],
+        edges=edges or None, states=None if edges else labels, labels=labels, origin=origin
     )
 
 

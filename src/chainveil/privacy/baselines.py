@@ -1,8 +1,8 @@
 """What other methods need: the flip probability of symmetric randomized response.
 
 Each function returns the least ``rho`` with which the method certifies epsilon-BDP (DP:
-ordinary differential privacy only) on a two-state chain, rounded up. A budget that a
-method cannot reach is an error, not a number.
+ordinary differential privacy only), rounded up. A budget that a method cannot reach is an
+error, not a number.
 """
 
 from __future__ import annotations
@@ -26,15 +26,18 @@ class Baseline:
     reason: str = ""
 
 
-def dp_noise(epsilon: float) -> float:
-    """Ordinary differential privacy, ``1 / (e^epsilon + 1)``: no protection from dependence."""
-    return _upwards(_logistic(budget(epsilon)))
+def dp_noise(epsilon: float, states: int = 2) -> float:
+    """Ordinary differential privacy, ``1 / (e^epsilon + 1)``: no protection from dependence.
+
+    With k states ``(k - 1) / (e^epsilon + k - 1)``.
+    """
+    return _flips(budget(epsilon), states)
 
 
-def group_noise(epsilon: float, length: int) -> float:
+def group_noise(epsilon: float, length: int, states: int = 2) -> float:
     """Group privacy: each of ``length`` points gets ``epsilon / length``."""
     length = checks.whole("length", length, 1)
-    return _upwards(_logistic(budget(epsilon) / length))
+    return _flips(budget(epsilon) / length, states)
 
 
 def zhao3_noise(chain: MarkovChain, epsilon: float) -> float:
@@ -43,9 +46,8 @@ def zhao3_noise(chain: MarkovChain, epsilon: float) -> float:
     For a symmetric chain ``(1-theta)^6 / (theta^6 e^epsilon + (1-theta)^6)``. The paper
     prints this with a factor 2 in the numerator, which is a slip.
     """
-    q, r = _two_states(chain)
-    price = 6 * _log_ratio(q, r, 1)
-    return _from_dp("Zhao et al. Theorem 3", budget(epsilon), price)
+    price = 6 * (_log_ratio(*_two_states(chain), 1) if chain.states == 2 else _log_rows(chain))
+    return _from_dp("Zhao et al. Theorem 3", budget(epsilon), price, chain.states)
 
 
 def zhao6_noise(chain: MarkovChain, epsilon: float, length: int | None = None) -> float:
@@ -75,35 +77,45 @@ def zhao6_noise(chain: MarkovChain, epsilon: float, length: int | None = None) -
 
 def lange_noise(chain: MarkovChain, epsilon: float) -> float:
     """Lange et al. 2025: epsilon_DP = epsilon - 4 ln(largest / smallest transition)."""
-    q, r = _two_states(chain)
-    entries = (q, 1 - q, r, 1 - r)
+    entries = [float(entry) for entry in chain.transition.flat]
+    if chain.states == 2:
+        q, r = _two_states(chain)
+        entries = [q, 1 - q, r, 1 - r]
     if min(entries) == 0:
         raise UnreachableBudget("Lange et al. needs every transition to be possible")
     price = 4 * math.log(max(entries) / min(entries))
-    return _from_dp("Lange et al.", budget(epsilon), price)
+    return _from_dp("Lange et al.", budget(epsilon), price, chain.states)
 
 
 def compare(chain: MarkovChain, epsilon: float, length: int | None = None) -> list[Baseline]:
-    """Every baseline's answer to one budget, in the order DP, Lange, Zhao 6, Zhao 3, group."""
+    """Every baseline's answer to one budget, in the order DP, Lange, Zhao 6, Zhao 3, group.
+
+    Theorem 6 of Zhao et al. is adapted here for two states alone.
+    """
+    k = chain.states
     methods: dict[str, Callable[[], float]] = {
-        "DP (ignores dependence)": lambda: dp_noise(epsilon),
+        "DP (ignores dependence)": lambda: dp_noise(epsilon, k),
         "Lange et al.": lambda: lange_noise(chain, epsilon),
         "Zhao et al. Theorem 6": lambda: zhao6_noise(chain, epsilon, length),
         "Zhao et al. Theorem 3": lambda: zhao3_noise(chain, epsilon),
     }
+    if k > 2:
+        del methods["Zhao et al. Theorem 6"]
     results = [_answer(method, noise) for method, noise in methods.items()]
     if length is None:
         reason = "group privacy needs a length: it divides the budget by it"
         return [*results, Baseline("group privacy", None, reason)]
-    return [*results, Baseline("group privacy", group_noise(epsilon, length))]
+    return [*results, Baseline("group privacy", group_noise(epsilon, length, k))]
 
 
 def success_bound(chain: MarkovChain, epsilon: float) -> float:
     """Largest probability with which any attacker recovers a point under epsilon-BDP.
 
-    ``M e^epsilon / (1 + M e^epsilon)`` with ``M = max(q/r, r/q)``: the prior odds of the
-    likelier state times e^epsilon. The paper's Section 4.3 prints another form, which
-    for small epsilon lies below guessing the likelier state.
+    ``M e^epsilon / (1 + M e^epsilon)`` with ``M = max(q/r, r/q)``, or with more states the
+    largest ``pi(x) / (1 - pi(x))``: the prior odds of the likeliest state times e^epsilon, since
+    no output is more than e^epsilon times as likely from one state as from another. The paper's
+    Section 4.3 prints another form, which for small epsilon lies below guessing the likelier
+    state.
     """
     return _upwards(_logistic(-budget(epsilon) - math.log(_prior_odds(chain))))
 
@@ -114,8 +126,12 @@ def success_bound_as_printed(chain: MarkovChain, epsilon: float) -> float:
 
 
 def _prior_odds(chain: MarkovChain) -> float:
-    q, r = _two_states(chain)
-    return max(q / r, r / q)
+    if chain.states == 2:
+        q, r = _two_states(chain)
+        return max(q / r, r / q)
+    ordered = sorted(float(share) for share in chain.stationary)
+    # Entry by entry the stationary law is right to far more digits than this.
+    return ordered[-1] / math.fsum(ordered[:-1]) * (1 + 1e-12)
 
 
 def _answer(method: str, noise: Callable[[], float]) -> Baseline:
@@ -125,13 +141,30 @@ def _answer(method: str, noise: Callable[[], float]) -> Baseline:
         return Baseline(method, None, str(error))
 
 
-def _from_dp(method: str, epsilon: float, price: float) -> float:
+def _from_dp(method: str, epsilon: float, price: float, states: int) -> float:
+    if math.isinf(price):
+        raise UnreachableBudget(f"{method} needs every transition to be possible")
     if epsilon <= price:
         raise UnreachableBudget(
             f"{method} cannot reach epsilon = {epsilon:g} on this chain; "
             f"it needs epsilon above {price:.4g}"
         )
-    return _upwards(_logistic(epsilon - price))
+    return _flips(epsilon - price, states)
+
+
+def _flips(epsilon: float, states: int) -> float:
+    """Flip probability of randomized response that is epsilon-DP."""
+    return _upwards(_logistic(epsilon - math.log(states - 1)))
+
+
+def _log_rows(chain: MarkovChain) -> float:
+    """Log of the largest ratio P(i, z) / P(j, z)."""
+    worst = 0.0
+    for column in chain.transition.T.tolist():
+        if min(column) == 0:
+            return math.inf
+        worst = max(worst, math.log(max(column) / min(column)))
+    return worst
 
 
 def _logistic(epsilon: float) -> float:

@@ -122,10 +122,7 @@ def _belonging(
     release: Any, certificate: Any, form: str | None, header: bool, progress: Progress | None
 ) -> Certificate:
     """The certificate, if it holds and speaks of this release."""
-    try:
-        document = Certificate.read(certificate)
-    except (FileNotFoundError, IsADirectoryError):
-        raise InvalidInput("certificate", str(certificate), "a file that exists") from None
+    document = Certificate.read(certificate)
     if document["release"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
     failures = verify(document, release, form=form, header=header, progress=progress).failures

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chainveil.certificate import Certificate, Check, Released, Verification, check
-from chainveil.errors import ChainveilError, InvalidInput
+from chainveil.errors import ChainveilError
 from chainveil.table.facts import released_facts
 from chainveil.table.prepare import Progress
 
@@ -52,9 +52,4 @@ def verify(
 
 
 def _document(certificate: Certificate | str | Path) -> Certificate:
-    if isinstance(certificate, Certificate):
-        return certificate
-    try:
-        return Certificate.read(certificate)
-    except (FileNotFoundError, IsADirectoryError):
-        raise InvalidInput("certificate", str(certificate), "a file that exists") from None
+    return certificate if isinstance(certificate, Certificate) else Certificate.read(certificate)

@@ -1,0 +1,123 @@
+"""More than two states, command by command, on real files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import chainveil as cv
+from chainveil.cli import run
+
+NAMES = ["rest", "walk", "run"]
+CHAIN = cv.MarkovChain([[0.8, 0.15, 0.05], [0.2, 0.6, 0.2], [0.05, 0.25, 0.7]])
+PEOPLE, HOURS = 3000, 2
+WHERE = ["--series", "person", "--time", "hour"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table with categories and with numbers that say the same."""
+    place = tmp_path_factory.mktemp("states")
+    states = CHAIN.sample(HOURS, PEOPLE, rng=5).reshape(-1)
+    rows = np.arange(PEOPLE * HOURS)
+    table = pa.table({
+        "person": rows // HOURS, "hour": rows % HOURS,
+        "level": pa.array(np.array(NAMES)[states]).dictionary_encode(),
+        "pulse": 60.0 + 30 * states + rows % 30,
+    })  # fmt: skip
+    pq.write_table(table, place / "activity.parquet")
+    return place
+
+
+@pytest.fixture(autouse=True)
+def _here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert run([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+WAYS = {
+    "level": ["--column", "level", "--states", "rest,walk,run"],
+    "pulse": ["--column", "pulse", "--edges", "90,120", "--labels", "rest,walk,run"],
+}
+
+
+@pytest.mark.parametrize("column", WAYS)
+def test_fit_calibrate_sanitize_verify_attack_estimate(
+    column: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    how = [*WHERE, *WAYS[column]]
+    fitted = _json(capsys, "fit", "activity.parquet", *how, "-o", f"{column}.json")
+    assert np.allclose(fitted["transition"], CHAIN.transition, atol=0.05)
+    assert run(["fit", "activity.parquet", *how]) == 0
+    assert "walk -> run" in capsys.readouterr().out
+    plan, out = f"{column}-plan.json", f"{column}.csv"
+    facts = _json(capsys, "calibrate", "--chain", f"{column}.json", "--epsilon", "3",
+                  "--length", "2", "-o", plan)  # fmt: skip
+    assert len(facts["plan"]["noise"]["matrix"]) == 3
+    others = {other["method"]: other["flip_probability"] for other in facts["others"]}
+    assert others["DP (ignores dependence)"] < facts["plan"]["noise"]["expected_flips"]
+    # The plan knows the states, or the limits between them.
+    where = [*WHERE, "--column", column]
+    assert run(["sanitize", "activity.parquet", *where, "--plan", plan, "-o", out]) == 0
+    lines = Path(out).read_text().splitlines()
+    place = lines[0].split(",").index(column)
+    assert {line.split(",")[place] for line in lines[1:]} == set(NAMES)
+    assert run(["verify", f"{column}.certificate.json", out]) == 0
+    capsys.readouterr()
+    facts = _json(capsys, "attack", out, "--original", "activity.parquet")
+    rates = {name: score["right"] for name, score in facts["attackers"].items()}
+    assert 1 / 3 < rates["single bit"] <= rates["posterior"] + 0.02 < facts["bound"]
+    found = _json(capsys, "estimate", out, "frequency")
+    values = [answer["value"] for answer in found["answers"]]
+    # Errors of about 0.015; six of them are no false alarm.
+    assert np.allclose(values, CHAIN.stationary, atol=0.1)
+    found = _json(capsys, "estimate", out, "transitions")
+    assert [answer["about"] for answer in found["answers"]][1] == "rest -> walk"
+
+
+@pytest.mark.parametrize("family", ["response", "ordinal", "per-state"])
+def test_every_family_in_one_step(family: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = f"{family}.parquet"
+    how = [*WHERE, *WAYS["level"], "--epsilon", "3", "--length", "2", "--family", family]
+    objective = ["--objective", "distance"] if family == "ordinal" else []
+    assert run(["sanitize", "activity.parquet", *how, *objective, "-o", out]) == 0
+    assert run(["verify", f"{family}.certificate.json", out]) == 0
+    certificate = cv.Certificate.read(f"{family}.certificate.json")
+    flips = certificate.plan().channel.flip_probabilities
+    assert (len(set(flips)) == 1) == (family == "response")
+    released = pq.read_table(out)
+    # Categories stay categories, and all else is as it was.
+    before = pq.read_table("activity.parquet")
+    assert released.schema.field("level").type == before.schema.field("level").type
+    assert released.drop(["level"]).equals(before.drop(["level"]))
+
+
+def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
+    level = [*WHERE, "--column", "level", "--epsilon", "3", "-o", "never.csv"]
+    wrong: list[tuple[list[str], int, str]] = [
+        (["--states", "rest,walk"], 2, "found 'run'"),
+        (["--states", "rest,walk,ran"], 2, "Did you mean 'ran'"),
+        (["--states", "rest,walk,rest"], 2, "differ"),
+        (["--edges", "1,2"], 2, "numbers"),
+        (["--edges", "2,1"], 2, "increasing"),
+        (["--states", "rest,walk,run", "--theta", "0.1"], 2, "2, as the chain has"),
+        (["--states", "rest,walk,run", "--mechanism", "correlated"], 3, "two-state"),
+        (["--states", "rest,walk,run", "--labels", "a,b"], 2, "3 labels"),
+        (["--states", "rest,walk,run", "--length", "1"], 2, "2 rows"),
+        (["--states", "rest,walk,run", "--family", "odd"], 2, "odd"),
+    ]
+    for more, code, message in wrong:
+        assert run(["sanitize", "activity.parquet", *level, *more]) == code, more
+        assert message in capsys.readouterr().err, more
+    assert not list(Path().glob("never*"))
+    assert run(["calibrate", "--theta", "0.1", "--epsilon", "1", "--family", "ordinal"]) == 2
