@@ -32,6 +32,8 @@ def spark_session() -> Iterator[Any]:
         pytest.skip(f"Spark cannot start: {reason}")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # Programs of a few seconds do not live to see what better compiled code would bring.
+    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     with warnings.catch_warnings():
         # Spark's own imports; nothing of ours.
         warnings.simplefilter("ignore")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from chainveil.cli import run
+from chainveil.cli.demo import write_sample
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -30,7 +31,7 @@ def test_a_session_in_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    _replay(name, capsys)
+    _replay(name, tmp_path, capsys)
 
 
 @pytest.mark.xdist_group("spark")
@@ -39,10 +40,13 @@ def test_the_session_on_spark_prints_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    _replay("spark.md", capsys)
+    _replay("spark.md", tmp_path, capsys)
 
 
-def _replay(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def _replay(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # What make demo leaves behind.
+    (tmp_path / "demo").mkdir()
+    write_sample(tmp_path / "demo" / "heart.csv")
     for language, block in BLOCK.findall((DOCS / name).read_text("utf-8")):
         if language == "python" and ">>>" not in block:
             exec(compile(block, name, "exec"), {})

@@ -86,7 +86,8 @@ def test_gaps_are_kept_on_request(folder: Path) -> None:
     (folder / "holes.csv").write_text("\n".join(lines) + "\n")
     how = [*WHERE, *STATES, "--epsilon", "4"]
     done = program("sanitize", "holes.csv", *how, "-o", "kept.csv", folder=folder, code=2)
-    assert b"empty cell" in done.stderr
+    assert b"a missing value" in done.stderr
+    assert b"row 50" in done.stderr
     done = program("sanitize", "holes.csv", *how, "--missing", "keep", "-o", "kept.csv",
                    folder=folder)  # fmt: skip
     assert b"599 rows have no value" in done.stderr
@@ -139,6 +140,9 @@ def test_standard_input_to_standard_output(folder: Path) -> None:
     assert lines[0] == "person,minute,bpm"
     assert len(lines) == 30_001
     assert {line.rsplit(",", 1)[1] for line in lines[1:]} == {"low", "high"}
+    bare = program("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--theta", "0.1",
+                   "-o", "-", folder=folder, stdin=table)  # fmt: skip
+    assert b"no certificate was written" in bare.stderr
     done = program("verify", "piped.json", "-", folder=folder, stdin=done.stdout)
     assert b"everything that can be checked holds" in done.stdout
 

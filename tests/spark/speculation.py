@@ -26,7 +26,6 @@ from chainveil.spark import release as releasing
 from chainveil.spark.part import WritePart
 
 ROWS, PARTITIONS = 4_000, 4
-LIGHT = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 
 @contextmanager
@@ -50,7 +49,7 @@ def _daemon(name: str, host: str, folder: Path, *more: str) -> Iterator[None]:
     home = _find_spark_home()
     environment = {
         **os.environ, "SPARK_HOME": home, "SPARK_LOCAL_IP": host, "SPARK_NO_DAEMONIZE": "1",
-        "SPARK_DAEMON_MEMORY": "128m", "SPARK_DAEMON_JAVA_OPTS": LIGHT,
+        "SPARK_DAEMON_MEMORY": "128m",
     }  # fmt: skip
     program = [f"{home}/bin/spark-class", f"org.apache.spark.deploy.{name}"]
     with (folder / f"{name}-{host}.log").open("wb") as log:
@@ -74,7 +73,6 @@ def session(url: str) -> Any:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "600m",
-        "spark.executor.extraJavaOptions": LIGHT,
         "spark.speculation": True,
         "spark.speculation.interval": "200ms",
         "spark.speculation.multiplier": 1.1,

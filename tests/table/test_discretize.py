@@ -60,10 +60,10 @@ def test_states_of_any_type(values: pa.Array, states: list[Any]) -> None:
     ("values", "how", "message"),
     [
         (pa.array([1.0, None]), {"threshold": 1}, "missing value.*row 2"),
-        (pa.array([1.0, float("nan")]), {"threshold": 1}, "nan.*row 2"),
+        (pa.array([1.0, float("nan")]), {"threshold": 1}, "missing value.*row 2"),
         (pa.array([1.0, float("inf")]), {"threshold": 1}, "inf.*row 2"),
         (pa.array(["1", "2x"]), {"threshold": 1}, "'2x'.*row 2"),
-        (pa.array(["1", ""]), {"threshold": 1}, "empty cell.*row 2"),
+        (pa.array(["1", ""]), {"threshold": 1}, "missing value.*row 2"),
         (pa.array([True, False]), {"threshold": 1}, "bool"),
         (pa.array([[1], [2]]), {"threshold": 1}, "list"),
         (pa.array(["wake", "slep"]), {"states": ["wake", "sleep"]}, "slep.*row 2.*'sleep'"),

@@ -127,8 +127,8 @@ def test_awkward_text(tmp_path: Path) -> None:
         (b"person,bpm\na,50\na,60,7\n", "Row #3.*Expected 2 columns, got 3"),
         (b"person,bpm\na,50\n\xff,60\n", "UTF-?8"),
         (b"person,bpm\na,50\na,abc\n", "'abc'.*row 2"),
-        (b"person,bpm\na,50\na,\n", "empty cell.*row 2"),
-        (b"person,bpm\na,50\na,nan\n", "nan.*row 2"),
+        (b"person,bpm\na,50\na,\n", "missing value.*row 2"),
+        (b"person,bpm\na,50\na,nan\n", "missing value.*row 2"),
         (b"person,bpm,bpm\na,50,1\n", "two columns named 'bpm'"),
         (b"person,BPM\na,50\n", "'bpm'.*'BPM'"),
         (b"person,bpm\n", "no rows"),
@@ -144,6 +144,26 @@ def test_broken_text_is_named_and_nothing_is_written(
         _release(tmp_path / "a.csv", tmp_path / "b.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
     assert (tmp_path / "a.csv").read_bytes() == content
+
+
+@pytest.mark.parametrize("goal", ["out.csv", "out.parquet"])
+def test_bytes_that_are_no_text_are_named_with_their_line(goal: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("person,bpm,word\na,50,x\na,70,é\n".encode("latin1"))
+    table = open_source(tmp_path / "a.csv", text=goal.endswith(".csv"))
+    with pytest.raises(cv.InvalidInput, match="not UTF-8 in line 3.*iconv"):
+        sanitize_file(
+            table,
+            make_goal(str(tmp_path / goal), table, None, None, False),
+            Request(Layout("bpm", "person"), threshold=60.0, epsilon=1.0, chain=CHAIN),
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    twice = pa.table([pa.array([1.0]), pa.array([2.0])], names=["bpm", "bpm"])
+    pq.write_table(twice, tmp_path / "a.parquet")
+    with pytest.raises(cv.InvalidInput, match="two columns named 'bpm'"):
+        _release(tmp_path / "a.parquet", tmp_path / "out.csv")
 
 
 def test_a_late_broken_byte_is_found(tmp_path: Path) -> None:

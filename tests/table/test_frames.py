@@ -166,3 +166,24 @@ def test_a_plan_is_used_as_it_is() -> None:
     short = cv.calibrate(CHAIN, 1.5, length=20)
     with pytest.raises(cv.InvalidInput, match="240 rows"):
         cv.sanitize_table(awkward(), "bpm", plan=short, threshold=60)
+
+
+def test_frames_that_cannot_be_read_are_told_in_words() -> None:
+    x = [0, 1] * 4
+    twice = np.array([x, x]).T
+    wrong: list[tuple[Any, Any, dict[str, Any], str]] = [
+        (pa.table([pa.array(x), pa.array(x)], names=["x", "x"]), "x", {}, "two columns"),
+        (pd.DataFrame(twice, columns=["x", "x"]), "x", {}, "two columns"),
+        (pd.DataFrame({0: x}), "0", {}, "column: found '0'"),
+        (pd.DataFrame({0: x, "x": x}), 0, {}, "a text"),
+        (pd.DataFrame({"x": ["a", 1] * 4}), "x", {"states": ["a", "1"]}, "several types"),
+        (pl.DataFrame({"x": x, "s": [1.0, float("nan")] * 4}), "x", {"series": "s"}, "no series"),
+        ([0, 1], "x", {}, "narwhals"),
+    ]
+    for frame, column, how, message in wrong:
+        with pytest.raises(cv.InvalidInput, match=message):
+            cv.sanitize_table(frame, column, 1.0, chain=CHAIN, **how)
+    # Columns that are passed on may be called anything.
+    numbered = pd.DataFrame({0: x, "x": x})
+    released = cv.sanitize_table(numbered, "x", 1.0, chain=CHAIN).table
+    assert released[0].equals(numbered[0])

@@ -13,6 +13,9 @@ from typing import Any
 from chainveil.errors import EngineFailure
 from chainveil.spark import needs
 
+# Set by spark-submit, which has its own say about the Python of the workers.
+SUBMITTED = "PYSPARK_GATEWAY_PORT"
+
 
 @contextmanager
 def session(master: str | None = None) -> Iterator[Any]:
@@ -25,8 +28,9 @@ def session(master: str | None = None) -> Iterator[Any]:
         yield running
         return
     needs.check_java()
-    # Workers run the Python that runs this command, unless somebody has said otherwise.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if (master or "local").startswith("local") and SUBMITTED not in os.environ:
+        # Workers on this machine run the Python that runs this command, unless told otherwise.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with tempfile.TemporaryDirectory(prefix="chainveil-") as folder:
         log = Path(folder) / "spark.log"
         started = _start(master, log)

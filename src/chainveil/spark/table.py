@@ -14,6 +14,7 @@ import pyarrow as pa
 from chainveil.errors import InvalidInput
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer
+from chainveil.table.reading import check_names
 from chainveil.table.request import Layout
 
 BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -48,10 +49,7 @@ class SparkTable:
     @cached_property
     def schema(self) -> pa.Schema:
         """Names and types of all columns; no job is run for them."""
-        names = self.columns
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InvalidInput("table", f"two columns named {twice!r}", "a name for each column")
+        check_names(self.columns)
         empty = self.session.createDataFrame([], self.frame.schema)
         return empty.limit(0).toArrow().schema
 

@@ -100,10 +100,8 @@ class Discretizer:
                 codes[gaps] = GAP
                 return codes
         elif column.null_count:
-            row = first_row + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise InvalidInput(
-                name, "a missing value", "a value in every row", f"{at_row(row)} {MISSING_ADVICE}"
-            )
+            gap = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise missing_value(name, first_row + gap)
         return self._codes(column, name, first_row)
 
     def _codes(self, column: pa.Array, name: str, first_row: int) -> Codes:
@@ -190,6 +188,8 @@ class Discretizer:
         return np.asarray(found.fill_null(-1).to_numpy())
 
     def _unknown(self, value: Any, states: Sequence[Label], name: str, row: int) -> None:
+        if str(value).strip() in NO_VALUE:
+            raise missing_value(name, row)
         texts = [str(state) for state in states]
         close = difflib.get_close_matches(str(value), texts, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
@@ -200,6 +200,12 @@ MISSING_ADVICE = (
     "Fill it or remove the row first, or keep it as it is (missing is keep): a gap that is "
     "published is not protected."
 )
+
+
+def missing_value(name: str, row: int) -> InvalidInput:
+    """The error for a row without a value."""
+    advice = f"{at_row(row)} {MISSING_ADVICE}"
+    return InvalidInput(name, "a missing value", "a value in every row", advice)
 
 
 def make_discretizer(
@@ -252,6 +258,8 @@ def numbers(column: pa.Array, name: str, first_row: int = 0) -> NDArray[np.float
         finite = bool(np.isfinite(values.sum())) or bool(np.isfinite(values).all())
     if not finite:
         row = int(np.argmin(np.isfinite(values)))
+        if np.isnan(values[row]):
+            raise missing_value(name, first_row + row)
         raise InvalidInput(name, float(values[row]), "finite numbers", f"{at_row(first_row + row)}")
     return values
 
@@ -263,8 +271,9 @@ def _text_numbers(column: pa.Array, name: str, first_row: int) -> pa.Array:
     except pa.ArrowInvalid:
         for row, text in enumerate(trimmed.to_pylist()):
             if not _reads_as_number(text):
-                found = text or "an empty cell"
-                raise InvalidInput(name, found, "numbers", at_row(first_row + row)) from None
+                if text in NO_VALUE:
+                    raise missing_value(name, first_row + row) from None
+                raise InvalidInput(name, text, "numbers", at_row(first_row + row)) from None
         raise
 
 

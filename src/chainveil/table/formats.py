@@ -72,7 +72,7 @@ def by_path(path: str | Path, name: str | None = None, argument: str = "table") 
             argument,
             str(path),
             f"a file that ends in {', '.join(ENDINGS)} (and .gz or .zst)",
-            "Or say the format with --format.",
+            f"Or say the format with {'--output-format' if argument == 'output' else '--format'}.",
         )
     return _checked(Format(found, compression), argument)
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from chainveil.errors import InvalidInput
 
+ONE_NAME = "a name for each column"
 KINDS = "a pandas, Polars or PyArrow table, a DuckDB relation, or another frame narwhals knows"
 
 
@@ -31,6 +32,8 @@ class FrameSource:
             return nw.from_native(self.native)
         except TypeError:
             raise InvalidInput("frame", type(self.native).__name__, KINDS) from None
+        except nw.exceptions.DuplicateError:
+            raise InvalidInput("frame", "two columns of one name", ONE_NAME) from None
 
     @cached_property
     def frame(self) -> nw.DataFrame[Any]:
@@ -42,19 +45,23 @@ class FrameSource:
 
     @property
     def columns(self) -> list[str]:
-        """Names of all columns."""
-        return [str(name) for name in self.wrapped.collect_schema().names()]
+        """Names of all columns that have one; pandas also numbers them."""
+        try:
+            names = self.wrapped.collect_schema().names()
+        except nw.exceptions.DuplicateError:
+            raise InvalidInput("frame", "two columns of one name", ONE_NAME) from None
+        return [name for name in names if isinstance(name, str)]
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Names and types of all columns."""
-        return self.frame.head(0).to_arrow().schema
+        """Names and types of all columns that have a name."""
+        return self.frame.head(0).select(self.columns).to_arrow().schema
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows at once."""
         names = self.columns if columns is None else list(dict.fromkeys(columns))
         # Only the columns asked for become Arrow; the others may be of any type.
-        arrays = [_array(self.frame.get_column(name).to_arrow()) for name in names]
+        arrays = [_array(self.frame.get_column(name), name) for name in names]
         if len(self.frame):
             yield pa.RecordBatch.from_arrays(arrays, names=names)
 
@@ -102,7 +109,11 @@ def _relation(table: pa.Table, original: Any) -> Any:
     return relation.project(", ".join(parts))
 
 
-def _array(column: Any) -> pa.Array:
+def _array(series: Any, name: str) -> pa.Array:
+    try:
+        column = series.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise InvalidInput(name, "values of several types", "values of one type") from None
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     # Views and run-end encodings are of no use here and not known everywhere.

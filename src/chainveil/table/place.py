@@ -38,6 +38,10 @@ def check_column(argument: str, name: str | None, columns: Iterable[str]) -> Non
     names = list(columns)
     if name is None or name in names:
         return
+    if not isinstance(name, str):
+        raise InvalidInput(argument, name, "the name of a column, a text")
+    if not names:
+        raise InvalidInput(argument, name, "a column, but none has a text for a name")
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
     advice = f"Did you mean {close[0]!r}?" if close else ""
     raise InvalidInput(argument, name, f"one of the columns {', '.join(map(repr, names))}", advice)

@@ -77,7 +77,9 @@ class Source:
         if self.format.is_text:
             return self._first_line
         with _in_words(self.name):
-            return list(self._binary_schema().names)
+            names = list(self._binary_schema().names)
+        check_names(names)
+        return names
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -87,7 +89,7 @@ class Source:
                 return self._binary_schema()
         if self.text:
             return pa.schema([(name, pa.string()) for name in self.columns])
-        with self._csv(None) as reader:
+        with _in_words(self.name), self._numbered(), self._csv(None) as reader:
             return reader.schema
 
     @cached_property
@@ -114,17 +116,19 @@ class Source:
             return
         with _in_words(self.name):
             if self.format.is_text:
-                with self._csv(wanted) as reader:
-                    yield from self._numbered(reader)
+                with self._numbered(), self._csv(wanted) as reader:
+                    yield from reader
             elif self.format.name == "parquet":
                 with pq.ParquetFile(self._binary(), memory_map=True) as file:
                     yield from file.iter_batches(BATCH_ROWS, columns=wanted)
             else:
                 yield from self._arrow(wanted)
 
-    def _numbered(self, reader: Any) -> Iterator[pa.RecordBatch]:
+    @contextmanager
+    def _numbered(self) -> Iterator[None]:
+        """Bytes that are not text, with the line in which they stand."""
         try:
-            yield from reader
+            yield
         except pa.ArrowInvalid as error:
             row = self._first_bad_row() if "UTF8" in str(error) else None
             if row is None:
@@ -155,9 +159,7 @@ class Source:
             raise InvalidInput("table", f"no rows in {self.name}", "at least one row")
         if not self.header:
             return [f"column{number}" for number in range(1, len(cells) + 1)]
-        if len(set(cells)) < len(cells):
-            twice = next(cell for cell in cells if cells.count(cell) > 1)
-            raise InvalidInput("table", f"two columns named {twice!r}", "a name for each column")
+        check_names(cells)
         return cells
 
     @property
@@ -187,6 +189,8 @@ class Source:
                 ),
             )
             with reader:
+                if any(pa.types.is_binary(kind) for kind in reader.schema.types):
+                    raise pa.ArrowInvalid("invalid UTF8 data")
                 yield reader
 
     @contextmanager
@@ -278,6 +282,13 @@ def _check_folder(folder: Path, form: str | None) -> None:
     names = {formats.ENDINGS.get(ending) for ending in endings}
     if formats.read_name(form, "format") not in (None, "parquet") or names != {"parquet"}:
         raise InvalidInput("table", str(folder), "a file, or a folder of Parquet files alone")
+
+
+def check_names(names: list[str]) -> None:
+    """Error where two columns have one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput("table", f"two columns named {twice!r}", "a name for each column")
 
 
 class _Raw(io.RawIOBase):

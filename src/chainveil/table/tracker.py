@@ -132,8 +132,11 @@ class Tracker:
         """Where blocks begin, and the number of the series each belongs to."""
         if series is None:
             return np.zeros(1, np.int64), np.zeros(1, np.int64)
-        if series.null_count:
-            row = self.rows + int(np.argmax(series.is_null().to_numpy(zero_copy_only=False)))
+        # NaN does not equal itself: each would be a series of its own.
+        fractions = pa.types.is_floating(series.type)
+        absent = series.is_null(nan_is_null=True) if fractions or series.null_count else None
+        if absent is not None and absent.true_count:
+            row = self.rows + int(np.argmax(absent.to_numpy(zero_copy_only=False)))
             raise InvalidInput(str(self._name), "no series", "a series in every row", at_row(row))
         keys = _comparable(series)
         starts = np.concatenate([[0], np.flatnonzero(keys[1:] != keys[:-1]) + 1]).astype(np.int64)
