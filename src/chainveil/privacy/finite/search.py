@@ -176,6 +176,7 @@ def branch_and_bound(
     tolerance: float,
     max_nodes: int,
     found: float,
+    together: bool,
 ) -> tuple[float, float, int, int, Any, int, int]:
     """Bounds on one side's log value for the pair (a, b), over sources, depths and outputs.
 
@@ -183,7 +184,8 @@ def branch_and_bound(
     of their steps), a source, and the depths j1 … j2 at which the source may lie. It is
     split by one more output, or by depth where the prior varies more than the rest. Ends
     when the best bound is within ``tolerance`` of the best value found, or below ``cutoff``;
-    ``found`` is the value of an attack that is known already.
+    ``found`` is the value of an attack that is known already. Depths of a source begin
+    ``together`` in one node, or each in its own as far as zones are stored for it.
 
     Returns upper bound, value found, its source and depth, the outputs from the target
     outwards, the number of nodes, and the longest row of outputs.
@@ -205,7 +207,7 @@ def branch_and_bound(
     dropped = -np.inf
 
     # Where zones are stored for single depths only, all depths are apart from the beginning.
-    apart = depth if union.shape[1] == 0 else 0
+    apart = 0 if together and union.shape[1] > 0 else depth
     for source, j, j2 in _first_tasks(first, last, period, apart):
         most, least, place = _prior_range(prior, tail, source, j, j2, a, b, period)
         if most == -np.inf:

@@ -83,6 +83,7 @@ class Side:
         cutoff: float,
         tolerance: float,
         max_nodes: int,
+        together: bool = True,
     ) -> tuple[Found, int]:
         """Bounds for one pair to a tolerance or a cutoff, and the nodes it took."""
         start = ascent.strong_attack(
@@ -91,7 +92,7 @@ class Side:
         )  # fmt: skip
         upper, lower, source, depth, symbols, nodes, longest = finite_search.branch_and_bound(
             self.steps, *self.table, self.prior, self.tail, self.samples,
-            ranges[0], ranges[1], self.period, *pair, cutoff, tolerance, max_nodes, start[0],
+            ranges[0], ranges[1], self.period, *pair, cutoff, tolerance, max_nodes, start[0], together,
         )  # fmt: skip
         upper += self.rounding(longest)
         if source < 0:

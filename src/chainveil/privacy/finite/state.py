@@ -40,9 +40,9 @@ MAX_NODES = 2_000_000
 # A side of a pair is looked at in turns: at first with so many nodes for each output, then
 # with so many times more; and with zones of single depths for so many points next to a source.
 FIRST_NODES, MORE_NODES = 256, 8
-APART = (6, 24, 96)
+APART = (6, 24, 96, 384)
 # A series of given length is looked at for many divisions of its points: finer from the start.
-APART_IN_ROOM = (24, 96, 384)
+APART_IN_ROOM = (24, 24, 96, 384)
 
 Pair = tuple[int, int]
 Ranges = tuple[IntArray, IntArray]
@@ -208,6 +208,7 @@ class _Search:
         self.sources = sources.left, sources.right
         self.depths = sources.left_depth, sources.right_depth
         self.sides: dict[tuple[int, int], Side] = {}
+        self.roots: dict[tuple[int, int], FloatArray] = {}
         self.tolerance = effort.tolerance / 4
         self.best: Attack | None = None
         self.value = -math.inf
@@ -219,7 +220,7 @@ class _Search:
         The pair with the highest bound is looked at next; each time with more nodes and
         finer zones, so that one hard pair does not take the others' share.
         """
-        roots = [self._side(number, 0).root_bounds(*self._limits(number)) for number in (0, 1)]
+        roots = [self._roots(number, 0) for number in (0, 1)]
         # An infinite emission that an adversary can meet is found before the search.
         apart = np.isinf(self.emission) | (roots[0] == -math.inf) | (roots[1] == -math.inf)
         parts = [np.where(apart, -math.inf, part) for part in (self.emission, *roots)]
@@ -266,6 +267,14 @@ class _Search:
             )  # fmt: skip
         return self.sides[side, grade]
 
+    def _roots(self, side: int, turn: int) -> FloatArray:
+        """Bounds from zones alone for every pair, shape (k, k)."""
+        grade = min(turn, len(APART) - 1)
+        if (side, grade) not in self.roots:
+            limits = self._limits(side)
+            self.roots[side, grade] = self._side(side, turn).root_bounds(*limits)
+        return self.roots[side, grade]
+
     def _solve(self, side: int, pair: Pair, room: int | None, cutoff: float, turn: int) -> Found:
         """One side of a pair within ``room`` points; results that are tight are kept."""
         key = side, pair, room
@@ -273,7 +282,7 @@ class _Search:
             return self.memo[key]
         nodes = min(self._nodes(turn), self.effort.left)
         found, used = self._side(side, turn).solve(
-            pair, self._limits(side, room), cutoff, self.tolerance, nodes
+            pair, self._limits(side, room), cutoff, self.tolerance, nodes, turn < 2
         )
         self.effort.nodes += used
         if self._is_tight(found):
@@ -288,6 +297,12 @@ class _Search:
     ) -> tuple[float, tuple[float, float]]:
         """Upper bound on the loss of one pair and on its sides; remembers the best attack."""
         emission = float(self.emission[pair])
+        bounds = (
+            min(bounds[0], float(self._roots(0, turn)[pair])),
+            min(bounds[1], float(self._roots(1, turn)[pair])),
+        )
+        if emission + sum(bounds) <= self.value:
+            return emission + sum(bounds), bounds
         goal = self.value - emission
         left = self._solve(0, pair, None, goal - bounds[1], turn)
         first = min(left.upper, bounds[0])
