@@ -8,9 +8,10 @@ released with the noise that ``calibrate`` finds for that budget, with fixed see
 is one series. Every answer of every setting becomes a line of ``coverage.csv``: the share of
 95% intervals that cover, lowest and highest over all states or pairs of states; the mean width;
 the mean error over its standard deviation; for the likelihood also its mean squared error over
-that of counts. Lines that are there already are not computed again, so that a run can be
-stopped and taken up. The Monte Carlo error of a share is 0.3 points at 5,000 repetitions.
-``--table`` writes the tables of the page from the file.
+that of counts. Where counts would refuse they are made to answer, and ``needed`` says how many
+windows of points they ask for. Lines that are there already are not computed again, so that a
+run can be stopped and taken up. The Monte Carlo error of a share is 0.3 points at 5,000
+repetitions. ``--table`` writes the tables of the page from the file.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ RESULTS = Path(__file__).with_name("coverage.csv")
 PAGE = Path(__file__).parents[1] / "docs" / "estimates.md"
 FIELDS = (
     "chain", "noise", "epsilon", "points", "question", "method", "covers", "repetitions",
-    "lowest", "highest", "width", "bias", "mse", "mse_z",
+    "lowest", "highest", "width", "bias", "mse", "mse_z", "needed",
 )  # fmt: skip
 BUDGETS = (0.5, 1.0, 2.0, 4.0)
 LENGTHS = (1000, 30_000)
@@ -51,6 +52,13 @@ CHAINS = {
 LAGS = (1, 5)
 LEVEL = 0.95
 POINTS_AT_ONCE = 15_000_000
+
+
+class Patient(Noise):
+    """Noise that answers where the estimators would refuse, to see what they are spared."""
+
+    def check_length(self, *_: Any, **__: Any) -> None:
+        """Any number of points will do."""
 
 
 @dataclass(frozen=True)
@@ -183,18 +191,14 @@ def spells(stay: Floats) -> Floats:
 
 def count(setting: Setting, repetitions: int) -> Tallies:
     """Answers from counts, a batch at a time."""
-    chain, noise, found = setting.chain, setting.noise(), Tallies()
+    chain, noise, found = setting.chain, Patient(setting.noise().source), Tallies()
     k = chain.states
     for x, z in batches(setting, noise, repetitions):
         shares = np.stack([np.count_nonzero(x == a, axis=1) for a in range(k)], 1) / x.shape[1]
         # Read once: all questions share what is counted.
         cells = read_cells(z, noise.outputs, by="series")
         found.add(("frequency", "counts", "noise"), estimate.frequency(cells, noise), shares)
-        try:
-            _count_pairs(found, chain, noise, x, cells)
-        except InvalidInput as refusal:
-            if refusal.argument != "noise":
-                raise
+        _count_pairs(found, chain, noise, x, cells)
     return found
 
 
@@ -279,15 +283,23 @@ def done(path: Path) -> dict[tuple[str, ...], int]:
     }
 
 
+def needed(noise: Noise, question: str) -> int:
+    """Windows of points that counts ask for; fewer are refused."""
+    lags = {"frequency": (), "autocorrelation": LAGS}.get(question, (1,))
+    windows: list[tuple[int, ...]] = [(0, lag) for lag in lags]
+    return max(noise.points_needed(window) for window in windows or [(0,)])
+
+
 def save(path: Path, setting: Setting, found: Tallies) -> None:
     """Add the lines of one setting to the file."""
-    begin = not path.exists()
+    begin, noise = not path.exists(), setting.noise()
     with path.open("a", newline="", encoding="utf-8") as file:
         lines = csv.DictWriter(file, FIELDS, restval="", lineterminator="\n")
         if begin:
             lines.writeheader()
         for key, tally in found.held.items():
             named = dict(zip(FIELDS, (*setting.key, *key), strict=False))
+            named["needed"] = str(needed(noise, key[0]))
             lines.writerow({**named, **tally.line()})
 
 

@@ -39,26 +39,37 @@ def by_setting(lines: list[Line]) -> dict[tuple[str, ...], dict[tuple[str, ...],
         setting = tuple(line[name] for name in HEAD)
         answer = line["question"], line["method"], line["covers"]
         found.setdefault(setting, {})[answer] = line
-    return dict(sorted(found.items(), key=lambda pair: (int(pair[0][3]), pair[0][0][:1] == "4")))
+    chains = list(dict.fromkeys(line["chain"] for line in lines))
+
+    def place(setting: tuple[str, ...]) -> tuple[int, int, float, bool]:
+        chain, noise, epsilon, points = setting
+        return int(points), chains.index(chain), float(epsilon), noise == "correlated"
+
+    return {setting: found[setting] for setting in sorted(found, key=place)}
 
 
 def shares(line: Line | None) -> str:
-    """Lowest and highest coverage, or a dash where the question is refused."""
+    """Lowest and highest coverage; a dash, or brackets, where the question is refused."""
     if line is None:
         return "–"
-    low, high = float(line["lowest"]), float(line["highest"])
-    return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}–{high:.1f}"
+    low, high = f"{float(line['lowest']):.1f}", f"{float(line['highest']):.1f}"
+    text = low if low == high else f"{low}–{high}"
+    apart = {"frequency": 0, "autocorrelation": 5}.get(line["question"], 1)
+    refused = line["method"] == "counts" and int(line["needed"]) > int(line["points"]) - apart
+    return f"({text})" if refused else text
 
 
 def counts_table(lines: list[Line]) -> list[str]:
     """Answers from counts, a line a setting, with the mean width of a transition's interval."""
     names = [f"{question}, {covers}" for question, _, covers in COUNTS]
-    table = _head(["chain", "noise", "ε", "points", *names, "width of transitions"])
+    more = ["width of transitions", "pairs needed"]
+    table = _head(["chain", "noise", "ε", "points", *names, *more])
     for setting, answers in by_setting(lines).items():
         if COUNTS[0] in answers:
-            steps = answers.get(COUNTS[1])
-            width = "–" if steps is None else f"{float(steps['width']):.2g}"
-            table.append(_row([*_named(setting), *(shares(answers.get(q)) for q in COUNTS), width]))
+            steps = answers[COUNTS[1]]
+            extra = [f"{float(steps['width']):.2g}", f"{int(steps['needed']):,}"]
+            cells = [shares(answers.get(answer)) for answer in COUNTS]
+            table.append(_row([*_named(setting), *cells, *extra]))
     return table
 
 

@@ -31,22 +31,24 @@ SMALL = 1e-200
 def expect_two(
     symbols: Any, borders: Any, first: Any, weights: Any, held: Any, counts: Any, begin: Any
 ) -> float:
-    """Two states: every message is one number, the probability of state 1."""
+    """Two states: every message is one number, the probability of state 1.
+
+    Each message waits for the one before it, so both directions run in one loop.
+    """
     total = 0.0
     m = len(first)
     for series in range(len(borders) - 1):
-        start, end = borders[series], borders[series + 1]
-        n = end - start
+        points = symbols[borders[series] : borders[series + 1]]
+        n = len(points)
         if n == 0:
             continue
-        product = first[symbols[start], 0] + first[symbols[start], 1]
-        one = first[symbols[start], 1] / product
-        held[0, 0] = one
+        product = first[points[0], 0] + first[points[0], 1]
+        one, back = first[points[0], 1] / product, 0.5
+        held[0, 0], held[n - 1, 1] = one, back
         for t in range(1, n):
-            w = weights[symbols[start + t - 1] * m + symbols[start + t]]
-            zero = 1.0 - one
-            to0 = zero * w[0, 0] + one * w[1, 0]
-            to1 = zero * w[0, 1] + one * w[1, 1]
+            w = weights[points[t - 1] * m + points[t]]
+            to0 = (1.0 - one) * w[0, 0] + one * w[1, 0]
+            to1 = (1.0 - one) * w[0, 1] + one * w[1, 1]
             both = to0 + to1
             one = to1 / both
             held[t, 0] = one
@@ -54,27 +56,28 @@ def expect_two(
             if product < SMALL:
                 total += np.log(product)
                 product = 1.0
+            v = weights[points[n - 1 - t] * m + points[n - t]]
+            from0 = (1.0 - back) * v[0, 0] + back * v[0, 1]
+            from1 = (1.0 - back) * v[1, 0] + back * v[1, 1]
+            back = from1 / (from0 + from1)
+            held[n - 1 - t, 1] = back
         total += np.log(product)
         c00 = c01 = c10 = c11 = 0.0
-        back = 0.5
-        for t in range(n - 2, -1, -1):
-            w = weights[symbols[start + t] * m + symbols[start + t + 1]]
-            one = held[t, 0]
-            zero = 1.0 - one
-            v00, v01 = w[0, 0] * (1.0 - back), w[0, 1] * back
-            v10, v11 = w[1, 0] * (1.0 - back), w[1, 1] * back
-            m0, m1 = v00 + v01, v10 + v11
-            scale = 1.0 / (zero * m0 + one * m1)
-            c00 += zero * v00 * scale
-            c01 += zero * v01 * scale
-            c10 += one * v10 * scale
-            c11 += one * v11 * scale
-            back = m1 / (m0 + m1)
+        for t in range(n - 1):
+            w = weights[points[t] * m + points[t + 1]]
+            one, back = held[t, 0], held[t + 1, 1]
+            v00, v01 = (1.0 - one) * (1.0 - back) * w[0, 0], (1.0 - one) * back * w[0, 1]
+            v10, v11 = one * (1.0 - back) * w[1, 0], one * back * w[1, 1]
+            scale = 1.0 / (v00 + v01 + v10 + v11)
+            c00 += v00 * scale
+            c01 += v01 * scale
+            c10 += v10 * scale
+            c11 += v11 * scale
         counts[0, 0] += c00
         counts[0, 1] += c01
         counts[1, 0] += c10
         counts[1, 1] += c11
-        one = held[0, 0]
+        one, back = held[0, 0], held[0, 1]
         both = (1.0 - one) * (1.0 - back) + one * back
         begin[0] += (1.0 - one) * (1.0 - back) / both
         begin[1] += one * back / both

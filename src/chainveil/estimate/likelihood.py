@@ -76,7 +76,7 @@ class Release:
         lengths = np.diff(cells.borders)
         self.series = int(np.count_nonzero(lengths))
         longest = int(lengths.max())
-        self._held = np.empty((longest, 1 if self.states == 2 else self.states))
+        self._held = np.empty((longest, self.states))
         self._report, self._step = _emission(noise)
         if len(cells.gaps):
             self._symbols = np.where(cells.gaps, noise.outputs, cells.symbols)
