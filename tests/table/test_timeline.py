@@ -19,6 +19,9 @@ ROWS = pa.table(
 )
 
 
+FULL = np.zeros(8, np.bool_)
+
+
 def measured(step: float | None, table: pa.Table = ROWS) -> tuple[Clock, np.ndarray, np.ndarray]:
     clock = Clock("when", step, max_gap=2)
     order, ends = series_order(table, "who")
@@ -30,9 +33,9 @@ def test_a_step_tells_how_many_points_lie_in_a_gap() -> None:
     assert order.tolist() == [0, 2, 4, 5, 7, 1, 3, 6]
     # The last gap of a is too long to matter; b begins anew and has none.
     assert apart.tolist() == [1, 1, 3, 1, CUT, 1, 1, 1]
-    laid = lay(np.arange(8), order, np.array([5]), apart)
+    laid = lay(np.arange(8), order, np.array([5]), apart, FULL)
     assert [part.tolist() for part in laid] == [[0, 2, None, None, 4, 5], [7], [1, 3, 6]]
-    names = lay(np.array(list("abababab")), order, np.array([5]), apart)
+    names = lay(np.array(list("abababab")), order, np.array([5]), apart, FULL)
     assert [len(part) for part in names] == [6, 1, 3]
 
 
@@ -49,6 +52,13 @@ def test_gaps_of_unknown_length_are_cuts() -> None:
 
 def test_one_series_without_gaps_is_one_plain_array() -> None:
     order = np.arange(4)
-    laid = lay(np.arange(4), order, np.empty(0, np.int64), np.ones(4, np.int64))
+    laid = lay(np.arange(4), order, np.empty(0, np.int64), np.ones(4, np.int64), FULL[:4])
     assert not np.ma.isMaskedArray(laid)
     assert laid.tolist() == [0, 1, 2, 3]
+
+
+def test_rows_without_a_value_are_points_all_the_same() -> None:
+    _, order, apart = measured(2)
+    empty = np.isin(np.arange(8), [2, 6])
+    laid = lay(np.arange(8), order, np.array([5]), apart, empty)
+    assert [part.tolist() for part in laid] == [[0, None, None, None, 4, 5], [7], [1, 3, None]]

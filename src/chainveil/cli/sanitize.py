@@ -71,7 +71,7 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     again = earlier.same_data(certificate, known)
     if again:
         warn(earlier.in_words(certificate, again))
-    if goal is None:
+    if where is None:
         warn("no certificate was written; --certificate FILE says where it should go")
     # The release itself may be on standard output.
     if output != "-":
