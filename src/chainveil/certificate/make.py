@@ -53,6 +53,7 @@ class Released:
     states_sha256: str
     file: ReleasedFile | None = None
     gaps: int = 0
+    splits: int = 0
 
 
 def certify(
@@ -221,6 +222,7 @@ def _release(released: Released) -> dict[str, Any]:
         "rows": released.rows,
         "series": released.series,
         "gaps": released.gaps,
+        "splits": released.splits,
         "states_sha256": released.states_sha256,
         "file": None
         if file is None
