@@ -76,6 +76,10 @@ def estimate(release: str, question: str, **given: Any) -> None:
 def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
     import chainveil.estimate as ask
 
+    if held.splits and question != "frequency":
+        warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
+             "they are counted as if they were. --time and --max-gap, as when the table was "
+             "sanitized, tell which")  # fmt: skip
     if question in ("frequency", "autocorrelation") and given["method"] != "counts":
         raise click.UsageError("--method is for transitions and durations.")
     common = {name: given[name] for name in ("window", "level", "covers")}

@@ -277,10 +277,10 @@ def _certificate(
     parts: list[tuple[str, Part]],
 ) -> Certificate:
     """From the plan and what the tasks have told of the files they wrote."""
-    rows = seen.rows
+    gaps, splits = (sum(getattr(part, name) for _, part in parts) for name in ("gaps", "splits"))
     released = Released(
-        layout.column, layout.series, rows, seen.series,
-        states_digest(parts), released_file(parts), sum(part.gaps for _, part in parts), len(parts),
+        layout.column, layout.series, seen.rows, seen.series, states_digest(parts),
+        released_file(parts), gaps, max(splits, seen.splits), len(parts),
     )  # fmt: skip
     described = prepared.discretizer.described
     return certify(prepared.plan, prepared.origin, described, source_word(rng), released)

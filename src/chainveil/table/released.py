@@ -49,6 +49,9 @@ class ReleasedStates:
         The row of the table at which each point that has a value stands.
     rows : int
         Rows of the table.
+    splits : int
+        Pairs of neighbouring rows that are no neighbouring points, by the certificate, where
+        nothing says which.
     """
 
     states: Any
@@ -57,6 +60,7 @@ class ReleasedStates:
     labels: tuple[Label, ...]
     order: NDArray[np.int64]
     rows: int
+    splits: int
 
     @property
     def gaps(self) -> int:
@@ -119,6 +123,12 @@ def read_released(
     empty = states == GAP if missing == "keep" else np.zeros(len(states), np.bool_)
     groups = None if by is None else _groups(held, by, time, series)
     plan, apart = document.plan(), np.ones(len(order), np.int64)
+    splits = document["release.splits"] if max_gap is None else 0
+    if splits and plan.mechanism == "correlated":
+        raise InvalidInput(
+            "max_gap", None, "a number, with time and step, as when the table was sanitized",
+            f"The noise is correlated and ran on beneath {splits:,} gaps, which are not known.",
+        )  # fmt: skip
     if time is not None and max_gap is not None:
         clock = Clock(time, step, max_gap)
         apart = distances(held, series, clock, order, ends)
@@ -133,6 +143,7 @@ def read_released(
         labels,
         order[~empty[order]],
         held.num_rows,
+        splits,
     )
 
 
