@@ -190,7 +190,7 @@ def test_every_kind_of_plan_is_certified(kind: str) -> None:
         "chain.region", "noise.spent", "noise.units", "loss.epsilon", "loss.lower",
         "loss.witness.symbols", "loss.witness.output", "loss.witness.words",
     ):  # fmt: skip
-        for other in _changed(certificate[path])[:4]:
+        for other in _changed(certificate[path])[:2]:
             document = _plain(certificate)
             _put(document, path, other)
             assert _rejected(_resealed(document), None), (path, other)

@@ -55,62 +55,6 @@ def test_fit_calibrate_sanitize_verify_attack(folder: Path) -> None:
     assert set(kept["bpm"].to_pylist()) == {"low", "high"}
 
 
-def test_a_release_with_correlated_noise(folder: Path) -> None:
-    how = ["--epsilon", "4", "--q", "0.0893", "--r", "0.1092", "--mechanism", "correlated"]
-    program("calibrate", *how, "-o", "chained.json", folder=folder)
-    program("sanitize", "heart.csv", *WHERE, *STATES, *how, "-o", "chained.csv", folder=folder)
-    program("verify", "chained.certificate.json", "chained.csv", folder=folder)
-    facts = _json("attack", "chained.csv", "--original", "heart.csv", folder=folder)
-    rates = {name: score["right"] for name, score in facts["attackers"].items()}
-    assert rates["single bit"] < rates["posterior"] < facts["bound"]
-    found = _json("estimate", "chained.csv", "frequency", folder=folder)
-    truth = sum(float(line.rsplit(",", 1)[1]) >= 60 for line in
-                (folder / "heart.csv").read_text().splitlines()[1:]) / 30_000  # fmt: skip
-    low, high = found["answers"][1]["low"], found["answers"][1]["high"]
-    # A 95% interval about secure noise; twice as wide it misses once in ten thousand runs.
-    assert abs(truth - (low + high) / 2) < high - low
-    done = program("sanitize", "heart.csv", *WHERE, *STATES, "--plan", "chained.json",
-                   "--mechanism", "correlated", "-o", "never.csv", folder=folder,
-                   code=2)  # fmt: skip
-    assert b"--mechanism" in done.stderr
-    program("sanitize", "heart.csv", *WHERE, *STATES, "--plan", "chained.json", "--seed", "1",
-            "-o", "again.csv", folder=folder)  # fmt: skip
-    certificate = json.loads((folder / "again.certificate.json").read_text())
-    assert certificate["noise"]["mechanism"] == "correlated"
-
-
-def test_gaps_are_kept_on_request(folder: Path) -> None:
-    lines = (folder / "heart.csv").read_text().splitlines()
-    for row in range(50, 30_000, 50):
-        lines[row] = lines[row].rsplit(",", 1)[0] + ","
-    (folder / "holes.csv").write_text("\n".join(lines) + "\n")
-    how = [*WHERE, *STATES, "--epsilon", "4"]
-    done = program("sanitize", "holes.csv", *how, "-o", "kept.csv", folder=folder, code=2)
-    assert b"a missing value" in done.stderr
-    assert b"row 50" in done.stderr
-    done = program("sanitize", "holes.csv", *how, "--missing", "keep", "-o", "kept.csv",
-                   folder=folder)  # fmt: skip
-    assert b"599 rows have no value" in done.stderr
-    program("verify", "kept.certificate.json", "kept.csv", folder=folder)
-    facts = _json("attack", "kept.csv", "--original", "holes.csv", folder=folder)
-    assert {score["guesses"] for score in facts["attackers"].values()} == {30_000 - 599}
-    assert facts["attackers"]["posterior"]["right"] > 0.7
-    found = _json("estimate", "kept.csv", "transitions", folder=folder)
-    # q and r of the sample, and errors of about 0.01; ten of them are no false alarm.
-    assert abs(found["answers"][1]["value"] - 0.0893) < 0.1
-    program("estimate", "kept.csv", "denoise", "-o", "denoised.csv", folder=folder)
-    answers = (folder / "denoised.csv").read_text().splitlines()
-    assert len(answers) == 30_001
-    assert answers[50] == ",,"
-    for refused in (["--covers", "sampling"], ["--window", "100"]):
-        program("estimate", "kept.csv", "frequency", *refused, folder=folder, code=3)
-    chained = [*how, "--mechanism", "correlated", "--missing", "keep", "-o", "both.csv"]
-    program("sanitize", "holes.csv", *chained, folder=folder)
-    facts = _json("attack", "both.csv", "--original", "holes.csv", folder=folder)
-    assert facts["attackers"]["posterior"]["right"] > facts["attackers"]["single bit"]["right"]
-    program("estimate", "both.csv", "frequency", folder=folder, code=3)
-
-
 def test_changes_are_found(folder: Path) -> None:
     program("sanitize", "heart.csv", *WHERE, *STATES, "--epsilon", "1", "--q", "0.09",
             "--r", "0.11", "-o", "tampered.csv", folder=folder)  # fmt: skip

@@ -57,6 +57,7 @@ class Released:
     states_sha256: str
     file: ReleasedFile | None = None
     gaps: int = 0
+    splits: int = 0
     parts: int | None = None
 
 
@@ -226,6 +227,7 @@ def _release(released: Released) -> dict[str, Any]:
         "rows": released.rows,
         "series": released.series,
         "gaps": released.gaps,
+        "splits": released.splits,
         "parts": released.parts,
         "states_sha256": released.states_sha256,
         "file": None

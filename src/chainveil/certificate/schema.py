@@ -95,6 +95,8 @@ FIELDS = (
     Field("release.series", "count", "release", "series in the release"),
     Field("release.gaps", "count", "release", "rows without a value; which ones they are is "
           "not protected"),
+    Field("release.splits", "count", "open", "steps in time that were too long for neighbouring "
+          "points, by `max_gap`"),
     Field("release.parts", "index or null", "release", "part files of a release that is a "
           "folder; null: one file or frame"),
     Field("release.states_sha256", "digest", "release", "digest of the published states, in "

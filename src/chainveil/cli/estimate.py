@@ -67,6 +67,9 @@ def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
 
     if held.gaps:
         _check_gaps(given)
+    if held.splits and question != "frequency":
+        warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
+             "they are counted as if they were")  # fmt: skip
     if question in ("frequency", "autocorrelation") and given["method"] != "counts":
         raise click.UsageError("--method is for transitions and durations.")
     common = {name: given[name] for name in ("window", "level", "covers")}

@@ -79,7 +79,7 @@ def _within(limit: float, url: str) -> bytes:
     try:
         answer = answers.get(timeout=limit)
     except queue.Empty:
-        answer = TimeoutError(f"no answer in {limit:g} seconds")
+        answer = _late(limit)
     if isinstance(answer, Exception):
         raise InvalidInput(
             "network", f"no copy of {url} ({_reason(answer)})",
@@ -98,11 +98,19 @@ def _ask(url: str, limit: float, answers: queue.Queue[bytes | Exception]) -> Non
             held = bytearray()
             for part in response.iter_content(1 << 16):
                 held += part
-                if len(held) > LARGEST or time.monotonic() > end:
-                    raise TimeoutError("too large or too slow")
+                if time.monotonic() > end:
+                    raise _late(limit)
+                if len(held) > LARGEST:
+                    raise OSError("too large")
         answers.put(bytes(held))
+    except requests.Timeout:
+        answers.put(_late(limit))
     except (requests.RequestException, OSError) as error:
         answers.put(error)
+
+
+def _late(limit: float) -> TimeoutError:
+    return TimeoutError(f"no answer in {limit:g} seconds")
 
 
 def _reason(error: Exception) -> str:

@@ -51,7 +51,7 @@ def released_facts(
     whole = listing_digest(
         (name, part.rows, part.sha256) for name, part in zip(names, states, strict=True)
     )
-    return Released(column, series, *seen, whole, _file(table), gaps, len(names))
+    return Released(column, series, *seen, whole, _file(table), gaps, parts=len(names))
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,9 @@ def released_rows(
 ) -> Released:
     """What a certificate says of the rows that were released."""
     return Released(
-        layout.column, layout.series, noise.rows, seen.series, noise.sha256, file, noise.gaps
-    )
+        layout.column, layout.series, noise.rows, seen.series, noise.sha256, file,
+        noise.gaps, seen.splits,
+    )  # fmt: skip
 
 
 def check_length(plan: NoisePlan, seen: Seen) -> None:

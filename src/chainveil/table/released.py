@@ -46,6 +46,9 @@ class ReleasedStates:
         and a series is split there into runs that count as series.
     rows : int
         Rows of the table.
+    splits : int
+        Pairs of neighbouring rows that are no neighbouring points: the release does not say
+        which.
     """
 
     states: Any
@@ -54,6 +57,7 @@ class ReleasedStates:
     labels: tuple[Label, ...]
     order: NDArray[np.int64]
     rows: int
+    splits: int
 
     @property
     def gaps(self) -> int:
@@ -96,8 +100,9 @@ def read_released(
     reader = Discretizer((), labels, labels, missing=missing)
     states = reader.read_back(one_column(held, column), column)
     plan = document.plan()
-    if missing == "keep":
+    if missing == "keep" or document["release.splits"]:
         _check_gaps(plan)
+    if missing == "keep":
         order, ends = without_gaps(states == GAP, order, ends)
     groups = None if by is None else _groups(held, by, time, series)
     return ReleasedStates(
@@ -107,6 +112,7 @@ def read_released(
         labels,
         order,
         held.num_rows,
+        document["release.splits"],
     )
 
 
