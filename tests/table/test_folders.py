@@ -39,7 +39,7 @@ def _certificate(folder: Path) -> cv.Certificate:
     digest = _listing({name: (len(held), held) for name, held in files.items()})
     file = ReleasedFile("parquet", sum(map(len, files.values())), digest)
     plan = cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0)
-    released = Released("x", "who", 6, 1, states, file, 0, 3)
+    released = Released("x", "who", 6, 1, states, file, parts=3)
     return certify(plan, "given", Discretization("states", [], [0, 1]), "release", released)
 
 

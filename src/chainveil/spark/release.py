@@ -169,7 +169,7 @@ def release(
         check_length(prepared.plan, seen)
         with drafts([goal.certificate_path], goal.force) as (draft,):
             parts = _write(table, layout, prepared, rng, ordered, place)
-            _check_parts(prepared.plan, seen, parts, ordered)
+            seen = _checked(prepared.plan, seen, parts, ordered)
             made = _certificate(layout, prepared, rng, seen, parts)
             draft.file.write(made.to_json().encode())
         # The certificate first: a release never stands there without one.
@@ -252,10 +252,8 @@ def _types(table: SparkTable, layout: Layout, prepared: Prepared[Any]) -> str:
     return str(released.json())
 
 
-def _check_parts(
-    plan: NoisePlan, seen: Survey, parts: list[tuple[str, Part]], ordered: bool
-) -> None:
-    """Error unless the tasks met the rows and series that were counted before."""
+def _checked(plan: NoisePlan, seen: Survey, parts: list[tuple[str, Part]], ordered: bool) -> Survey:
+    """What was seen, splits included; an error unless tasks met the rows counted before."""
     rows, series, splits = (
         sum(getattr(part, name) for _, part in parts) for name in ("rows", "series", "splits")
     )
@@ -266,7 +264,9 @@ def _check_parts(
             "a table that stays the same while it is read", "Write it to files first.",
         )  # fmt: skip
     if ordered:
-        check_length(plan, replace(seen, splits=splits))
+        seen = replace(seen, splits=splits)
+        check_length(plan, seen)
+    return seen
 
 
 def _certificate(
@@ -277,10 +277,10 @@ def _certificate(
     parts: list[tuple[str, Part]],
 ) -> Certificate:
     """From the plan and what the tasks have told of the files they wrote."""
-    gaps, splits = (sum(getattr(part, name) for _, part in parts) for name in ("gaps", "splits"))
+    gaps = sum(part.gaps for _, part in parts)
     released = Released(
-        layout.column, layout.series, seen.rows, seen.series, states_digest(parts),
-        released_file(parts), gaps, max(splits, seen.splits), len(parts),
+        layout.column, layout.series, seen.rows, seen.series,
+        states_digest(parts), released_file(parts), gaps, seen.splits, len(parts),
     )  # fmt: skip
     described = prepared.discretizer.described
     return certify(prepared.plan, prepared.origin, described, source_word(rng), released)
