@@ -33,7 +33,8 @@ class ColumnNoise:
     def __init__(self, plan: NoisePlan, rng: Source | None, missing: Missing = "error") -> None:
         self._source = as_source(rng)
         self._noise = RowNoise(plan.noise, self._source)
-        self._places = Places(beneath=plan.mechanism == "correlated")
+        named = not self._source.for_release
+        self._places = Places(beneath=plan.mechanism == "correlated", named=named)
         self._keeps_gaps = missing == "keep"
         self._digest = hashlib.sha256()
         self.rows = 0

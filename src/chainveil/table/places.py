@@ -22,11 +22,12 @@ class Places:
     """How far each series has come, from batch to batch.
 
     ``beneath`` counts the points that lie in gaps too: correlated noise runs on beneath
-    them, or the release would be that of another mechanism than the certified one.
+    them, or the release would be that of another mechanism than the certified one. ``named``
+    says whether the numbers of series matter: secure noise has no use for them.
     """
 
-    def __init__(self, beneath: bool) -> None:
-        self._beneath = beneath
+    def __init__(self, beneath: bool, named: bool = True) -> None:
+        self._beneath, self._named = beneath, named
         self._totals = np.zeros(1, np.int64)
         self._numbers = np.zeros(0, np.uint64)
 
@@ -65,8 +66,8 @@ class Places:
             return
         owners, places = np.unique(blocks.owner, return_index=True)
         rows = blocks.starts[places[owners >= known]]
-        numbers = np.zeros(1, np.uint64)
-        if blocks.series is not None:
+        numbers = np.zeros(count - known, np.uint64)
+        if self._named and blocks.series is not None:
             numbers = series_numbers(blocks.series.take(pa.array(rows)))
         self._numbers = np.concatenate([self._numbers, numbers])
         room = max(count, 2 * len(self._totals)) if count > len(self._totals) else 0
