@@ -37,10 +37,9 @@ from chainveil.privacy.finite.zones import IntArray
 
 TOLERANCE = 1e-6
 MAX_NODES = 2_000_000
-# A side of a pair is looked at in turns: with so many nodes for each output, after the last of
-# these with eight times more each time; and with zones of single depths for so many points
-# next to a source. Finer zones are tried before many more nodes.
-NODES = (256, 256, 1024, 8192)
+# A side of a pair is looked at in turns: at first with so many nodes for each output, then
+# with so many times more; and with zones of single depths for so many points next to a source.
+FIRST_NODES, MORE_NODES = 256, 8
 APART = (6, 24, 96, 384)
 # A series of given length is looked at for many divisions of its points: finer from the start.
 APART_IN_ROOM = (24, 24, 96, 384)
@@ -252,8 +251,7 @@ class _Search:
 
     def _nodes(self, turn: int) -> int:
         """Nodes for one side of a pair."""
-        known = min(turn, len(NODES) - 1)
-        return int(NODES[known] * 8 ** (turn - known) * self.numbers.emission.shape[1])
+        return int(FIRST_NODES * MORE_NODES**turn * self.numbers.emission.shape[1])
 
     def _limits(self, side: int, room: int | None = None) -> Ranges:
         capped = self.room if room is None else room
