@@ -11,9 +11,9 @@ import sys
 import time
 
 import numpy as np
+from tests.oracle.dense import dense_loss, points_of, random_box
 
 import chainveil as cv
-from tests.oracle.dense import dense_loss, points_of, random_box
 
 
 def study(boxes: int, points: int, seed: int = 0) -> int:
@@ -28,7 +28,8 @@ def study(boxes: int, points: int, seed: int = 0) -> int:
         middle = time.process_time()
         q, r = points_of(region, points, rng)
         losses = dense_loss(q, r, channel)
-        certifying, searching = certifying + middle - begin, searching + time.process_time() - middle
+        certifying += middle - begin
+        searching += time.process_time() - middle
         worst, some = int(np.argmax(losses)), int(rng.integers(points))
         for index in (worst, some):
             exact = cv.privacy_loss(cv.MarkovChain.binary(q[index], r[index]), channel)

@@ -255,10 +255,17 @@ def calibrate(
     budgets, single = _budgets(epsilon)
     if not isinstance(chain, MarkovChain | ChainRegion):
         raise InvalidInput("chain", chain, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
+    if isinstance(spent, Channel) or not isinstance(spent, Sequence):
+        raise InvalidInput("spent", spent, "a list of Channels, one for each earlier release")
     spent = _as_realised(spent)
     if isinstance(chain, ChainRegion) or chain.states > 2 or spent:
         _check_independent(mechanism)
     if isinstance(chain, MarkovChain) and chain.states > 2:
+        if max_noise != 0.5:
+            raise InvalidInput(
+                "max_noise", max_noise, "0.5, the default, for more than two states",
+                "Noise levels of more than two states have no limit of their own.",
+            )  # fmt: skip
         plans = [
             _finite_plan(chain, number, length, adversary, objective, family, spent)
             for number in budgets

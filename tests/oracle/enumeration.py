@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-
 from typing import Any
 
 import numpy as np

@@ -61,5 +61,9 @@ def test_bad_questions() -> None:
         cv.calibrate(CHAIN, 1.0, objective="speed")  # type: ignore[call-overload]
     with pytest.raises(cv.NotSupported, match="correlated"):
         cv.calibrate(CHAIN, 1.0, mechanism="correlated")
+    with pytest.raises(cv.InvalidInput, match="max_noise: found 0.2"):
+        cv.calibrate(CHAIN, 1.0, max_noise=0.2)
+    with pytest.raises(cv.InvalidInput, match="spent: found"):
+        cv.calibrate(CHAIN, 1.0, spent=cv.Channel.randomized_response(4, 0.5))  # type: ignore[call-overload]
     with pytest.raises(cv.InvalidInput, match="rho: found"):
         cv.Channel.per_state_response([0.1, 1.2])

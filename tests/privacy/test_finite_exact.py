@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
+from chainveil.privacy.adversary import Model
 from chainveil.privacy.finite.numbers import read_numbers
 from chainveil.privacy.finite.side import Side, build_side, sources_left, sources_right
 from chainveil.privacy.finite.state import Effort, finite_state_loss
@@ -23,7 +24,7 @@ from tests.oracle.exact import (
 from tests.privacy.random_chains import random_chain, random_channel
 
 Case = tuple[cv.MarkovChain, cv.Channel]
-MODELS = ("any", "ignorant", "informed")
+MODELS: tuple[Model, ...] = ("any", "ignorant", "informed")
 
 
 def random_case(rng: np.random.Generator) -> Case:

@@ -25,15 +25,42 @@ def _agrees(case: tuple[float, float], truth: float) -> bool:
     return lower <= truth + 1e-12 and abs(upper - truth) < 1e-9 and abs(lower - truth) < 1e-9
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_agrees_with_the_definition(seed: int) -> None:
-    # 10 seeds of 52 instances; each with three models and a few named adversaries.
+def _instances(seed: int) -> list[tuple[cv.MarkovChain, cv.Channel, int]]:
+    """52 chains, channels and lengths: three states up to 4 points, four states up to 3."""
     rng = np.random.default_rng(seed)
+    drawn = []
     for _ in range(52):
         k = int(rng.choice([3, 4]))
         n = int(rng.integers(1, 5 if k == 3 else 4))
         m = int(rng.integers(2, 4 if n == 4 else k + 2))
-        chain, channel = random_chain(rng, k), random_channel(rng, k, m)
+        drawn.append((random_chain(rng, k), random_channel(rng, k, m), n))
+    return drawn
+
+
+def test_the_instances_are_of_every_kind() -> None:
+    drawn = [instance for seed in range(10) for instance in _instances(seed)]
+    assert len(drawn) == 520
+    kinds = [
+        (chain.states, n, (channel.outputs > k) - (channel.outputs < k))
+        for chain, channel, n in drawn
+        for k in [chain.states]
+    ]
+    for k, longest in ((3, 3), (4, 3)):
+        for n in range(1, longest + 1):
+            assert {kind[2] for kind in kinds if kind[:2] == (k, n)} == {-1, 0, 1}
+    assert sum(kind[:2] == (3, 4) for kind in kinds) >= 30
+    chains = [chain for chain, _, _ in drawn]
+    flows = [chain.stationary[:, None] * chain.transition for chain in chains]
+    assert sum(bool((chain.transition == 0).any()) for chain in chains) >= 100
+    assert sum(chain.initial is not None for chain in chains) >= 100
+    assert sum(not np.allclose(flow, flow.T) for flow in flows) >= 400  # not reversible
+    assert sum(bool((channel.matrix == 0).any()) for _, channel, _ in drawn) >= 50
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_agrees_with_the_definition(seed: int) -> None:
+    # Each instance with three models and a few named adversaries.
+    for chain, channel, n in _instances(seed):
         losses = loss_of_every_adversary(chain.start, chain.transition, channel.matrix, n)
         for model in MODELS:
             case = finite_state_loss(chain, channel, n, model, Effort(FINE))

@@ -25,11 +25,12 @@ from chainveil.privacy.loss import PrivacyLoss, privacy_loss
 Family = Literal["response", "ordinal", "per-state"]
 FiniteObjective = Literal["flips", "estimate", "distance"]
 
-# Search: relative width of the noise level, and nodes for a loss that only guides.
+# Search: relative width of the noise level; nodes for losses that only guide, and for the last.
 WIDTH = 1e-7
-GUIDING_NODES = 60_000
+GUIDING_NODES = 20_000
+CERTIFYING_NODES = 500_000
 # The share of the noise that is added, step by step, until the certified loss fits.
-RETREATS = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+RETREATS = (0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 0.6, 0.9, 0.99)
 # Pattern search over the states' own noise: first and last step, in logs.
 FIRST_STEP, LAST_STEP = 0.4, 0.02
 
@@ -48,13 +49,17 @@ def least_noise_finite(
     """The channel of least noise in the family within the budget, and its certified loss."""
 
     def certified(channel: Channel) -> PrivacyLoss:
-        return privacy_loss(chain, [*spent, channel], length, adversary, tolerance=1e-7)
+        return privacy_loss(
+            chain, [*spent, channel], length, adversary,
+            tolerance=1e-7, max_nodes=CERTIFYING_NODES,
+        )  # fmt: skip
 
     def guiding(channel: Channel) -> float:
+        # What an attack attains: where the bounds stay apart, the nearer one to the truth.
         return privacy_loss(
             chain, [*spent, channel], length, adversary,
             tolerance=max(1e-7, 1e-6 * epsilon), max_nodes=GUIDING_NODES,
-        ).epsilon  # fmt: skip
+        ).lower  # fmt: skip
 
     k = chain.states
     if spent and guiding(Channel.randomized_response(k, (k - 1) / k)) >= epsilon:
@@ -79,11 +84,16 @@ def _retreat(
     make: Callable[[float], Channel], certified: Loss, epsilon: float, least: float, most: float
 ) -> tuple[Channel, PrivacyLoss]:
     """A little more noise, until the certified loss on the grid is within the budget."""
+    needed = 0.0
     for share in RETREATS:
+        if share < needed:
+            continue
         channel = make(least + share * (most - least)).on_grid()
         loss = certified(channel)
         if loss.epsilon <= epsilon:
             return channel, loss
+        # The loss falls about as fast as what is left to hide; a tenth of that is too little.
+        needed = (loss.epsilon / epsilon - 1) / 10
     raise UnreachableBudget(
         f"epsilon = {epsilon!r} could not be certified on this chain; the search for the worst "
         "attack does not close. Allow a larger budget, or a shorter length."

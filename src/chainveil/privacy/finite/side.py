@@ -92,7 +92,7 @@ class Side:
         )  # fmt: skip
         upper, lower, source, depth, symbols, nodes, longest = finite_search.branch_and_bound(
             self.steps, *self.table, self.prior, self.tail, self.samples,
-            ranges[0], ranges[1], self.period, *pair, cutoff, tolerance, max_nodes, start[0], together,
+            *ranges, self.period, *pair, cutoff, tolerance, max_nodes, start[0], together,
         )  # fmt: skip
         upper += self.rounding(longest)
         if source < 0:
@@ -175,7 +175,18 @@ def build_side(
     with np.errstate(divide="ignore"):
         logs = np.log(prior)
     tail = _tails(prior, level, period)
-    return Side(sources, matrix, np.ascontiguousarray(numbers.emission), steps, table, logs, tail, samples, fillers, period)
+    return Side(
+        sources,
+        matrix,
+        np.ascontiguousarray(numbers.emission),
+        steps,
+        table,
+        logs,
+        tail,
+        samples,
+        fillers,
+        period,
+    )
 
 
 def _period(transition: FloatArray) -> int:

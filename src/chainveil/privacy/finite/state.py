@@ -251,7 +251,7 @@ class _Search:
 
     def _nodes(self, turn: int) -> int:
         """Nodes for one side of a pair."""
-        return FIRST_NODES * self.numbers.emission.shape[1] * MORE_NODES**turn
+        return int(FIRST_NODES * MORE_NODES**turn * self.numbers.emission.shape[1])
 
     def _limits(self, side: int, room: int | None = None) -> Ranges:
         capped = self.room if room is None else room
