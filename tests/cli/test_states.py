@@ -13,6 +13,8 @@ import pytest
 
 import chainveil as cv
 from chainveil.cli import run
+from chainveil.cli.chain_file import read_chain_file
+from chainveil.cli.output import open_loss
 
 NAMES = ["rest", "walk", "run"]
 CHAIN = cv.MarkovChain([[0.8, 0.15, 0.05], [0.2, 0.6, 0.2], [0.05, 0.25, 0.7]])
@@ -124,3 +126,21 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
         assert message in capsys.readouterr().err, more
     assert not list(Path().glob("never*"))
     assert run(["calibrate", "--theta", "0.1", "--epsilon", "1", "--family", "ordinal"]) == 2
+
+
+def test_the_loss_of_many_states(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fit", "activity.parquet", *WHERE, *WAYS["level"], "-o", "loss.json"]) == 0
+    capsys.readouterr()
+    how = ["loss", "--chain", "loss.json", "--length", "3"]
+    facts = _json(capsys, *how, "--rho", "0.6")
+    chain = read_chain_file("loss.json").chain
+    noise = cv.Channel.randomized_response(3, 0.6)
+    assert facts["epsilon"] == cv.privacy_loss(chain, noise, 3).epsilon
+    for wrong in (["--rho0", "0.6", "--rho1", "0.6"], ["--rho", "0.6", "--correlated"]):
+        assert run([*how, *wrong]) == 2
+        assert "3 states" in capsys.readouterr().err
+
+
+def test_a_loss_that_stays_open_is_told_as_such() -> None:
+    loss = cv.PrivacyLoss(2.0, 1.9999999, None, "any", None)
+    assert open_loss(loss).endswith("at most that, and at least 1.999999")

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import show
+from chainveil.cli.output import CLOSED, open_loss, show, working
 from chainveil.privacy.rounding import upper
 
 
@@ -39,10 +39,12 @@ def calibrate(
 
     chain, file = options.need_chain(given)
     length, adversary = given["length"], given["adversary"]
-    plan = find(
-        chain, epsilon, length, adversary, mechanism=mechanism, objective=given["objective"],
-        family=given["family"], spent=options.read_spent(given["spent"]),
-    )  # fmt: skip
+    spent = options.read_spent(given["spent"])
+    with working("calibrating …", given["as_json"]):
+        plan = find(
+            chain, epsilon, length, adversary, mechanism=mechanism, objective=given["objective"],
+            family=given["family"], spent=spent,
+        )  # fmt: skip
     origin: Any = "given" if file is None else file.origin
     described = None if file is None else file.discretizer.described
     certificate = certify(plan, origin, described)
@@ -73,6 +75,8 @@ def _lines(plan: Any, others: list[Any], labels: Any) -> list[tuple[str, str]]:
     ]
     if plan.loss.witness is not None:
         lines.append(("worst attack", str(plan.loss.witness)))
+    if plan.loss.gap > CLOSED:
+        lines.insert(2, ("not closed", open_loss(plan.loss)))
     for other in others:
         found = other.reason.removeprefix(other.method).strip()
         if other.rho is not None:

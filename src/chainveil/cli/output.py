@@ -6,11 +6,14 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import floor
 from typing import Any
 
 import click
 
 FAILED, USAGE, UNREACHABLE, INTERRUPTED = 1, 2, 3, 130
+# Losses that are known this closely need no remark.
+CLOSED = 1e-5
 
 
 def show(facts: Mapping[str, Any], lines: Sequence[tuple[str, str]], as_json: bool) -> None:
@@ -68,10 +71,30 @@ def progress(total: int | None, quiet: bool) -> Iterator[Any]:
 
         def tell(what: str, rows: int) -> None:
             if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
+                # Work that counts no rows has no end that could be foreseen.
+                tasks[what] = bar.add_task(what, total=total if rows else None)
             bar.advance(tasks[what], rows)
 
         yield tell
+
+
+@contextmanager
+def working(text: str, quiet: bool) -> Iterator[None]:
+    """Says on a terminal what is being computed, while it is."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+def open_loss(loss: Any) -> str:
+    """What a search that met its limit leaves open."""
+    # Cut off, not rounded: the attack found loses at least this much.
+    attained = floor(loss.lower * 1e6) / 1e6
+    return f"the search met its limit: at most that, and at least {attained:.12g}"
 
 
 def _plain(value: Any) -> Any:

@@ -118,6 +118,8 @@ def prepare_with(
         chain, origin = fit(seen), "private"
     _check_states(discretizer, chain.states)
     assert request.epsilon is not None
+    if progress is not None:
+        progress("calibrating", 0)
     plan = calibrate(
         chain,
         request.epsilon,
