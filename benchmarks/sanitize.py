@@ -95,14 +95,18 @@ def own_entries(points: int) -> list[Entry]:
 
 
 def measure(entries: list[Entry], repeats: int) -> dict[str, list[float]]:
-    """Nanoseconds a point, ``repeats`` times each, in turns."""
+    """Nanoseconds a point, ``repeats`` times each, in turns.
+
+    Each is run once untimed right before: memory that rested during the others' turns may
+    have been taken away, and costs many times as much when it is touched again.
+    """
     times: dict[str, list[float]] = {entry.name: [] for entry in entries}
-    for turn in range(repeats + 1):
+    for _ in range(repeats):
         for entry in entries:
+            entry.run()
             begin = time.perf_counter()
             entry.run()
-            if turn:
-                times[entry.name].append((time.perf_counter() - begin) / entry.points * 1e9)
+            times[entry.name].append((time.perf_counter() - begin) / entry.points * 1e9)
     return times
 
 

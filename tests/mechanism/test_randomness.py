@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import chainveil as cv
-from chainveil.mechanism import Seeded, release, sanitize
+from chainveil.mechanism import Seeded, randomness, release, sanitize
 from chainveil.mechanism.noises import Draws
 from chainveil.mechanism.randomness import Keystream, Plane, counter, secure, seeded
 
@@ -26,6 +26,22 @@ def test_the_keystream_is_aes_256_in_counter_mode() -> None:
     expected = cipher.update(bytes(1000))
     drawn = Keystream(key).run(Plane.CHAIN, 5, 9 * 16, 1000)[:1000]
     assert drawn.tobytes() == expected
+
+
+@pytest.mark.parametrize("limit", [1 << 32, 700])
+@pytest.mark.parametrize("sizes", [[20_000], [4096, 16, 48, 15_840], [16, 19_984], [4095, 15_905]])
+def test_long_runs_are_counter_mode_too(
+    sizes: list[int], limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Runs that begin at block 0 take another road through the cipher, up to a limit.
+    monkeypatch.setattr(randomness, "GCM_LAST", limit)
+    key = bytes(range(32))
+    expected = Cipher(algorithms.AES(key), modes.CTR(counter(Plane.BYTES, 7, 0))).encryptor()
+    keystream, first, drawn = Keystream(key), 0, b""
+    for size in sizes:
+        drawn += keystream.run(Plane.BYTES, 7, first, size)[:size].tobytes()
+        first += size
+    assert drawn == expected.update(bytes(20_000))
 
 
 @pytest.mark.parametrize("first", [0, 1, 15, 16, 17, 1000])
