@@ -25,6 +25,9 @@ _reordering = numba.njit(
 )
 # Products of likelihoods are turned into a logarithm before they could vanish.
 SMALL = 1e-200
+# Points after which messages of many states are brought back to one: each waits for the one
+# before it, and a division at every point would make it wait longest.
+SCALED = 8
 
 
 @_compiled
@@ -101,51 +104,54 @@ def expect_many(states: int) -> Any:
             n = end - start
             if n == 0:
                 continue
-            mass = 0.0
             for a in range(k):
-                held[0, a] = first[symbols[start], a]
-                mass += held[0, a]
-            for a in range(k):
-                held[0, a] /= mass
-            product = mass
+                message[a] = held[0, a] = first[symbols[start], a]
             for t in range(1, n):
                 w = weights[symbols[start + t - 1] * m + symbols[start + t]]
                 for b in range(k):
                     moved[b] = 0.0
                 for a in range(k):
-                    here = held[t - 1, a]
+                    here = message[a]
                     for b in range(k):
                         moved[b] += here * w[a, b]
-                mass = 0.0
+                if t % SCALED == 0:
+                    mass = 0.0
+                    for b in range(k):
+                        mass += moved[b]
+                    total += np.log(mass)
+                    scale = 1.0 / mass
+                    for b in range(k):
+                        moved[b] *= scale
                 for b in range(k):
-                    mass += moved[b]
-                scale = 1.0 / mass
-                for b in range(k):
-                    held[t, b] = moved[b] * scale
-                product *= mass
-                if product < SMALL:
-                    total += np.log(product)
-                    product = 1.0
-            total += np.log(product)
+                    message[b] = held[t, b] = moved[b]
+            mass = 0.0
+            for b in range(k):
+                mass += message[b]
+            total += np.log(mass)
             message[:] = 1.0
             for t in range(n - 2, -1, -1):
                 w = weights[symbols[start + t] * m + symbols[start + t + 1]]
-                mass, size = 0.0, 0.0
+                mass = 0.0
                 for a in range(k):
                     value = 0.0
                     for b in range(k):
                         value += w[a, b] * message[b]
                     moved[a] = value
-                    size += value
                     mass += held[t, a] * value
                 scale = 1.0 / mass
                 for a in range(k):
                     share = held[t, a] * scale
                     for b in range(k):
                         found[a, b] += share * w[a, b] * message[b]
-                scale = 1.0 / size
+                if t % SCALED == 0:
+                    mass = 0.0
+                    for a in range(k):
+                        mass += moved[a]
+                    scale = 1.0 / mass
+                    for a in range(k):
+                        moved[a] *= scale
                 for a in range(k):
-                    message[a] = moved[a] * scale
+                    message[a] = moved[a]
             mass = 0.0
             for a in range(k):
                 mass += held[0, a] * message[a]

@@ -8,7 +8,7 @@ from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.grouping import Cells
-from chainveil.estimate.likelihood import Fit, maximise
+from chainveil.estimate.likelihood import Fit, likeliest_transition, maximise
 from chainveil.estimate.noise import Noise
 from chainveil.estimate.pair_counts import PAIR, bare_shares, pair_shares
 from chainveil.estimate.results import valid_chain
@@ -32,7 +32,7 @@ def fit_release(cells: Cells, noise: Noise) -> MarkovChain:
         found = pair_shares(whole, noise)
         if np.nanmax(np.sqrt(found.variance(sampling=True))) < WELL_KNOWN:
             return valid_chain(found.transition[0])
-    return valid_chain(fit_likelihood(whole, noise).transition)
+    return valid_chain(likeliest_transition(whole, noise, _start(whole, noise)))
 
 
 def fit_likelihood(cells: Cells, noise: Noise) -> Fit:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.estimate.climbing import FARTHEST
 from chainveil.estimate.fitting import fit_likelihood
 from chainveil.estimate.gaps import NO_GAPS
 from chainveil.estimate.grouping import NO_LABELS, Cells
 from chainveil.estimate.intervals import quantile
-from chainveil.estimate.likelihood import FARTHEST, Fit, Release, complete_covariance
+from chainveil.estimate.likelihood import Fit, Release, complete_covariance
 from chainveil.estimate.noise import USELESS, Noise
 from chainveil.estimate.pair_counts import PAIR
 from chainveil.estimate.profile import logit_limits

@@ -1,9 +1,9 @@
 """The chain that makes a release most likely, the noise being known.
 
-Expectation maximisation, with steps lengthened where they lie in line, and Newton's method
-at the end. Coordinates are ``log P(a, b) - log P(a, a)``: every point of that space is a chain.
-The law of the first point is a parameter of its own, drawn towards the shares of the states by
-the weight of one point: a single series would else put all on one state.
+Expectation maximisation, with steps lengthened where they lie in line, then climbing with a
+curvature that is learned. Coordinates are ``log P(a, b) - log P(a, a)``: every point of that
+space is a chain. The law of the first point is a parameter of its own, drawn towards the shares
+of the states by the weight of one point: a single series would else put all on one state.
 """
 
 from __future__ import annotations
@@ -11,21 +11,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
+from chainveil.estimate.climbing import View, climb, cut
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.noise import Noise
 
-# Probabilities are kept above exp(-FARTHEST) of the one on the diagonal, and the reverse.
-FARTHEST = 18.0
 MOST_ROUNDS = 200
-MOST_NEWTON = 12
-# Change of a transition probability at which rounds end and Newton takes over, and the gain
-# in log-likelihood below which Newton ends.
+MOST_STEPS = 100
+# Change of a transition probability at which rounds end and climbing begins, the gain in
+# log-likelihood at which climbing ends, and the one after which the curvature is another.
 NEAR = 2e-3
 GAIN = 1e-7
+NOTABLE = 1e-3
+# Half the difference of coordinates from which the curvature is taken.
 STEP = 1e-3
 
 
@@ -41,10 +43,8 @@ class Fit:
     begin : array of shape (k,)
         Law of the first point.
     log_likelihood : float
-    place : array of shape (k, k)
-        The transitions as coordinates, ``log P(a, b) - log P(a, a)``.
     information : array of shape (k * (k - 1), k * (k - 1))
-        Minus the second derivatives by the coordinates off the diagonal.
+        Minus the second derivatives by the coordinates ``log P(a, b) - log P(a, a)``.
     covariance : array of shape (k * k, k * k)
         Of the transitions: the inverse of the observed information.
     """
@@ -53,7 +53,6 @@ class Fit:
     counts: FloatArray
     begin: FloatArray
     log_likelihood: float
-    place: FloatArray
     information: FloatArray
     covariance: FloatArray
 
@@ -97,15 +96,24 @@ class Release:
 
 
 def maximise(cells: Cells, noise: Noise, start: FloatArray) -> Fit:
-    """The chain of greatest likelihood near ``start``, shape (k, k)."""
-    release = Release(cells, noise)
-    k = release.states
-    place, begin = _coordinates(start), np.full(k, 1.0 / k)
-    place, begin = _climb(release, place, begin)
-    place, seen, information = _newton(release, place, begin)
-    transition = _transition(place)
-    covariance = _covariance(transition, information)
-    return Fit(transition, seen.counts, begin, seen.log_likelihood, place, information, covariance)
+    """The chain of greatest likelihood near ``start``, shape (k, k), and what it leaves open."""
+    top = _Top(Release(cells, noise), start)
+    top.climb(top.complete_information())
+    information = top.information()
+    if top.climb(information):
+        information = top.information()
+    transition = top.transition
+    return Fit(
+        transition, top.seen.counts, top.begin, top.seen.log_likelihood, information,
+        _covariance(transition, information),
+    )  # fmt: skip
+
+
+def likeliest_transition(cells: Cells, noise: Noise, start: FloatArray) -> FloatArray:
+    """The same transitions alone, shape (k, k): the curvature costs most of the passes."""
+    top = _Top(Release(cells, noise), start)
+    top.climb(top.complete_information())
+    return top.transition
 
 
 def complete_covariance(fit: Fit) -> FloatArray:
@@ -155,7 +163,71 @@ def _first_points(release: Release, seen: Expected) -> FloatArray:
     return np.asarray((starts + everywhere / everywhere.sum()) / (release.series + 1.0))
 
 
-def _climb(release: Release, place: FloatArray, begin: FloatArray) -> tuple[FloatArray, FloatArray]:
+class _Top:
+    """The top of a likelihood, come close to by rounds of expectation maximisation."""
+
+    def __init__(self, release: Release, start: FloatArray) -> None:
+        self.release = release
+        self._free = ~np.eye(release.states, dtype=bool)
+        place, self.begin = _rounds(release, _coordinates(start), _even(release.states))
+        self._view = self._look(place[self._free])
+
+    @property
+    def transition(self) -> FloatArray:
+        """The chain that was reached, shape (k, k)."""
+        return _transition(self._whole(self._view.place))
+
+    @property
+    def seen(self) -> Expected:
+        """What a pass finds there."""
+        return self.release.expect(self.transition, self.begin)
+
+    def climb(self, curvature: FloatArray) -> bool:
+        """Go up as far as there is anything to gain; whether that was more than a little."""
+        found = climb(self._look, self._view, curvature, GAIN, MOST_STEPS)
+        gained = found.view.height - self._view.height
+        self._view = found.view
+        return gained > NOTABLE
+
+    def complete_information(self) -> FloatArray:
+        """The information that the states themselves would hold, shape (d, d)."""
+        p, leaving = self.transition, self.seen.counts.sum(axis=1)
+        return np.asarray(
+            block_diag(*(
+                leaving[a] * (np.diag(p[a]) - np.outer(p[a], p[a]))[self._free[a]][:, self._free[a]]
+                for a in range(len(p))
+            ))
+        )  # fmt: skip
+
+    def information(self) -> FloatArray:
+        """Minus the second derivatives, from differences of the first."""
+        rows = []
+        for step in STEP * np.eye(len(self._view.place)):
+            ends = [self._look(self._view.place + sign * step).slope for sign in (-1.0, 1.0)]
+            rows.append((ends[0] - ends[1]) / (2 * STEP))
+        found = np.array(rows)
+        return np.asarray((found + found.T) / 2)
+
+    def _look(self, place: FloatArray) -> View:
+        transition = _transition(self._whole(place))
+        seen = self.release.expect(transition, self.begin)
+        # By Fisher's identity.
+        slope = (seen.counts - seen.counts.sum(axis=1, keepdims=True) * transition)[self._free]
+        return View(place, seen.log_likelihood, slope, _coordinates(seen.counts)[self._free])
+
+    def _whole(self, place: FloatArray) -> FloatArray:
+        found = np.zeros(self._free.shape)
+        found[self._free] = place
+        return found
+
+
+def _even(states: int) -> FloatArray:
+    return np.full(states, 1.0 / states)
+
+
+def _rounds(
+    release: Release, place: FloatArray, begin: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Rounds of two steps and a leap along them, until the steps are small."""
     for _ in range(MOST_ROUNDS):
         seen = release.expect(_transition(place), begin)
@@ -168,74 +240,13 @@ def _climb(release: Release, place: FloatArray, begin: FloatArray) -> tuple[Floa
         place = second
         if size > 0 and np.linalg.norm(one) > size:
             stretch = float(np.linalg.norm(one)) / size
-            leap = _cut(first - one + 2 * stretch * one + stretch**2 * bend)
+            leap = cut(first - one + 2 * stretch * one + stretch**2 * bend)
             landed = release.expect(_transition(leap), begin)
             if landed.log_likelihood >= middle.log_likelihood:
                 place, begin = _coordinates(landed.counts), _first_points(release, landed)
         if moved < NEAR:
             break
     return place, begin
-
-
-def _newton(
-    release: Release, place: FloatArray, begin: FloatArray
-) -> tuple[FloatArray, Expected, FloatArray]:
-    """Newton's steps while they gain; also the observed information at the end."""
-    seen = release.expect(_transition(place), begin)
-    for _ in range(MOST_NEWTON):
-        information = _information(release, place, begin)
-        step = _solve(information, _score(place, seen.counts))
-        better, found = _line_search(release, place, begin, step, seen)
-        gain = found.log_likelihood - seen.log_likelihood
-        place, seen = better, found
-        if gain < GAIN:
-            return place, seen, information
-    return place, seen, _information(release, place, begin)
-
-
-def _line_search(
-    release: Release, place: FloatArray, begin: FloatArray, step: FloatArray, seen: Expected
-) -> tuple[FloatArray, Expected]:
-    """The whole step, or half, or a quarter, …, or a step of expectation maximisation."""
-    k = release.states
-    for half in range(6):
-        goal = place.copy()
-        goal[~np.eye(k, dtype=bool)] += step / 2**half
-        goal = _cut(goal)
-        found = release.expect(_transition(goal), begin)
-        if found.log_likelihood >= seen.log_likelihood:
-            return goal, found
-    goal = _coordinates(seen.counts)
-    found = release.expect(_transition(goal), begin)
-    return (goal, found) if found.log_likelihood > seen.log_likelihood else (place, seen)
-
-
-def _score(place: FloatArray, counts: FloatArray) -> FloatArray:
-    """Derivative of the log-likelihood, shape (k * (k - 1),), by Fisher's identity."""
-    expected = counts.sum(axis=1, keepdims=True) * _transition(place)
-    return np.asarray((counts - expected)[~np.eye(len(place), dtype=bool)])
-
-
-def _information(release: Release, place: FloatArray, begin: FloatArray) -> FloatArray:
-    """Minus the second derivatives, from differences of the first."""
-    free = np.argwhere(~np.eye(len(place), dtype=bool))
-    rows = np.empty((len(free), len(free)))
-    for number, (a, b) in enumerate(free):
-        ends = []
-        for sign in (1.0, -1.0):
-            moved = place.copy()
-            moved[a, b] += sign * STEP
-            ends.append(_score(moved, release.expect(_transition(moved), begin).counts))
-        rows[number] = (ends[1] - ends[0]) / (2 * STEP)
-    return np.asarray((rows + rows.T) / 2)
-
-
-def _solve(information: FloatArray, score: FloatArray) -> FloatArray:
-    """A step uphill of moderate size, also where the surface does not curve down."""
-    values, vectors = np.linalg.eigh(information)
-    curved = np.maximum(np.abs(values), 1e-6 * max(float(np.abs(values).max()), 1e-6))
-    step = vectors @ ((vectors.T @ score) / curved)
-    return np.asarray(step * min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300)))
 
 
 def _covariance(transition: FloatArray, information: FloatArray) -> FloatArray:
@@ -261,11 +272,7 @@ def slopes(transition: FloatArray) -> FloatArray:
 def _coordinates(matrix: FloatArray) -> FloatArray:
     """``log matrix(a, b) - log matrix(a, a)``, shape (k, k), zero on the diagonal."""
     logarithms = np.log(np.maximum(matrix, 1e-300))
-    return _cut(logarithms - np.diag(logarithms)[:, None])
-
-
-def _cut(place: FloatArray) -> FloatArray:
-    return np.asarray(np.clip(place, -FARTHEST, FARTHEST))
+    return cut(logarithms - np.diag(logarithms)[:, None])
 
 
 def _transition(place: FloatArray) -> FloatArray:
