@@ -107,7 +107,8 @@ class Reference:
 def small_case(ensemble: Any, patience: int | None) -> Any:
     x = CHAIN.sample(260, rng=1)
     releases = np.stack([sanitize(x, CHANNEL, rng=seeded(seed)) for seed in (2, 3)])
-    data = ensemble.make_data(releases, x, 9, 2, "cpu")
+    # The second release has answers of its own.
+    data = ensemble.make_data(releases, np.stack([x, 1 - x]), 9, 2, "cpu")
     folds = contiguous_folds(260, 3, 9, 0.0 if patience is None else 0.08)
     jobs = [
         ensemble.Job(release, fold.train, fold.validation, 10 * release + j)
@@ -134,7 +135,7 @@ def test_ensemble_equals_networks_made_and_trained_by_torch(torch: Any) -> None:
             for begin in range(0, len(order), schedule.batch):
                 batch = torch.from_numpy(order[begin : begin + schedule.batch])
                 loss = torch.nn.functional.binary_cross_entropy_with_logits(
-                    network(windows[batch]), data.labels[batch]
+                    network(windows[batch]), data.labels[job.release, batch]
                 )
                 adam.zero_grad()
                 loss.backward()

@@ -84,11 +84,21 @@ def test_bits_survive_the_file(tmp_path: Path) -> None:
     truth = {"one": rng.integers(0, 2, 13, dtype=np.uint8)}
     releases = {"one": rng.integers(0, 2, (3, 13), dtype=np.uint8)}
     about = {"lengths": {"one": 13}, "rows": [{"epsilon": 1.0, "noise": "any"}] * 3}
-    packed.save_bits(tmp_path / "bits.npz", packed.Bits(about, truth, releases))
+    viterbi = {"one": rng.integers(0, 2, (3, 13), dtype=np.uint8)}
+    packed.save_bits(tmp_path / "bits.npz", packed.Bits(about, truth, releases, viterbi))
     found = packed.load_bits(tmp_path / "bits.npz")
     assert found.about == about
     np.testing.assert_array_equal(found.truth["one"], truth["one"])
     np.testing.assert_array_equal(found.releases["one"], releases["one"])
+    np.testing.assert_array_equal(found.viterbi["one"], viterbi["one"])
+
+
+def test_bits_without_what_viterbi_says(tmp_path: Path) -> None:
+    truth = {"one": np.zeros(9, dtype=np.uint8)}
+    about = {"lengths": {"one": 9}, "rows": [{"epsilon": 1.0, "noise": "any"}]}
+    releases = {"one": np.ones((1, 9), dtype=np.uint8)}
+    packed.save_bits(tmp_path / "bits.npz", packed.Bits(about, truth, releases, {}))
+    assert packed.load_bits(tmp_path / "bits.npz").viterbi == {}
 
 
 def test_training_needs_only_numpy_and_torch() -> None:
@@ -144,3 +154,20 @@ def test_committed_page_follows_from_committed_results() -> None:
         assert result.record["size"] == "full"
         assert result.record["settings"] == stored.load(result.name, "full")
         assert not result.record["missing"]
+
+
+def test_committed_networks_pass_the_check_on_the_synthetic_chain() -> None:
+    """Two points: taught by Viterbi beside Viterbi, told the states beside the best attacker."""
+    result = read_result("fig4", DOCS / "reproduction")
+    assert result is not None
+    found = {
+        (row["attacker"], row["noise"], row["epsilon"]): row["accuracy"]
+        for row in result.rows
+        if row["series"] == "synthetic" and row["epsilon"] >= 2
+    }
+    settings = {key[1:] for key in found}
+    assert len(settings) == 10
+    for setting in settings:
+        assert abs(found["lstm-taught", *setting] - found["viterbi", *setting]) < 0.02
+        assert abs(found["lstm-chosen", *setting] - found["posterior", *setting]) < 0.02
+        assert found["lstm-chosen", *setting] > found["viterbi", *setting] - 0.02

@@ -127,7 +127,11 @@ def test_figure_4_learns(results: Results) -> None:
         # 0.05 is four standard errors of a difference between two samples of this size.
         assert learned["accuracy"] == pytest.approx(best["accuracy"], abs=0.05)
         assert learned["low"] < learned["accuracy"] < learned["high"]
+        taught = _only(result, **key, attacker="lstm-taught")
+        teacher = _only(result, **key, attacker="viterbi")
+        assert taught["accuracy"] == pytest.approx(teacher["accuracy"], abs=0.05)
     assert result.record["training"]["small"]["models"] == 8
+    assert result.record["training"]["taught"]["models"] == 8
 
 
 def test_figure_4_on_heart_rate(results: Results) -> None:

@@ -46,7 +46,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Data:
-    """Padded releases (R, n + window - 1), the true states (n,), and how a window is read.
+    """Padded releases (R, n + window - 1), what to answer (R, n), and how a window is read.
 
     ``places`` (window,) lists the places of a window in the order in which the LSTM sees them.
     """
@@ -81,8 +81,9 @@ def make_data(
 ) -> Data:
     """Pad each release (R, n) so that every point has a window with itself in the middle.
 
-    ``inwards`` reads a window from both ends towards the middle, so that the target comes last
-    and need not be remembered.
+    ``labels`` are the right answers: the states (n,) behind all releases, or others for each of
+    them, (R, n). ``inwards`` reads a window from both ends towards the middle, so that the
+    target comes last and need not be remembered.
     """
     before = window // 2
     padding = ((0, 0), (before, window - 1 - before))
@@ -91,8 +92,8 @@ def make_data(
     places = np.arange(window)
     if inwards:
         places = places[np.argsort(-np.abs(places - before), kind="stable")]
-    truth = torch.from_numpy(labels.astype(np.float32)).to(device)
-    return Data(tokens, truth, torch.from_numpy(places).to(device))
+    answers = np.broadcast_to(labels, releases.shape).astype(np.float32)
+    return Data(tokens, torch.from_numpy(answers).to(device), torch.from_numpy(places).to(device))
 
 
 def initial_weights(sizes: Sizes, seed: int) -> Weights:
@@ -297,7 +298,7 @@ def losses(
     """
     found = network(weights, windows_of(data, releases, points))
     each = torch.nn.functional.binary_cross_entropy_with_logits(
-        found, data.labels[points], reduction="none"
+        found, data.labels[releases[:, None], points], reduction="none"
     )
     real = present.to(each.dtype)
     return (each * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)

@@ -15,9 +15,12 @@ ATTACKERS = {
     "viterbi": "Viterbi", "posterior": "posterior", "lstm-authors": "LSTM, authors' setting",
     "lstm-authors-faster": "LSTM, authors' with rate 8e-4",
     "lstm-chosen": "LSTM, chosen", "lstm-small": "LSTM, small",
+    "lstm-taught": "LSTM, taught by Viterbi",
 }  # fmt: skip
 # The networks that stand for the authors' one and for the stronger one.
 LIKE_AUTHORS = ("lstm-authors", "lstm-small")
+# The network that learns what Viterbi says instead of the states.
+TAUGHT = "lstm-taught"
 # Two points of accuracy: the paper's sanity check.
 CLOSE = 0.02
 UNLEARNED = (
@@ -181,25 +184,40 @@ def _sanity(rows: list[Row]) -> str:
             for other, values in gaps.items()
         )
         lines.append(
-            f"- {ATTACKERS[attacker]}, ε ≥ 2, both kinds of noise: {ranges}. {_verdict(gaps)}"
+            f"- {ATTACKERS[attacker]}, ε ≥ 2, both kinds of noise: {ranges}. "
+            + (_match(gaps["viterbi"]) if attacker == TAUGHT else _verdict(gaps))
         )
-    lines.append(_limit(found))
+    lines.append(_limit(found, TAUGHT in learned))
     if any(min(_gaps(found, name, "viterbi")) < -CLOSE for name in learned if name in LIKE_AUTHORS):
         lines.append(UNLEARNED)
     return "\n".join(lines)
 
 
-def _limit(found: dict[tuple[Any, ...], Row]) -> str:
+def _limit(found: dict[tuple[Any, ...], Row], taught: bool) -> str:
     """Why a network that learned the chain does not end beside Viterbi."""
     above = _gaps(found, "posterior", "viterbi")
-    return (
+    text = (
         "\nThe paper's check asks whether the network has learned the chain, and takes Viterbi as "
         "the measure. But Viterbi seeks the likeliest whole series, not the most points: on data "
         "from the chain no attacker does better on average than the posterior one, which lies "
         f"{100 * min(above):.1f} to {100 * max(above):.1f} points above Viterbi here. A network "
-        "within two points of Viterbi at every budget has therefore not learned the chain; one "
-        "that has ends beside the posterior attacker, and that is the measure taken here."
+        "that is told the states and ends within two points of Viterbi at every budget has "
+        "therefore not learned the chain; one that has ends beside the posterior attacker."
     )
+    if taught:
+        text += (
+            " So the check is made on Viterbi's own ground as well: a network of the same kind is "
+            "told what Viterbi makes of the release instead of the states. What separates the two "
+            "is the question they were asked, not what a network can do."
+        )
+    return text
+
+
+def _match(gaps: list[float]) -> str:
+    """Whether a network that was taught by Viterbi does as well as its teacher."""
+    near = sum(abs(value) <= CLOSE for value in gaps)
+    kind = "Matches Viterbi" if near == len(gaps) else "Does not match Viterbi"
+    return f"{kind}: within 2 points at {near} of {len(gaps)} settings."
 
 
 def _verdict(gaps: dict[str, list[float]]) -> str:

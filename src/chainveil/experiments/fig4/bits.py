@@ -24,11 +24,14 @@ class Bits:
         train on them (``training``); plain JSON values.
     truth : dict of name to array (n,)
     releases : dict of name to array (rows, n)
+    viterbi : dict of name to array (rows, n)
+        What Viterbi makes of the releases, where a network is to learn that instead.
     """
 
     about: dict[str, Any]
     truth: dict[str, Bytes]
     releases: dict[str, Bytes]
+    viterbi: dict[str, Bytes]
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -42,6 +45,8 @@ def save_bits(path: Path, bits: Bits) -> None:
     for name, truth in bits.truth.items():
         arrays[f"truth_{name}"] = np.packbits(truth)
         arrays[f"releases_{name}"] = np.packbits(bits.releases[name], axis=1)
+    for name, answers in bits.viterbi.items():
+        arrays[f"viterbi_{name}"] = np.packbits(answers, axis=1)
     partial = path.with_name(f".{path.name}.partial.npz")
     np.savez_compressed(partial, **arrays)
     partial.replace(path)
@@ -55,8 +60,11 @@ def load_bits(path: Path) -> Bits:
         truth = {
             name: np.unpackbits(stored[f"truth_{name}"], count=n) for name, n in lengths.items()
         }
-        releases = {
-            name: np.unpackbits(stored[f"releases_{name}"], axis=1, count=n)
-            for name, n in lengths.items()
-        }
-    return Bits(about, truth, releases)
+        releases, viterbi = (
+            {
+                name: np.unpackbits(stored[f"{kind}_{name}"], axis=1, count=n)
+                for name, n in lengths.items() if f"{kind}_{name}" in stored
+            }
+            for kind in ("releases", "viterbi")
+        )  # fmt: skip
+    return Bits(about, truth, releases, viterbi)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CHOSEN = "chosen"
+TAUGHT = "taught"
 TITLES = {"synthetic": "synthetic, N10's chain", "N10": "heart rate N10", "N5": "heart rate N5"}
 NOISE_TITLES = {"ignorant": "paper's noise", "any": "corrected noise"}
 NO_TORCH = "LSTM attackers: torch is not installed; run: pip install 'chainveil[lstm]'"
@@ -71,6 +72,8 @@ def _learned(found: dict[str, Path], settings: Settings, place: Place) -> list[R
         files = {name: name for name in settings["networks"]}
         if settings.get("candidates"):
             files[CHOSEN] = f"{CHOSEN}-{series.name}"
+        if series.name in settings.get("taught", {}).get("series", []):
+            files[TAUGHT] = TAUGHT
         for name, file in files.items():
             with np.load(place.parts / f"lstm-{file}.npz") as guesses:
                 bits = np.unpackbits(guesses[series.name], axis=1, count=len(series.states))
@@ -125,6 +128,7 @@ def _looks() -> dict[str, tuple[str, str, str, str]]:
         "lstm-authors": ("LSTM, authors' setting", style.ORANGE, "s", "-."),
         "lstm-authors-faster": ("LSTM, authors', rate 8e-4", style.PURPLE, "v", ":"),
         "lstm-chosen": ("LSTM, chosen by validation", style.GREEN, "D", "-"),
+        "lstm-taught": ("LSTM, taught by Viterbi", style.RED, "x", ":"),
         "lstm-small": ("LSTM, small", style.ORANGE, "s", "-."),
     }
 

@@ -89,6 +89,7 @@ def write_bits(path: Path, all_series: list[Series], settings: Settings) -> None
             "networks": settings["networks"],
             "candidates": settings.get("candidates", {}),
             "choice": settings.get("choice", {}),
+            "taught": settings.get("taught", {}),
         },
     }
     releases = {
@@ -96,8 +97,21 @@ def write_bits(path: Path, all_series: list[Series], settings: Settings) -> None
         for series in all_series
     }
     truth = {series.name: series.states for series in all_series}
+    taught = settings.get("taught", {}).get("series", [])
+    viterbi = {
+        series.name: np.stack([
+            viterbi_of(series, row).reconstruct(z)
+            for row, z in zip(rows, releases[series.name], strict=True)
+        ])
+        for series in all_series if series.name in taught
+    }  # fmt: skip
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_bits(path, Bits(about, truth, releases))
+    save_bits(path, Bits(about, truth, releases, viterbi))
+
+
+def viterbi_of(series: Series, row: Row) -> Viterbi:
+    """The attacker who knows the chain and the noise and seeks the likeliest series."""
+    return Viterbi(series.chain, plan_for(series.chain, row["epsilon"], row["noise"]).channel)
 
 
 def facts(series: Series, row: Row) -> Row:
@@ -124,7 +138,7 @@ def known_model_rows(series: Series, settings: Settings) -> list[Row]:
         about = facts(series, row)
         channel = plan_for(series.chain, row["epsilon"], row["noise"]).channel
         attacks = {
-            "viterbi": Viterbi(series.chain, channel),
+            "viterbi": viterbi_of(series, row),
             "posterior": Posterior(series.chain, channel),
         }
         found: dict[str, list[float]] = {name: [] for name in attacks}

@@ -45,22 +45,26 @@ class OutOfTime(Exception):
     """The time given is used up; what was done so far is kept."""
 
 
-def line_up(bits: Bits, window: int) -> tuple[NDArray[np.uint8], NDArray[np.uint8], dict[str, int]]:
-    """All series in one line with gaps as wide as a window: releases, truth, and their places.
+def line_up(
+    bits: Bits, answers: dict[str, NDArray[np.uint8]], window: int
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], dict[str, int]]:
+    """All series in one line with gaps as wide as a window: releases, answers, their places.
 
-    So networks for series of different lengths can learn side by side.
+    So networks for series of different lengths can learn side by side. ``answers`` are what
+    they learn, (n,) or (rows, n) a series.
     """
     places, begin = {}, 0
     for name, n in bits.about["lengths"].items():
         places[name] = begin
         begin += n + window
     releases = np.full((len(bits.rows), begin), PADDING, dtype=np.uint8)
-    truth = np.zeros(begin, dtype=np.uint8)
+    labels = np.zeros_like(releases)
     for name, place in places.items():
         end = place + len(bits.truth[name])
         releases[:, place:end] = bits.releases[name]
-        truth[place:end] = bits.truth[name]
-    return releases, truth, places
+        if name in answers:
+            labels[:, place:end] = answers[name]
+    return releases, labels, places
 
 
 def all_models(names: list[str], rows: list[int], folds: list[int]) -> list[Model]:
@@ -69,16 +73,22 @@ def all_models(names: list[str], rows: list[int], folds: list[int]) -> list[Mode
 
 
 class Run:
-    """One network setting on many models."""
+    """One network setting on many models, which learn the states, or what Viterbi says."""
 
     def __init__(
-        self, bits: Bits, network: dict[str, Any], models: list[Model], device: str
+        self,
+        bits: Bits,
+        network: dict[str, Any],
+        models: list[Model],
+        device: str,
+        taught: bool = False,
     ) -> None:
         self.bits, self.network, self.models = bits, network, models
         window = network["window"]
-        releases, truth, self.places = line_up(bits, window)
+        answers = bits.viterbi if taught else bits.truth
+        releases, labels, self.places = line_up(bits, answers, window)
         inwards = network.get("inwards", False)
-        data = ensemble.make_data(releases, truth, window, PADDING, device, inwards)
+        data = ensemble.make_data(releases, labels, window, PADDING, device, inwards)
         self.folds = {name: self._folds(len(series)) for name, series in bits.truth.items()}
         sizes = ensemble.Sizes(PADDING + 1, network["embedding"], network["hidden"])
         schedule = ensemble.Schedule(
@@ -142,21 +152,30 @@ class Job:
     tell: Tell
 
 
-def train_network(job: Job, name: str, network: dict[str, Any], only: str | None = None) -> None:
+def train_network(
+    job: Job,
+    name: str,
+    network: dict[str, Any],
+    only: list[str] | None = None,
+    taught: bool = False,
+) -> None:
     """Train a network on every row and fold; writes ``lstm-NAME.npz`` and ``lstm-NAME.json``.
 
-    ``only`` names the one series to train on; by default all of them.
+    ``only`` names the series to train on, by default all of them; ``taught`` makes it learn
+    what Viterbi says instead of the states.
     """
     bits, record = job.bits, job.folder / f"lstm-{name}.json"
-    names = list(bits.truth) if only is None else [only]
-    mark = fingerprint(bits, {"network": network, "series": names})
+    names = list(bits.truth) if only is None else only
+    mark = fingerprint(
+        bits, {"network": network, "series": names} | ({"taught": True} if taught else {})
+    )
     if _done(record, mark):
         return
     rows, folds = list(range(len(bits.rows))), list(range(bits.about["folds"]))
     models = all_models(names, rows, folds)
     job.tell(f"{name}: {len(models)} networks on {job.device}, {network}")
     begin = time.monotonic()
-    run = Run(bits, network, models, job.device)
+    run = Run(bits, network, models, job.device, taught)
     checkpoint = job.folder / f"lstm-{name}-{mark}.pt"
     run.learn(checkpoint, job.deadline, job.tell)
     guesses = run.guesses()
@@ -250,7 +269,9 @@ def train_all(folder: Path, device: str, seconds: float | None, tell: Tell) -> b
             train_network(job, name, network)
         if training["candidates"]:
             for series, best in choose(job, training["candidates"], training["choice"]).items():
-                train_network(job, f"chosen-{series}", training["candidates"][best], series)
+                train_network(job, f"chosen-{series}", training["candidates"][best], [series])
+        if taught := training.get("taught"):
+            train_network(job, "taught", taught["network"], taught["series"], taught=True)
     except OutOfTime as stopped:
         tell(f"out of time at {stopped}; run again to go on")
         return False
