@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,10 +14,11 @@ from chainveil.errors import InvalidInput
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.correlated import kernel
 from chainveil.privacy.correlated.search import Model, Worst
+from chainveil.privacy.witness import KnowingAdversary
 
 
 @dataclass(frozen=True)
-class CorrelatedWitness:
+class CorrelatedWitness(KnowingAdversary):
     """An attack on correlated noise: what it knows, what it sees, what it tells apart.
 
     Attributes
@@ -36,19 +35,7 @@ class CorrelatedWitness:
         The output, eight points a byte (``numpy.packbits``); see :meth:`output_array`.
     """
 
-    length: int
-    target: int
-    known: Mapping[int, int]
-    value: int
-    other: int
     packed: bytes
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "known", MappingProxyType(dict(sorted(self.known.items()))))
-
-    def __reduce__(self) -> tuple[type[CorrelatedWitness], tuple[object, ...]]:
-        values = self.length, self.target, dict(self.known), self.value, self.other, self.packed
-        return CorrelatedWitness, values
 
     def output_array(self) -> NDArray[np.uint8]:
         """The whole output, shape (length,)."""
@@ -71,14 +58,7 @@ class CorrelatedWitness:
         return math.log(first / second) + (first_power - second_power) * math.log(2)
 
     def __str__(self) -> str:
-        known = "no other point"
-        if self.known:
-            near = sorted(self.known.items(), key=lambda item: abs(item[0] - self.target))[:2]
-            known = " and ".join(f"point {j} = {v}" for j, v in sorted(near))
-        return (
-            f"an adversary after point {self.target} of {self.length}, knowing {known}, "
-            f"weighs {self.value} against {self.other}"
-        )
+        return self.in_words()
 
 
 def _likelihood(

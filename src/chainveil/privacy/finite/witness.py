@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +12,15 @@ from numpy.typing import NDArray
 
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
-from chainveil.errors import InvalidInput
 from chainveil.privacy.finite.numbers import exact_emission, exact_start, exact_transition
+from chainveil.privacy.witness import KnowingAdversary, log_odds_gained
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
 
 
 @dataclass(frozen=True)
-class SequenceWitness:
+class SequenceWitness(KnowingAdversary):
     """An adversary, what it knows, what it sees, and the two values it tells apart.
 
     Attributes
@@ -39,21 +38,7 @@ class SequenceWitness:
         The output, one symbol a point.
     """
 
-    length: int
-    target: int
-    known: Mapping[int, int]
-    value: int
-    other: int
     symbols: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "known", MappingProxyType(dict(sorted(self.known.items()))))
-
-    def __reduce__(self) -> tuple[type[SequenceWitness], tuple[object, ...]]:
-        known = dict(self.known)
-        return SequenceWitness, (
-            self.length, self.target, known, self.value, self.other, self.symbols
-        )  # fmt: skip
 
     def output(self, index: int) -> int:
         """The symbol published for point ``index``."""
@@ -84,16 +69,7 @@ class SequenceWitness:
             ctx.prec = 192
             seen = self._probabilities(chain, exact_emission(channel))
             prior = self._probabilities(chain, None)
-            if not (prior[0] > 0 and prior[1] > 0):
-                raise InvalidInput(
-                    "chain",
-                    chain,
-                    "a chain in which both compared values can occur with the known ones",
-                )
-            if seen[1] == 0:
-                return float("inf") if seen[0] > 0 else float("-inf")
-            ratio: arb = seen[0] * prior[1] / (seen[1] * prior[0])
-            return down(ratio.log())
+            return down(log_odds_gained(seen, prior, chain))
         finally:
             ctx.prec = before
 
@@ -129,13 +105,7 @@ class SequenceWitness:
         return kept if weights is None else [a * b for a, b in zip(kept, weights, strict=True)]
 
     def __str__(self) -> str:
-        known = "no other point"
-        if self.known:
-            known = " and ".join(f"point {j} = {v}" for j, v in self.known.items())
-        return (
-            f"an adversary after point {self.target} of {self.length}, knowing {known}, "
-            f"sees {_in_words(self.runs)} and weighs {self.value} against {self.other}"
-        )
+        return self.in_words(_in_words(self.runs))
 
 
 def _in_words(runs: Iterable[tuple[int, int]], most: int = 12) -> str:

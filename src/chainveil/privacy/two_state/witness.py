@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,12 +15,13 @@ from chainveil.errors import InvalidInput
 from chainveil.privacy.rationals import channel_entries, start_law, transition_entries
 from chainveil.privacy.rounding import down
 from chainveil.privacy.two_state.tracks import ball
+from chainveil.privacy.witness import KnowingAdversary, log_odds_gained
 
 ARRAY_LIMIT = 1 << 31
 
 
 @dataclass(frozen=True)
-class Witness:
+class Witness(KnowingAdversary):
     """An adversary, what it knows, what it sees, and the two values it tells apart.
 
     Attributes
@@ -40,21 +39,7 @@ class Witness:
         The output: at the target, at even distance from it, at odd distance.
     """
 
-    length: int
-    target: int
-    known: Mapping[int, int]
-    value: int
-    other: int
     symbols: tuple[int, int, int]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "known", MappingProxyType(dict(sorted(self.known.items()))))
-
-    def __reduce__(self) -> tuple[type[Witness], tuple[object, ...]]:
-        known = dict(self.known)
-        return Witness, (
-            self.length, self.target, known, self.value, self.other, self.symbols
-        )  # fmt: skip
 
     def output(self, index: int) -> int:
         """The symbol published for point ``index``."""
@@ -93,15 +78,7 @@ class Witness:
     def _log_ratio(self, chain: MarkovChain, channel: Channel) -> arb:
         seen = [self._probability(chain, channel, value) for value in (self.value, self.other)]
         prior = [self._probability(chain, None, value) for value in (self.value, self.other)]
-        if not (prior[0] > 0 and prior[1] > 0):
-            raise InvalidInput(
-                "chain",
-                chain,
-                "a chain in which both compared values can occur with the known ones",
-            )
-        if seen[1] == 0:
-            return arb.pos_inf() if seen[0] > 0 else arb(0)
-        return (seen[0] * prior[1] / (seen[1] * prior[0])).log()
+        return log_odds_gained(seen, prior, chain)
 
     def _probability(self, chain: MarkovChain, channel: Channel | None, value: int) -> arb:
         """Pr[output, target = value, known points], without the output where channel is None."""
@@ -137,19 +114,13 @@ class Witness:
         return product
 
     def __str__(self) -> str:
-        known = "no other point"
-        if self.known:
-            known = " and ".join(f"point {j} = {v}" for j, v in self.known.items())
         here, even, odd = self.symbols
         symbols = f"{here} everywhere" if here == even == odd else f"{here} there"
         if even != odd:
             symbols += f", {odd} next to it, {even} one further, and so on in turn"
         elif here != even:
             symbols += f" and {even} everywhere else"
-        return (
-            f"an adversary after point {self.target} of {self.length}, knowing {known}, "
-            f"sees {symbols} and weighs {self.value} against {self.other}"
-        )
+        return self.in_words(symbols)
 
 
 def _place(offset: int) -> int:

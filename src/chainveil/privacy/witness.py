@@ -1,0 +1,74 @@
+"""What every attack that attains a loss has in common; each kind of noise has its own output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from chainveil.chain import MarkovChain
+from chainveil.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from flint import arb
+
+
+@dataclass(frozen=True)
+class KnowingAdversary:
+    """An adversary, what it knows, and the two values of the target that it tells apart.
+
+    Attributes
+    ----------
+    length : int
+        Number of points of the series.
+    target : int
+        Index of the point the adversary is after, counted from 0.
+    known : mapping of int to int
+        Index and value of the points it knows.
+    value, other : int
+        The two values of the target: the output speaks for ``value`` against ``other``.
+    """
+
+    length: int
+    target: int
+    known: Mapping[int, int]
+    value: int
+    other: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "known", MappingProxyType(dict(sorted(self.known.items()))))
+
+    def __reduce__(self) -> tuple[type[Any], tuple[object, ...]]:
+        # A view of a mapping cannot be pickled, the mapping can.
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return type(self), tuple((values | {"known": dict(self.known)}).values())
+
+    def in_words(self, sees: str = "") -> str:
+        """The attack as a sentence without its beginning; of the known points the nearest two."""
+        near = sorted(self.known.items(), key=lambda item: abs(item[0] - self.target))[:2]
+        known = " and ".join(f"point {j} = {v}" for j, v in sorted(near)) or "no other point"
+        seen = f"sees {sees} and " if sees else ""
+        return (
+            f"an adversary after point {self.target} of {self.length}, knowing {known}, "
+            f"{seen}weighs {self.value} against {self.other}"
+        )
+
+
+def log_odds_gained(seen: Sequence[arb], prior: Sequence[arb], chain: MarkovChain) -> arb:
+    """``log (seen[0] prior[1] / seen[1] prior[0])`` in ball arithmetic.
+
+    ``seen`` and ``prior`` hold the probabilities of the two values of a target with all that is
+    known, with and without the output.
+    """
+    from flint import arb
+
+    if not (prior[0] > 0 and prior[1] > 0):
+        raise InvalidInput(
+            "chain",
+            chain,
+            "a chain in which both compared values can occur with the known ones",
+        )
+    if seen[1] == 0:
+        return arb.pos_inf() if seen[0] > 0 else arb(0)
+    return (seen[0] * prior[1] / (seen[1] * prior[0])).log()
