@@ -26,6 +26,7 @@ ORDER = [
     "privacy",
     "mechanism",
     "plan",
+    "calibration",
     "inference",
     "attack",
     "estimate",

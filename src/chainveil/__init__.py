@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from chainveil.calibration import calibrate
     from chainveil.certificate import Certificate, Verification
     from chainveil.chain import MarkovChain
     from chainveil.channel import Channel
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
         UnreachableBudget,
     )
     from chainveil.noise_chain import CorrelatedNoise
-    from chainveil.plan import NoisePlan, calibrate
+    from chainveil.plan import NoisePlan
     from chainveil.privacy import baselines, closed_form
     from chainveil.privacy.adversary import Adversary
     from chainveil.privacy.baselines import success_bound
@@ -47,7 +48,7 @@ _HOMES = {
     "TableRelease": "chainveil.table",
     "UnreachableBudget": "chainveil.errors",
     "Verification": "chainveil.certificate",
-    "calibrate": "chainveil.plan",
+    "calibrate": "chainveil.calibration",
     "privacy_loss": "chainveil.privacy.loss",
     "sanitize_table": "chainveil.table",
     "success_bound": "chainveil.privacy.baselines",

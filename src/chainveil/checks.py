@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,13 @@ def whole(name: str, value: Any, least: int, allowed: str | None = None) -> int:
     if number < least:
         raise InvalidInput(name, value, allowed)
     return number
+
+
+def one_of(name: str, value: Any, names: Iterable[str]) -> None:
+    """An error that lists ``names`` unless ``value`` is one of them."""
+    known = list(names)
+    if not isinstance(value, str) or value not in known:
+        raise InvalidInput(name, value, " or ".join(f'"{one}"' for one in known))
 
 
 def stochastic_matrix(name: str, value: ArrayLike) -> FloatArray:

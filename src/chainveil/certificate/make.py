@@ -9,11 +9,11 @@ from importlib import metadata
 from itertools import groupby
 from typing import Any, Literal
 
+from chainveil import checks
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
 from chainveil.chain import MarkovChain
 from chainveil.channel import GRID, Channel
-from chainveil.errors import InvalidInput
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, describe
@@ -82,8 +82,7 @@ def certify(
     created : datetime, optional
         Defaults to now.
     """
-    if origin not in statements.ORIGIN:
-        raise InvalidInput("origin", origin, " or ".join(f'"{o}"' for o in statements.ORIGIN))
+    checks.one_of("origin", origin, statements.ORIGIN)
     fields = {
         "schema": statements.SCHEMA,
         "schema_version": statements.SCHEMA_VERSION,

@@ -32,8 +32,8 @@ def calibrate(
     Example:
       chainveil calibrate --q 0.0893 --r 0.1092 --epsilon 3 -o plan.json
     """
+    from chainveil.calibration import calibrate as find
     from chainveil.certificate import certify
-    from chainveil.plan import calibrate as find
     from chainveil.privacy.baselines import compare
     from chainveil.table.atomic import drafts
 

@@ -34,8 +34,8 @@ def plan(
     Example:
       chainveil plan --question frequency --error 0.01 --rows 100000 --q 0.0893 --r 0.1092
     """
+    from chainveil.calibration import calibrate
     from chainveil.estimate import epsilon_for, error_at, rows_for
-    from chainveil.plan import calibrate
 
     chain, _ = options.need_chain(given)
     if sum(part is None for part in (error, rows, epsilon)) != 1:

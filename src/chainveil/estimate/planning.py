@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from chainveil import checks
+from chainveil.calibration import calibrate
 from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, UnreachableBudget
@@ -16,7 +17,7 @@ from chainveil.estimate.covariance import chain_law, noise_covariance, share_dra
 from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.pair_counts import expected_pair_shares
 from chainveil.estimate.results import Covers, read_covers
-from chainveil.plan import Mechanism, NoisePlan, Objective, calibrate
+from chainveil.plan import Mechanism, NoisePlan, Objective
 
 Question = Literal["frequency", "transitions", "durations"]
 QUESTIONS: tuple[Question, ...] = get_args(Question)
@@ -76,8 +77,7 @@ def error_at(
     0.0236
     """
     noise, about = as_noise(plan), read_covers(covers)
-    if question not in QUESTIONS:
-        raise InvalidInput("question", question, " or ".join(f'"{name}"' for name in QUESTIONS))
+    checks.one_of("question", question, QUESTIONS)
     points = checks.whole("length", length, 2)
     value, variance = _variance(plan.chain, noise, points, question, about)
     return ExpectedError(question, points, value, np.sqrt(variance), about)

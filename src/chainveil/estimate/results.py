@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
+from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
@@ -125,7 +126,5 @@ def valid_chain(transition: FloatArray, least: float = 1e-9) -> MarkovChain:
 
 def read_covers(covers: str) -> Covers:
     """``covers`` if it is one of the two."""
-    for name in get_args(Covers):
-        if covers == name:
-            return name  # type: ignore[no-any-return]
-    raise InvalidInput("covers", covers, " or ".join(f'"{name}"' for name in get_args(Covers)))
+    checks.one_of("covers", covers, get_args(Covers))
+    return cast(Covers, covers)

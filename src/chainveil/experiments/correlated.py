@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from chainveil.calibration import calibrate
 from chainveil.chain import MarkovChain
 from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
-from chainveil.plan import calibrate
 from chainveil.privacy.closed_form import symmetric_noise
 
 if TYPE_CHECKING:

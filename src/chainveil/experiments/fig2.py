@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from chainveil import mechanism
 from chainveil.attack import Posterior, SingleBit, estimated_epsilon
+from chainveil.calibration import calibrate
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
-from chainveil.plan import calibrate
 from chainveil.privacy.baselines import dp_noise
 from chainveil.privacy.loss import privacy_loss
 
