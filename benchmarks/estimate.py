@@ -2,20 +2,19 @@
 
     python -m benchmarks.estimate [--quick]
 
-Frequency and transitions look at every point once; what they take is printed beside the time to
-add up the same bytes. One round of expectation maximisation is printed beside one run of the
-smoother, which does the same two recursions.
+Frequency and transitions look at every point once; what they take, median (fastest-slowest) of
+the repeats, is printed beside the time to add up the same bytes. One round of expectation
+maximisation is printed beside one run of the smoother, which does the same two recursions.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from benchmarks.timing import Times, timed
 from chainveil import Channel, CorrelatedNoise, MarkovChain, estimate
 from chainveil.estimate.grouping import read_cells
 from chainveil.estimate.likelihood import Release
@@ -23,50 +22,41 @@ from chainveil.estimate.noise import as_noise
 from chainveil.inference import smoothed
 
 
-def least(run: Callable[[], object], repeats: int) -> float:
-    """Seconds of the fastest of some runs, after one that compiles."""
-    run()
-    taken = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        run()
-        taken.append(time.perf_counter() - begin)
-    return min(taken)
-
-
-def report(name: str, seconds: float, points: int, beside: float) -> None:
-    print(f"  {name:34s} {seconds / points * 1e9:8.3f} ns a point  {seconds / beside:7.1f} x")
+def report(name: str, taken: Times, points: int, beside: Times) -> None:
+    ratio = taken.median / beside.median
+    print(f"  {name:34s} {taken.shown(1e9 / points, 3):>24} ns a point  {ratio:7.1f} x")
 
 
 def passes(points: int, repeats: int) -> None:
     print(f"\none pass over {points:,} points (ratio: to adding up the same bytes as words)")
     rng = np.random.default_rng(0)
     two = rng.integers(0, 2, points, dtype=np.uint8)
-    memory = least(lambda: np.add.reduce(two.view(np.uint64)), repeats)
+    memory = timed(lambda: np.add.reduce(two.view(np.uint64)), repeats)
     report("adding up 8 bytes at a time", memory, points, memory)
-    report("numpy.sum of the bytes", least(lambda: np.sum(two), repeats), points, memory)
+    report("numpy.sum of the bytes", timed(lambda: np.sum(two), repeats), points, memory)
     channel, chain = Channel.binary(0.3, 0.25), CorrelatedNoise(0.2, 0.4)
     questions: dict[str, Any] = {
         "frequency": estimate.frequency,
         "transitions": estimate.transitions,
     }
     for name, ask in questions.items():
-        taken = least(lambda: ask(two, channel), repeats)  # noqa: B023
+        taken = timed(lambda: ask(two, channel), repeats)  # noqa: B023
         report(f"{name}, 2 states", taken, points, memory)
     four, many = rng.integers(0, 4, points, dtype=np.uint8), Channel.randomized_response(4, 0.4)
     for name, ask in questions.items():
-        taken = least(lambda: ask(four, many), repeats)  # noqa: B023
+        taken = timed(lambda: ask(four, many), repeats)  # noqa: B023
         report(f"{name}, 4 states", taken, points, memory)
     few = two[: points // 10]
+    sums = timed(lambda: np.add.reduce(few.view(np.uint64)), repeats)
     for name, ask in questions.items():
-        taken = least(lambda: ask(few, chain), 1)  # noqa: B023
-        report(f"{name}, correlated noise", taken, len(few), memory / 10)
+        taken = timed(lambda: ask(few, chain), repeats)  # noqa: B023
+        report(f"{name}, correlated noise", taken, len(few), sums)
     packed = estimate.Packed(np.packbits(two), points)
     words = packed.words
-    memory = least(lambda: np.add.reduce(words), repeats)
+    memory = timed(lambda: np.add.reduce(words), repeats)
     report("packed: adding up the words", memory, points, memory)
     for name, ask in questions.items():
-        taken = least(lambda: ask(packed, channel), repeats)  # noqa: B023
+        taken = timed(lambda: ask(packed, channel), repeats)  # noqa: B023
         report(f"packed: {name}", taken, points, memory)
 
 
@@ -80,8 +70,8 @@ def rounds(points: int, repeats: int) -> None:
     for k, chain, channel in cases:
         z = np.random.default_rng(k).integers(0, k, points, dtype=np.uint8)
         release = Release(read_cells(z, k), as_noise(channel))
-        smoother = least(lambda: smoothed(chain, channel, z), repeats)  # noqa: B023
-        step = least(lambda: release.expect(chain.transition, chain.stationary), repeats)  # noqa: B023
+        smoother = timed(lambda: smoothed(chain, channel, z), repeats)  # noqa: B023
+        step = timed(lambda: release.expect(chain.transition, chain.stationary), repeats)  # noqa: B023
         report(f"smoother, {k} states", smoother, points, smoother)
         report(f"one round, {k} states", step, points, smoother)
 

@@ -2,30 +2,20 @@
 
     python -m benchmarks.lstm [--models 10] [--threads 1]
 
-Printed: milliseconds for one step of all models, median of the repeats, and the ratio. Without
-torch it says so and ends.
+Printed: milliseconds for one step of all models, median (fastest-slowest) of the repeats, and the
+ratio. Without torch it says so and ends.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.timing import timed
 from chainveil import Channel, MarkovChain
 from chainveil.mechanism import sanitize, seeded
-
-
-def median_time(run: Callable[[], object], repeats: int) -> float:
-    run()
-    taken = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        run()
-        taken.append(time.perf_counter() - begin)
-    return float(np.median(taken))
 
 
 def together(models: int, window: int, hidden: int, batch: int) -> Callable[[], object]:
@@ -84,14 +74,15 @@ def main() -> None:
         return
     torch.set_num_threads(chosen.threads)
     sizes = (chosen.models, chosen.window, chosen.hidden, chosen.batch)
-    ours = median_time(together(*sizes), chosen.repeats)
-    theirs = median_time(one_by_one(*sizes), chosen.repeats)
+    ours = timed(together(*sizes), chosen.repeats)
+    theirs = timed(one_by_one(*sizes), chosen.repeats)
     print(
         f"{chosen.models} models, window {chosen.window}, hidden {chosen.hidden}, "
         f"batch {chosen.batch}, {chosen.threads} thread(s)"
     )
-    print(f"  together        {ours * 1e3:8.1f} ms a step")
-    print(f"  one after other {theirs * 1e3:8.1f} ms a step  {theirs / ours:6.2f} x")
+    print(f"  together        {ours.shown(1e3):>22} ms a step")
+    ratio = theirs.median / ours.median
+    print(f"  one after other {theirs.shown(1e3):>22} ms a step  {ratio:6.2f} x")
 
 
 if __name__ == "__main__":

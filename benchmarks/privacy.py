@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import statistics
 import time
-from collections.abc import Callable
 from functools import partial
 
 import chainveil as cv
+from benchmarks.timing import timed
 
 CHAINS = {
     "heart rate q=.0893 r=.1092": cv.MarkovChain.binary(0.0893, 0.1092),
@@ -26,17 +25,6 @@ CHAINS = {
     "slow q=1e-6 r=2e-6": cv.MarkovChain.binary(1e-6, 2e-6),
 }
 LENGTHS = (None, 10**12, 100)
-
-
-def timed(run: Callable[[], object], repeats: int) -> tuple[float, float, float]:
-    """Median, fastest and slowest of ``repeats`` runs in milliseconds, after two to warm up."""
-    run(), run()
-    times = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        run()
-        times.append((time.perf_counter() - begin) * 1e3)
-    return statistics.median(times), min(times), max(times)
 
 
 def plain_search(q: float, r: float, rho0: float, rho1: float, most: int) -> tuple[float, int]:
@@ -72,11 +60,11 @@ def compare(name: str, chain: cv.MarkovChain, repeats: int, most: int) -> None:
     _, steps = plain_search(q, r, rho0, rho1, most)
     plain = (time.perf_counter() - begin) * 1e3
     for length in LENGTHS:
-        loss = timed(partial(cv.privacy_loss, chain, channel, length), repeats)
-        plan = timed(partial(cv.calibrate, chain, 1.0, length), max(5, repeats // 3))
+        loss = timed(partial(cv.privacy_loss, chain, channel, length), repeats, warm_up=2)
+        plan = timed(partial(cv.calibrate, chain, 1.0, length), max(5, repeats // 3), warm_up=2)
         cut = ">" if steps > most else ""
-        ratio = f"{cut}{plain / loss[0]:.0f}" if length is None else ""
-        cells = [f"{t[0]:.2f} ({t[1]:.2f}-{t[2]:.2f})" for t in (loss, plan)]
+        ratio = f"{cut}{plain / (loss.median * 1e3):.0f}" if length is None else ""
+        cells = [times.shown(1e3) for times in (loss, plan)]
         shown = "any" if length is None else f"{length:.0e}"
         print(f"{name:28} {shown:>7} {cells[0]:>24} {cells[1]:>26} {ratio:>14}")
 

@@ -121,17 +121,24 @@ def stack_weights(models: list[Weights], device: str) -> Weights:
     return {name: torch.stack([model[name] for model in models]).to(device) for name in models[0]}
 
 
-def logits(weights: Weights, windows: Any) -> Any:
-    """Log-odds of state 1 for windows of tokens, shape (models, batch, window)."""
-    models, batch, length = windows.shape
-    tokens, hidden = weights["embedding"].shape[1], weights["weight_hh"].shape[2]
-    # What a token adds to the gates depends on the token alone. Both bias vectors stay, because
-    # Adam moves two that receive the same gradient twice as far as one.
-    table = torch.baddbmm(
+def token_gates(weights: Weights) -> Any:
+    """What each token adds to the gates, shape (models, tokens, 4 * hidden).
+
+    Both bias vectors stay, because Adam moves two that receive the same gradient twice as far
+    as one.
+    """
+    return torch.baddbmm(
         (weights["bias_ih"] + weights["bias_hh"])[:, None, :],
         weights["embedding"],
         weights["weight_ih"].transpose(1, 2),
     )
+
+
+def logits(weights: Weights, windows: Any) -> Any:
+    """Log-odds of state 1 for windows of tokens, shape (models, batch, window)."""
+    models, batch, length = windows.shape
+    tokens, hidden = weights["embedding"].shape[1], weights["weight_hh"].shape[2]
+    table = token_gates(weights)
     step = torch.cat([table, weights["weight_hh"].transpose(1, 2)], dim=1)
     seen = torch.nn.functional.one_hot(windows, tokens).to(table.dtype)
     state = memory = torch.zeros((models, batch, hidden), device=table.device)

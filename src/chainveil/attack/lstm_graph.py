@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from chainveil.attack.lstm_ensemble import Weights, logits, losses
+from chainveil.attack.lstm_ensemble import Weights, logits, losses, token_gates
 
 if TYPE_CHECKING:
     from chainveil.attack.lstm_ensemble import Training
@@ -30,11 +30,7 @@ def fused_logits(weights: Weights, windows: Any) -> Any:
     """As ``lstm_ensemble.logits``, with one kernel for the gates of a cell. CUDA only."""
     models, batch, length = windows.shape
     tokens, hidden = weights["embedding"].shape[1], weights["weight_hh"].shape[2]
-    table = torch.baddbmm(
-        (weights["bias_ih"] + weights["bias_hh"])[:, None, :],
-        weights["embedding"],
-        weights["weight_ih"].transpose(1, 2),
-    )
+    table = token_gates(weights)
     number = torch.arange(tokens, device=windows.device)
     seen = (windows.transpose(1, 2)[..., None] == number).to(table.dtype)
     entering = torch.bmm(seen.reshape(models, length * batch, tokens), table)
