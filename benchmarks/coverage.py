@@ -8,10 +8,11 @@ released with the noise that ``calibrate`` finds for that budget, with fixed see
 is one series. Every answer of every setting becomes a line of ``coverage.csv``: the share of
 95% intervals that cover, lowest and highest over all states or pairs of states; the mean width;
 the mean error over its standard deviation; for the likelihood also its mean squared error over
-that of counts. Where counts would refuse they are made to answer, and ``needed`` says how many
-windows of points they ask for. Lines that are there already are not computed again, so that a
-run can be stopped and taken up. The Monte Carlo error of a share is 0.3 points at 5,000
-repetitions. ``--table`` writes the tables of the page from the file.
+that of counts. Counts are made to answer where they would refuse, the likelihood of two states
+where only counts would not; ``needed`` says how many windows of points they ask for. Lines that
+are there already are not computed again, so that a run can be stopped and taken up. The Monte
+Carlo error of a share is 0.3 points at 5,000 repetitions. ``--table`` writes the tables of the
+page from the file.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from benchmarks.coverage_table import write_tables
 from chainveil import Channel, InvalidInput, MarkovChain, calibrate, estimate
 from chainveil.estimate.grouping import Cells, read_cells
-from chainveil.estimate.likeliest import likeliest
+from chainveil.estimate.likeliest import flattest, likeliest
 from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.results import valid_chain
 from chainveil.mechanism import sanitize, sanitize_correlated, seeded
@@ -225,6 +226,8 @@ def _count_pairs(
 def fit(setting: Setting, repetitions: int) -> Tallies:
     """Answers that need a fit, one series at a time, as an analyst with that one would ask."""
     chain, noise, found = setting.chain, setting.noise(), Tallies()
+    if chain.states == 2 and needed(noise, "transitions", "counts") < setting.length:
+        noise = Patient(noise.source)
     for x, z in batches(setting, noise, repetitions):
         made = pair_shares(x, chain.states)
         moves = made / np.maximum(made.sum(axis=2, keepdims=True), 1e-300)
@@ -283,8 +286,10 @@ def done(path: Path) -> dict[tuple[str, ...], int]:
     }
 
 
-def needed(noise: Noise, question: str) -> int:
-    """Windows of points that counts ask for; fewer are refused."""
+def needed(noise: Noise, question: str, method: str) -> int:
+    """Windows of points that a method asks for; fewer are refused."""
+    if method == "likelihood":
+        return noise.points_needed((0, 1), flattest(noise.states))
     lags = {"frequency": (), "autocorrelation": LAGS}.get(question, (1,))
     windows: list[tuple[int, ...]] = [(0, lag) for lag in lags]
     return max(noise.points_needed(window) for window in windows or [(0,)])
@@ -299,7 +304,7 @@ def save(path: Path, setting: Setting, found: Tallies) -> None:
             lines.writeheader()
         for key, tally in found.held.items():
             named = dict(zip(FIELDS, (*setting.key, *key), strict=False))
-            named["needed"] = str(needed(noise, key[0]))
+            named["needed"] = str(needed(noise, *key[:2]))
             lines.writerow({**named, **tally.line()})
 
 

@@ -55,7 +55,7 @@ def shares(line: Line | None) -> str:
     low, high = f"{float(line['lowest']):.1f}", f"{float(line['highest']):.1f}"
     text = low if low == high else f"{low}–{high}"
     apart = {"frequency": 0, "autocorrelation": 5}.get(line["question"], 1)
-    refused = line["method"] == "counts" and int(line["needed"]) > int(line["points"]) - apart
+    refused = int(line["needed"]) > int(line["points"]) - apart
     return f"({text})" if refused else text
 
 

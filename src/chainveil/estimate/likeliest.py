@@ -17,14 +17,14 @@ from chainveil.estimate.gaps import NO_GAPS
 from chainveil.estimate.grouping import NO_LABELS, Cells
 from chainveil.estimate.intervals import quantile
 from chainveil.estimate.likelihood import Fit, Release, complete_covariance
-from chainveil.estimate.noise import USELESS, Noise
+from chainveil.estimate.noise import Noise
 from chainveil.estimate.pair_counts import PAIR
 from chainveil.estimate.profile import logit_limits
 from chainveil.estimate.results import Covers
 
-# Where counts leave a larger standard error than this for a share, the likelihood of several
-# states is too crooked for the law that its limits lean on; two states have limits at any noise.
-FLAT = 0.1
+# Where counts leave a larger standard error than this for a share, the likelihood is too crooked
+# for the law that its limits lean on: of two states, and of more.
+FLAT_OF_TWO, FLAT = 0.2, 0.1
 # Standard errors of a logit up to which the curvature tells enough.
 WELL_CURVED = 0.1
 # Degrees of freedom, for each point that a row is worth and each other number that is fitted.
@@ -144,11 +144,18 @@ class Likeliest:
 def likeliest(cells: Cells, noise: Noise, level: float) -> Likeliest:
     """Fit every group of ``cells``; an error where the noise is too heavy."""
     parts = _parts(cells)
-    limit = USELESS if noise.states == 2 else FLAT
     most = max(neighbours(part) for part in parts)
-    noise.check_length(PAIR, most, "transitions by likelihood", limit)
+    noise.check_length(
+        PAIR, most, "transitions by likelihood", flattest(noise.states),
+        'The method "counts" asks for fewer. ',
+    )  # fmt: skip
     quantile(level)
     return Likeliest(parts, noise, [fit_likelihood(part, noise) for part in parts], level)
+
+
+def flattest(states: int) -> float:
+    """The largest standard error of a share, from counts, at which the likelihood answers."""
+    return FLAT_OF_TWO if states == 2 else FLAT
 
 
 def neighbours(cells: Cells) -> int:

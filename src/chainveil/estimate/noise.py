@@ -90,7 +90,12 @@ class Noise:
         return math.ceil(spread**2 * inflation / error**2)
 
     def check_length(
-        self, window: Sequence[int], points: int, question: str, error: float = USELESS
+        self,
+        window: Sequence[int],
+        points: int,
+        question: str,
+        error: float = USELESS,
+        hint: str = "",
     ) -> None:
         """Error if ``points`` windows leave a share less certain than ``error``."""
         needed = self.points_needed(window, error)
@@ -100,7 +105,7 @@ class Noise:
                 f"noise too close to singular for {question} from {points:,} "
                 f"{'points' if len(window) == 1 else 'pairs of points'}",
                 f"at least {needed:,} of them",
-                f"Fewer leave a standard error above {error:g} for a share. "
+                f"Fewer leave a standard error above {error:g} for a share. {hint}"
                 "Take larger groups, or a release with a larger budget.",
             )
 
