@@ -102,9 +102,9 @@ def maximise(cells: Cells, noise: Noise, start: FloatArray) -> Fit:
     information = top.information()
     if top.climb(information):
         information = top.information()
-    transition = top.transition
+    transition, seen = top.transition, top.look_around()
     return Fit(
-        transition, top.seen.counts, top.begin, top.seen.log_likelihood, information,
+        transition, seen.counts, top.begin, seen.log_likelihood, information,
         _covariance(transition, information),
     )  # fmt: skip
 
@@ -177,8 +177,7 @@ class _Top:
         """The chain that was reached, shape (k, k)."""
         return _transition(self._whole(self._view.place))
 
-    @property
-    def seen(self) -> Expected:
+    def look_around(self) -> Expected:
         """What a pass finds there."""
         return self.release.expect(self.transition, self.begin)
 
@@ -191,7 +190,7 @@ class _Top:
 
     def complete_information(self) -> FloatArray:
         """The information that the states themselves would hold, shape (d, d)."""
-        p, leaving = self.transition, self.seen.counts.sum(axis=1)
+        p, leaving = self.transition, self.look_around().counts.sum(axis=1)
         return np.asarray(
             block_diag(*(
                 leaving[a] * (np.diag(p[a]) - np.outer(p[a], p[a]))[self._free[a]][:, self._free[a]]

@@ -56,7 +56,8 @@ class Ridge:
         self.place, self.curvature = found.view.place, found.curvature
         if moved:
             self.drift, self.logit = (self.place - before) / moved, logit
-        return found.view.height + found.left
+        # What little is left is known well; more would mean that the climb did not end.
+        return found.view.height + (found.left if found.left < LEFT else 0.0)
 
     def _against_reference(self, logarithms: FloatArray) -> FloatArray:
         """Less the logarithm that stays zero in each row."""
