@@ -16,7 +16,8 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.correlated.loss import correlated_loss
-from chainveil.privacy.loss import Attack, PrivacyLoss
+from chainveil.privacy.loss import PrivacyLoss
+from chainveil.privacy.witness import Witness
 from tests.oracle import correlated as oracle
 
 INSTANCES = 600
@@ -36,7 +37,7 @@ def instances() -> Iterator[tuple[tuple[float, float, float, float], int, np.ran
         yield (q, r, rho0, rho1), 1 + number % 6, rng
 
 
-def attack(loss: PrivacyLoss) -> Attack:
+def attack(loss: PrivacyLoss) -> Witness:
     assert loss.witness is not None
     return loss.witness
 

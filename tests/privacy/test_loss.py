@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.two_state.witness import Witness
+from chainveil.privacy.two_state.witness import TwoStateWitness
 
 
-def _witness(loss: cv.PrivacyLoss) -> Witness:
-    assert isinstance(loss.witness, Witness)
+def _witness(loss: cv.PrivacyLoss) -> TwoStateWitness:
+    assert isinstance(loss.witness, TwoStateWitness)
     return loss.witness
 
 

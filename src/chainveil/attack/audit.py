@@ -28,7 +28,7 @@ from chainveil.errors import InvalidInput
 from chainveil.sequences import as_sequences
 
 if TYPE_CHECKING:
-    from chainveil.privacy.loss import Attack as Witness
+    from chainveil.privacy.witness import Witness
 
 Sanitizer = Callable[[NDArray[Any]], NDArray[Any]]
 Model = Literal["any", "ignorant", "informed"]

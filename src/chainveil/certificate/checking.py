@@ -28,9 +28,10 @@ from chainveil.errors import ChainveilError, InvalidInput
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, read_adversary
-from chainveil.privacy.loss import Attack, PrivacyLoss, privacy_loss
+from chainveil.privacy.loss import PrivacyLoss, privacy_loss
 from chainveil.privacy.two_state.region import RegionLoss
-from chainveil.privacy.two_state.witness import Witness
+from chainveil.privacy.two_state.witness import TwoStateWitness
+from chainveil.privacy.witness import Witness
 from chainveil.region import ChainRegion
 
 Status = Literal["holds", "fails", "open"]
@@ -275,7 +276,7 @@ def _replayed(
 
 def _witness_of(
     claimed: dict[str, Any], known: dict[int, int], noise: Channel | CorrelatedNoise
-) -> Attack:
+) -> Witness:
     length, target, value, other = (claimed[k] for k in ("length", "target", "value", "other"))
     if isinstance(noise, CorrelatedNoise):
         from chainveil.privacy.correlated.witness import CorrelatedWitness
@@ -291,7 +292,7 @@ def _witness_of(
     if len(symbols) != 3 or max(symbols) >= noise.outputs:
         raise InvalidInput("witness symbols", symbols, "three reports that exist")
     here, even, odd = symbols
-    return Witness(length, target, known, value, other, (here, even, odd))
+    return TwoStateWitness(length, target, known, value, other, (here, even, odd))
 
 
 def _output(runs: list[list[int]], length: int, outputs: int) -> NDArray[np.int64]:

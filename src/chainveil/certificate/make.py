@@ -17,8 +17,8 @@ from chainveil.channel import GRID, Channel
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, describe
-from chainveil.privacy.loss import Attack
-from chainveil.privacy.two_state.witness import Witness
+from chainveil.privacy.two_state.witness import TwoStateWitness
+from chainveil.privacy.witness import Witness
 
 Origin = Literal["given", "reference", "private"]
 
@@ -161,7 +161,7 @@ def loss_section(plan: NoisePlan) -> dict[str, Any]:
     }
 
 
-def witness_section(witness: Attack) -> dict[str, Any]:
+def witness_section(witness: Witness) -> dict[str, Any]:
     """An attack in JSON."""
     return {
         "length": witness.length,
@@ -169,13 +169,13 @@ def witness_section(witness: Attack) -> dict[str, Any]:
         "known": [[index, value] for index, value in witness.known.items()],
         "value": witness.value,
         "other": witness.other,
-        "symbols": list(witness.symbols) if isinstance(witness, Witness) else [],
-        "output": [] if isinstance(witness, Witness) else _runs(witness),
+        "symbols": list(witness.symbols) if isinstance(witness, TwoStateWitness) else [],
+        "output": [] if isinstance(witness, TwoStateWitness) else _runs(witness),
         "words": str(witness),
     }
 
 
-def _runs(witness: Attack) -> list[list[int]]:
+def _runs(witness: Witness) -> list[list[int]]:
     return [[int(z), len(list(run))] for z, run in groupby(witness.output_array().tolist())]
 
 

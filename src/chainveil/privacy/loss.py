@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
-
-from numpy.typing import NDArray
+from typing import Any, TypeVar
 
 from chainveil import checks
 from chainveil.chain import MarkovChain
@@ -22,6 +20,7 @@ from chainveil.privacy.adversary import (
     read_length,
 )
 from chainveil.privacy.rounding import upper
+from chainveil.privacy.witness import Witness
 from chainveil.region import ChainRegion
 
 # Bits of the balls: the first try, and where giving up beats going on.
@@ -30,41 +29,6 @@ FIRST_PRECISION, LAST_PRECISION = 192, 12_288
 ROUNDING = 1e-12
 
 Result = TypeVar("Result")
-
-
-class Attack(Protocol):
-    """What every witness has: an attack written out, so that anyone can replay it.
-
-    Attributes
-    ----------
-    length : int
-        Number of points of the series.
-    target : int
-        Index of the point the adversary is after, counted from 0.
-    known : mapping of int to int
-        Index and value of the points it knows; points that change nothing may be missing.
-    value, other : int
-        The two values of the target: the output speaks for ``value`` against ``other``.
-    """
-
-    @property
-    def length(self) -> int: ...
-    @property
-    def target(self) -> int: ...
-    @property
-    def known(self) -> Mapping[int, int]: ...
-    @property
-    def value(self) -> int: ...
-    @property
-    def other(self) -> int: ...
-
-    def output_array(self) -> NDArray[Any]:
-        """The whole output, shape (length,)."""
-        ...
-
-    def replay(self, chain: MarkovChain, noise: Any, /) -> float:
-        """Log likelihood ratio of the output, computed by another road than the search."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +43,7 @@ class PrivacyLoss:
         says otherwise. May be infinite.
     lower : float
         The loss that ``witness`` attains, rounded down.
-    witness : Attack or None
+    witness : Witness or None
         The attack behind ``lower``; None where no point has two possible values, and in
         some cases without any noise, where the output is the series itself.
     adversary : str or Adversary
@@ -90,7 +54,7 @@ class PrivacyLoss:
 
     epsilon: float
     lower: float
-    witness: Attack | None
+    witness: Witness | None
     adversary: Model | Adversary
     length: int | None
 

@@ -1,11 +1,14 @@
-"""What every attack that attains a loss has in common; each kind of noise has its own output."""
+"""An attack that attains a loss, written out: what all kinds of noise have in common."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
@@ -15,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class KnowingAdversary:
-    """An adversary, what it knows, and the two values of the target that it tells apart.
+class Witness(ABC):
+    """An attack written out, so that anyone can replay it.
 
     Attributes
     ----------
@@ -25,7 +28,7 @@ class KnowingAdversary:
     target : int
         Index of the point the adversary is after, counted from 0.
     known : mapping of int to int
-        Index and value of the points it knows.
+        Index and value of the points it knows; points that change nothing may be missing.
     value, other : int
         The two values of the target: the output speaks for ``value`` against ``other``.
     """
@@ -43,6 +46,14 @@ class KnowingAdversary:
         # A view of a mapping cannot be pickled, the mapping can.
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return type(self), tuple((values | {"known": dict(self.known)}).values())
+
+    @abstractmethod
+    def output_array(self) -> NDArray[Any]:
+        """The whole output, shape (length,)."""
+
+    @abstractmethod
+    def replay(self, chain: MarkovChain, noise: Any, /) -> float:
+        """Log likelihood ratio of the output, computed by another road than the search."""
 
     def in_words(self, sees: str = "") -> str:
         """The attack as a sentence without its beginning; of the known points the nearest two."""

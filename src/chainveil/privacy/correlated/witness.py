@@ -14,23 +14,17 @@ from chainveil.errors import InvalidInput
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.correlated import kernel
 from chainveil.privacy.correlated.search import Model, Worst
-from chainveil.privacy.witness import KnowingAdversary
+from chainveil.privacy.witness import Witness
 
 
 @dataclass(frozen=True)
-class CorrelatedWitness(KnowingAdversary):
+class CorrelatedWitness(Witness):
     """An attack on correlated noise: what it knows, what it sees, what it tells apart.
 
     Attributes
     ----------
-    length : int
-        Number of points of the series attacked.
-    target : int
-        Index of the secret, counted from 0.
-    known : mapping of int to int
-        Index and value of the points the adversary knows.
-    value, other : int
-        The two values of the target: the output speaks for ``value`` against ``other``.
+    length, target, known, value, other
+        As in every :class:`~chainveil.privacy.witness.Witness`.
     packed : bytes
         The output, eight points a byte (``numpy.packbits``); see :meth:`output_array`.
     """

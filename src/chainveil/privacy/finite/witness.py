@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.privacy.finite.numbers import exact_emission, exact_start, exact_transition
-from chainveil.privacy.witness import KnowingAdversary, log_odds_gained
+from chainveil.privacy.witness import Witness, log_odds_gained
 
 if TYPE_CHECKING:
     from flint import arb, arb_mat
 
 
 @dataclass(frozen=True)
-class SequenceWitness(KnowingAdversary):
+class SequenceWitness(Witness):
     """An adversary, what it knows, what it sees, and the two values it tells apart.
 
     Attributes
@@ -28,12 +28,10 @@ class SequenceWitness(KnowingAdversary):
     length : int
         Number of points of the attack. A series that goes on behind them loses at least
         as much: some output of every further point keeps the ratio or raises it.
-    target : int
-        Index of the point the adversary is after, counted from 0.
+    target, value, other : int
+        As in every :class:`~chainveil.privacy.witness.Witness`.
     known : mapping of int to int
         Index and value of the nearest known point on either side, if there is one.
-    value, other : int
-        The two values of the target: the output speaks for ``value`` against ``other``.
     symbols : tuple of int
         The output, one symbol a point.
     """

@@ -24,7 +24,7 @@ from chainveil.privacy.two_state.tracks import (
     left_open_tracks,
     open_tracks,
 )
-from chainveil.privacy.two_state.witness import Witness
+from chainveil.privacy.two_state.witness import TwoStateWitness
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class WorstCase:
 
     upper: arb
     lower: arb
-    witness: Witness | None
+    witness: TwoStateWitness | None
 
 
 @dataclass(frozen=True)
@@ -281,7 +281,7 @@ def _witness(
     length: int | None,
     adversary: Model | Adversary,
     found: Found,
-) -> Witness:
+) -> TwoStateWitness:
     """The attack in the user's labels and positions."""
     if isinstance(adversary, Adversary):
         target = adversary.target
@@ -296,7 +296,7 @@ def _witness(
                 label = side.track.known if value == 0 else 1 - side.track.known
             known[index] = label
     last = max([target + found.right.room, *known])
-    return Witness(length or last + 1, target, known, value, 1 - value, symbols)
+    return TwoStateWitness(length or last + 1, target, known, value, 1 - value, symbols)
 
 
 def _place(
@@ -333,5 +333,5 @@ def _deterministic(
     upper = largest(values.values())
     if length is None and adversary != "informed" and direction.high > 1:
         upper = arb.pos_inf()
-    witness = Witness(points, best, {}, *direction.compared, direction.worst_output)
+    witness = TwoStateWitness(points, best, {}, *direction.compared, direction.worst_output)
     return WorstCase(upper, values[best], witness)

@@ -11,7 +11,7 @@ from chainveil.errors import InvalidInput
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.rationals import channel_entries
 from chainveil.privacy.two_state.setting import Setting
-from chainveil.privacy.two_state.witness import Witness
+from chainveil.privacy.two_state.witness import TwoStateWitness
 
 
 def revealing_witness(
@@ -20,7 +20,7 @@ def revealing_witness(
     setting: Setting,
     length: int | None,
     adversary: Model | Adversary,
-) -> Witness | None:
+) -> TwoStateWitness | None:
     """A possible output that rules one value of the target out, tried until one replays.
 
     The series around the target is taken to have one state at even and one at odd
@@ -32,7 +32,7 @@ def revealing_witness(
         states = (even, odd)
         values = {index: states[(index - target) % 2] for index in known}
         symbols = proof, _symbol(channel, even), _symbol(channel, odd)
-        witness = Witness(points, target, values, value, 1 - value, symbols)
+        witness = TwoStateWitness(points, target, values, value, 1 - value, symbols)
         if _is_infinite(witness, chain, channel):
             return witness
     return None
@@ -58,7 +58,7 @@ def _symbol(channel: Channel, state: int) -> int:
     return max(possible, key=lambda z: rows[1 - state][z] > 0)
 
 
-def _is_infinite(witness: Witness, chain: MarkovChain, channel: Channel) -> bool:
+def _is_infinite(witness: TwoStateWitness, chain: MarkovChain, channel: Channel) -> bool:
     try:
         return math.isinf(witness.replay(chain, channel))
     except InvalidInput:

@@ -15,26 +15,22 @@ from chainveil.errors import InvalidInput
 from chainveil.privacy.rationals import channel_entries, start_law, transition_entries
 from chainveil.privacy.rounding import down
 from chainveil.privacy.two_state.tracks import ball
-from chainveil.privacy.witness import KnowingAdversary, log_odds_gained
+from chainveil.privacy.witness import Witness, log_odds_gained
 
 ARRAY_LIMIT = 1 << 31
 
 
 @dataclass(frozen=True)
-class Witness(KnowingAdversary):
+class TwoStateWitness(Witness):
     """An adversary, what it knows, what it sees, and the two values it tells apart.
 
     Attributes
     ----------
-    length : int
-        Number of points of the series.
-    target : int
-        Index of the point the adversary is after, counted from 0.
+    length, target, value, other : int
+        As in every :class:`~chainveil.privacy.witness.Witness`.
     known : mapping of int to int
         Index and value of the nearest known point on either side, if there is one.
         Points known beyond them cannot change the ratio and are not listed.
-    value, other : int
-        The two values of the target: the output speaks for ``value`` against ``other``.
     symbols : tuple of int
         The output: at the target, at even distance from it, at odd distance.
     """
