@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import block_diag
 
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
@@ -118,12 +117,15 @@ def likeliest_transition(cells: Cells, noise: Noise, start: FloatArray) -> Float
 
 def complete_covariance(fit: Fit) -> FloatArray:
     """Covariance of the transitions if the states themselves were seen, (k * k, k * k)."""
-    k = len(fit.transition)
+    return _by_rows(fit.transition, 1 / fit.counts.sum(axis=1))
+
+
+def _by_rows(transition: FloatArray, weights: FloatArray) -> FloatArray:
+    """Covariance of one draw from each row, weighted, shape (k * k, k * k)."""
+    k = len(transition)
     result = np.zeros((k, k, k, k))
-    leaving = fit.counts.sum(axis=1)
-    for a in range(k):
-        row = fit.transition[a]
-        result[a, :, a, :] = (np.diag(row) - np.outer(row, row)) / leaving[a]
+    for a, (row, weight) in enumerate(zip(transition, weights, strict=True)):
+        result[a, :, a, :] = weight * (np.diag(row) - np.outer(row, row))
     return result.reshape(k * k, k * k)
 
 
@@ -190,13 +192,9 @@ class _Top:
 
     def complete_information(self) -> FloatArray:
         """The information that the states themselves would hold, shape (d, d)."""
-        p, leaving = self.transition, self.look_around().counts.sum(axis=1)
-        return np.asarray(
-            block_diag(*(
-                leaving[a] * (np.diag(p[a]) - np.outer(p[a], p[a]))[self._free[a]][:, self._free[a]]
-                for a in range(len(p))
-            ))
-        )  # fmt: skip
+        leaving = self.look_around().counts.sum(axis=1)
+        free = self._free.ravel()
+        return _by_rows(self.transition, leaving)[free][:, free]
 
     def information(self) -> FloatArray:
         """Minus the second derivatives, from differences of the first."""
