@@ -61,6 +61,10 @@ class Patient(Noise):
     def check_length(self, *_: Any, **__: Any) -> None:
         """Any number of points will do."""
 
+    def too_few(self, window: Any, points: Floats, error: float = 0.0) -> NDArray[np.bool_]:
+        """None are."""
+        return np.zeros(points.shape, np.bool_)
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -261,7 +265,7 @@ def _likelihood(
     plain = estimate.transitions(row, noise).value
     for covers, truth in (("noise", move), ("sampling", chain.transition)):
         about: Any = covers
-        value, _, low, high, *_ = best.answer(about)[0]
+        value, _, low, high, *_ = best.answer(about)
         gain = [[float(np.mean((one - truth) ** 2)) for one in (value[0], plain)]]
         key = ("transitions", "likelihood", covers)
         found.add(key, _One(value, low, high), truth, gain=np.array(gain))

@@ -110,6 +110,11 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
         with (tmp_path / "clean.csv").open() as file:
             rows = [row["likeliest"] for row in csv.DictReader(file)]
         assert rows == ["low"] * 300 + ["high"] * 300
+    for asked in (["transitions"], ["denoise"], ["frequency", "--covers", "sampling"]):
+        done = program("estimate", "release.csv", *asked, folder=tmp_path)
+        assert b"are no neighbouring points" in done.stderr
+    assert b"neighbouring" not in program("estimate", "release.csv", "frequency",
+                                          folder=tmp_path).stderr  # fmt: skip
     closed = ask(tmp_path, "transitions")["answers"]
     assert closed[1]["value"] == pytest.approx(1 / 300, rel=0.01)
     same = [ask(tmp_path, "frequency", *how)["answers"][1]["value"] for how in ([], gaps)]
@@ -134,7 +139,14 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
         (["autocorrelation", "--lags", "600"], b"below the 600 points"),
         (["autocorrelation", "--lags", "one"], b"whole numbers"),
         (["frequency", "--method", "likelihood"], b"transitions and durations"),
-        (["denoise", "--by", "person"], b"not for denoise"),
+        (["denoise", "--by", "person"], b"--by is for frequency and transitions"),
+        (["denoise", "--level", "0.5"], b"--level is for"),
+        (["frequency", "--lags", "1"], b"--lags is for autocorrelation"),
+        (["frequency", "-o", "answer.csv"], b"--output is for denoise"),
+        (["transitions", "--chain", "fitted"], b"--chain is for denoise"),
+        (["frequency", "--by", "bpm"], b"other than the released one"),
+        (["frequency", "--plot", "answer.xyz"], b"plot: found 'answer.xyz'; allowed: a file end"),
+        (["autocorrelation", "--by", "hour", "--time", "when", "--lags", "599"], b"no two points"),
         (["mood"], b"mood"),
         (["frequency", "--plot", "other.csv"], b"which exists"),
         (["frequency", "--plot", "nowhere/f.png"], b"nowhere"),
@@ -145,6 +157,31 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
 def test_what_is_refused(folder: Path, arguments: list[str], message: bytes) -> None:
     done = program("estimate", "release.csv", *arguments, folder=folder, code=2)
     assert message in done.stderr
+
+
+def test_times_that_are_missing_or_only_dates(tmp_path: Path) -> None:
+    x = cv.MarkovChain.binary(0.3, 0.4).sample(400, rng=1)
+    rows = [f"2026-03-{2 + i // 200:02},{'' if i == 7 else '2026-03-02 10:00:00'},{58 + 5 * state}"
+            for i, state in enumerate(x)]  # fmt: skip
+    (tmp_path / "heart.csv").write_text("\n".join(["day,when,bpm", *rows]) + "\n")
+    program("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
+            "--epsilon", "4", *CHAIN, "-o", "release.csv", folder=tmp_path)  # fmt: skip
+    for by in ("hour", "weekday", "date"):
+        done = program("estimate", "release.csv", "frequency", "--by", by, "--time", "when",
+                       folder=tmp_path, code=2)  # fmt: skip
+        assert b"when: found a missing value" in done.stderr
+    done = program("estimate", "release.csv", "frequency", "--by", "hour", "--time", "day",
+                   folder=tmp_path, code=2)  # fmt: skip
+    assert b"a column of times, for hour" in done.stderr
+    found = ask(tmp_path, "frequency", "--by", "date", "--time", "day")["answers"]
+    assert [answer["group"] for answer in found] == ["2026-03-02"] * 2 + ["2026-03-03"] * 2
+    assert ask(tmp_path, "frequency", "--by", "day")["answers"][0]["group"] == "2026-03-02"
+
+
+def test_denoising_with_the_chain_of_the_certificate(folder: Path) -> None:
+    found = ask(folder, "denoise", "--chain", "certificate")
+    assert found["transition"] == [[0.7, 0.3], [0.4, 0.6]]
+    assert ask(folder, "denoise")["transition"] != found["transition"]
 
 
 def test_a_release_that_is_not_there_or_was_changed(folder: Path) -> None:

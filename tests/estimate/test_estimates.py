@@ -200,7 +200,7 @@ def test_questions_that_cannot_be_answered() -> None:
         estimate.frequency([1], CLEAR, covers="sampling")
     with pytest.raises(NotSupported, match="20,000 points"):
         _ = as_noise(CorrelatedNoise(1e-5, 3e-5)).reach
-    with pytest.raises(InvalidInput, match="two states"):
+    with pytest.raises(InvalidInput, match="a MarkovChain of 2 states"):
         estimate.denoise(Z, CorrelatedNoise(0.1, 0.2), MarkovChain(np.full((3, 3), 1 / 3)))
 
 

@@ -127,5 +127,5 @@ def test_likelihood_of_correlated_noise_refuses_gaps() -> None:
     noise = CorrelatedNoise(0.1, 0.2)
     z = np.ma.array(CHAIN.sample(500, rng=1), mask=np.arange(500) == 250)
     estimate.transitions(z, noise)
-    with pytest.raises(NotSupported, match="use counts"):
+    with pytest.raises(NotSupported, match="transitions from counts"):
         estimate.transitions(z, noise, method="likelihood")

@@ -25,7 +25,8 @@ QUESTIONS = ("frequency", "transitions", "durations", "autocorrelation", "denois
               "units), which tells how many points lie in a gap.")  # fmt: skip
 @click.option("--max-gap", type=float, help="Longer steps than this are gaps: points on both "
               "sides are no neighbours.")  # fmt: skip
-@click.option("--window", type=int, help="An answer for every so many points of each series.")
+@click.option("--window", type=int, help="An answer for every so many points of each "
+              "series; of each run between gaps where their lengths are not known.")  # fmt: skip
 @click.option("--level", type=float, default=0.95, show_default=True, help="How sure the intervals "
               "are.")  # fmt: skip
 @click.option("--covers", type=click.Choice(["noise", "sampling"]), default="noise",
@@ -33,6 +34,9 @@ QUESTIONS = ("frequency", "transitions", "durations", "autocorrelation", "denois
               "chain it was drawn from.")  # fmt: skip
 @click.option("--method", type=click.Choice(["counts", "likelihood"]), default="counts",
               show_default=True, help="How transitions and durations are found.")  # fmt: skip
+@click.option("--chain", type=click.Choice(["fitted", "certificate"]), default="fitted",
+              show_default=True, help="For denoise: the chain behind the series, fitted to the "
+              "release, or the one that the noise was calibrated for.")  # fmt: skip
 @click.option("--lags", default="1,2,3,4,5", show_default=True, metavar="A,B,…",
               help="Distances for autocorrelation, in points.")  # fmt: skip
 @click.option("--plot", "picture", type=options.FILE, help="Draw the answer to this file.")
@@ -54,16 +58,25 @@ def estimate(release: str, question: str, **given: Any) -> None:
     from chainveil.table.flow import certificate_path
     from chainveil.table.released import read_released
 
+    _check_options(question)
     for goal in (given["picture"], given["output"]):
         if goal is not None:
             check_goal(Path(goal), given["force"])
+    if given["picture"] is not None:
+        from chainveil import plot
+
+        plot.check_ending("plot", given["picture"])
     certificate = given["certificate"] or certificate_path(release)
     with progress(None, given["as_json"]) as tell:
         held = read_released(
             release, certificate, given["by"], given["time"], given["form"],
             not given["no_header"], tell, step=given["step"], max_gap=given["max_gap"],
-            neighbours=question != "frequency",
+            neighbours=question != "frequency" or given["covers"] == "sampling",
         )  # fmt: skip
+    if held.splits and (question != "frequency" or given["covers"] == "sampling"):
+        warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
+             "they are counted as if they were. --time and --max-gap, as when the table was "
+             "sanitized, tell which")  # fmt: skip
     if question == "denoise":
         _denoise(held, given)
         return
@@ -73,15 +86,33 @@ def estimate(release: str, question: str, **given: Any) -> None:
     show(_facts(found, held, question), _lines(found, held, question), given["as_json"])
 
 
+# Options that only some questions know.
+KNOWN_BY = {
+    "by": ("frequency", "transitions", "durations", "autocorrelation"),
+    "window": ("frequency", "transitions", "durations", "autocorrelation"),
+    "level": ("frequency", "transitions", "durations", "autocorrelation"),
+    "covers": ("frequency", "transitions", "durations", "autocorrelation"),
+    "picture": ("frequency", "transitions", "durations", "autocorrelation"),
+    "method": ("transitions", "durations"),
+    "lags": ("autocorrelation",),
+    "chain": ("denoise",),
+    "output": ("denoise",),
+}
+
+
+def _check_options(question: str) -> None:
+    """An error for an option that the question would not look at."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        known = KNOWN_BY.get(str(option.name), QUESTIONS)
+        source = context.get_parameter_source(str(option.name))
+        if question not in known and source != click.core.ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option.opts[-1]} is for {' and '.join(known)}.")
+
+
 def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
     import chainveil.estimate as ask
 
-    if held.splits and question != "frequency":
-        warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
-             "they are counted as if they were. --time and --max-gap, as when the table was "
-             "sanitized, tell which")  # fmt: skip
-    if question in ("frequency", "autocorrelation") and given["method"] != "counts":
-        raise click.UsageError("--method is for transitions and durations.")
     common = {name: given[name] for name in ("window", "level", "covers")}
     common["by"] = held.groups
     if question == "frequency":
@@ -178,9 +209,8 @@ def _draw(found: Any, held: Any, question: str, given: dict[str, Any]) -> None:
 def _denoise(held: Any, given: dict[str, Any]) -> None:
     import chainveil.estimate as ask
 
-    if given["by"] or given["window"] or given["picture"]:
-        raise click.UsageError("--by, --window and --plot are not for denoise.")
-    found = ask.denoise(held.states, held.plan)
+    chain = held.plan.chain if given["chain"] == "certificate" else None
+    found = ask.denoise(held.states, held.plan, chain)
     if given["output"] is not None:
         _write(found, held, given)
     else:
@@ -193,7 +223,7 @@ def _denoise(held: Any, given: dict[str, Any]) -> None:
     lines = [
         (
             "expected accuracy",
-            f"{found.expected_accuracy:.4%} of the points, if the chain is right",
+            f"{found.expected_accuracy:.4%} of the points, if the {given['chain']} chain is right",
         ),
         ("chain", str(found.chain)),
     ]

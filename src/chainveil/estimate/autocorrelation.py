@@ -14,9 +14,9 @@ from chainveil.errors import InvalidInput
 from chainveil.estimate.covariance import drawing_covariance, noise_covariance, released_law
 from chainveil.estimate.fitting import fit_release
 from chainveil.estimate.grouping import Cells, read_cells
-from chainveil.estimate.intervals import quantile, ratio_interval
+from chainveil.estimate.intervals import open_up, quantile, ratio_interval
 from chainveil.estimate.noise import Noise, as_noise
-from chainveil.estimate.results import Autocorrelation, Covers, read_covers
+from chainveil.estimate.results import Autocorrelation, Covers, read_chain, read_covers
 
 
 def autocorrelation(
@@ -62,6 +62,7 @@ def autocorrelation(
     cells = read_cells(z, source.outputs, by, window)
     deviations = quantile(level)
     wanted = _lags(lags, cells)
+    chain = read_chain(chain, source.states)
     if about == "sampling" and chain is None:
         chain = fit_release(cells, source)
     columns = [
@@ -104,7 +105,8 @@ def _at_lag(
     covariance = noise_covariance(noise, pair, released_law(cells, noise))
     if chain is not None:
         covariance = covariance + _drawn(chain, pair, pairs)
-    return (*_ratios(shares.reshape(-1, k, k), covariance, deviations), pairs)
+    found = _ratios(shares.reshape(-1, k, k), covariance, deviations)
+    return (*open_up(noise.too_few(pair, pairs), found, (-1.0, 1.0)), pairs)
 
 
 def _drawn(chain: MarkovChain, pair: tuple[int, int], pairs: FloatArray) -> FloatArray:
@@ -119,7 +121,7 @@ def _drawn(chain: MarkovChain, pair: tuple[int, int], pairs: FloatArray) -> Floa
 
 def _ratios(
     shares: FloatArray, covariance: FloatArray, deviations: float
-) -> tuple[FloatArray, ...]:
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     """Covariances over variances of each state, from the shares of pairs."""
     k = shares.shape[1]
     first, second = shares.sum(axis=2), shares.sum(axis=1)

@@ -17,9 +17,11 @@ from chainveil.errors import InvalidInput
 from chainveil.estimate.fitting import fit_likelihood
 from chainveil.estimate.gaps import runs_between, split_masks
 from chainveil.estimate.grouping import read_cells
+from chainveil.estimate.likeliest import flattest, neighbours
 from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.packed import Packed
-from chainveil.estimate.results import valid_chain
+from chainveil.estimate.pair_counts import PAIR
+from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.noise_chain import CorrelatedNoise
 
 # State and flip together tell the report: x XOR y for (x, y) = 00, 01, 10, 11.
@@ -53,7 +55,11 @@ class Denoised:
 
     @property
     def expected_accuracy(self) -> float:
-        """Share of points at which the likelier state is right, on average under ``chain``."""
+        """Share of points at which the likelier state is right, on average under ``chain``.
+
+        A chain that was fitted to the same release is taken for the true one, which makes the
+        figure too high, the more so the heavier the noise.
+        """
         held = self.probability if isinstance(self.probability, list) else [self.probability]
         best = np.concatenate([part.max(axis=-1).reshape(-1) for part in held])
         return float(np.nanmean(best))
@@ -68,7 +74,7 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
         As in :func:`chainveil.estimate.frequency`.
     chain : MarkovChain, optional
         The chain behind the series, for instance that of the certificate. By default the
-        likeliest one is fitted to the release.
+        likeliest one is fitted to the release; an error where the noise is too heavy for that.
 
     Examples
     --------
@@ -79,6 +85,7 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
     [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
     """
     source = as_noise(noise)
+    chain = read_chain(chain, source.states)
     if chain is None:
         chain = _fitted(z, source)
     if isinstance(z, Packed):
@@ -98,6 +105,10 @@ def _fitted(z: Any, noise: Noise) -> MarkovChain:
     cells = read_cells(z, noise.outputs)
     if int(np.diff(cells.borders).max()) < 2:
         raise InvalidInput("z", "series of one point", "longer series, or a chain")
+    noise.check_length(
+        PAIR, neighbours(cells), "fitting a chain to denoise with", flattest(noise.states),
+        "Give the chain if you know it. ",
+    )  # fmt: skip
     return valid_chain(fit_likelihood(cells, noise).transition)
 
 
@@ -129,8 +140,6 @@ def paired(noise: CorrelatedNoise, chain: MarkovChain) -> tuple[MarkovChain, Cha
 
 
 def _with_flips(z: Any, noise: CorrelatedNoise, chain: MarkovChain) -> Denoised:
-    if chain.states != Noise(noise).states:
-        raise InvalidInput("chain", f"{chain.states} states", "two states for correlated noise")
     pairs, channel = paired(noise, chain)
     found = inference.smoothed(pairs, channel, z)
     path = inference.viterbi(pairs, channel, z)

@@ -51,7 +51,7 @@ def durations(
     value = _mean_spell(stay)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         spread = np.where(np.isfinite(value), error * value**2, np.inf)
-        worth = value * (value - 1) / spread**2
+        worth = np.where(np.isfinite(spread), value * (value - 1) / spread**2, 0.0)
     arrays = (value, spread, _mean_spell(low), _mean_spell(high), worth)
     for array in arrays:
         array.setflags(write=False)

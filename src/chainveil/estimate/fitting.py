@@ -48,6 +48,8 @@ def _start(cells: Cells, noise: Noise) -> FloatArray:
     if noise.points_needed(PAIR, 0.1) > whole.size:
         return calm
     shares = bare_shares(whole, noise)[0].reshape(k, k)
-    found = valid_chain(shares / shares.sum(axis=1, keepdims=True)).transition
+    visited = shares.sum(axis=1, keepdims=True)
+    rows = np.where(visited > 0, shares / np.where(visited > 0, visited, 1.0), calm)
+    found = valid_chain(rows).transition
     mixed = np.maximum(found, LEAST_START / k)
     return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))

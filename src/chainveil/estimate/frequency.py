@@ -10,9 +10,9 @@ from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.estimate.covariance import noise_covariance, released_law, share_drawing
 from chainveil.estimate.grouping import Cells, read_cells
-from chainveil.estimate.intervals import quantile, share_interval
+from chainveil.estimate.intervals import open_up, quantile, share_interval
 from chainveil.estimate.noise import Noise, as_noise
-from chainveil.estimate.results import Covers, Frequency, read_covers
+from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers
 from chainveil.estimate.simplex import project as nearest
 
 POINT = (0,)
@@ -86,7 +86,7 @@ def frequency(
     noise_variance = _diagonal(noise_covariance(source, POINT, released_law(cells, source)))
     drawing = np.zeros_like(value)
     if about == "sampling":
-        drawing = _drawing(cells, source, chain)
+        drawing = _drawing(cells, source, read_chain(chain, source.states))
     shares = nearest(value)
     variance = noise_variance + drawing * shares * (1 - shares)
     low, high = share_interval(value, noise_variance, drawing, deviations)
@@ -94,8 +94,9 @@ def frequency(
         value, low, high = shares, np.clip(low, 0, 1), np.clip(high, 0, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = shares * (1 - shares) / variance
-    numbers = (value, np.sqrt(variance), low, high, worth, points)
-    value, error, low, high, worth, points = (_one(array, cells) for array in numbers)
+    few = source.too_few(POINT, points)
+    numbers = open_up(few, (value, np.sqrt(variance), low, high, worth))
+    value, error, low, high, worth, points = (_one(array, cells) for array in (*numbers, points))
     return Frequency(value, error, low, high, worth, level, about, points, cells.names)
 
 

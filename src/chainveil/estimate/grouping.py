@@ -177,11 +177,8 @@ def _narrow(flat: NDArray[Any], outputs: int) -> NDArray[Any]:
 
 def _windows(series: Sequences, width: int) -> tuple[NDArray[np.int64], tuple[Any, ...]]:
     """Borders and names of windows of ``width`` points; the last of a series may be shorter."""
-    starts = [
-        np.arange(begin, max(end, begin + 1), width)
-        for begin, end in zip(series.offsets[:-1], series.offsets[1:], strict=True)
-        if end > begin
-    ]
+    ends = zip(series.offsets[:-1], series.offsets[1:], strict=True)
+    starts = [np.arange(begin, end, width) for begin, end in ends]
     borders = np.append(np.concatenate(starts), series.flat.size).astype(np.int64)
     if series.count == 1:
         return borders, tuple(range(len(borders) - 1))

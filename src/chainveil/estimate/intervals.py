@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import NormalDist
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.checks import FloatArray
@@ -30,6 +31,23 @@ def share_interval(
     c = value**2 - square * noise
     root = np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0))
     return np.asarray((-b - root) / (2 * a)), np.asarray((-b + root) / (2 * a))
+
+
+def open_up(
+    silent: NDArray[np.bool_],
+    arrays: tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray],
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Value, error, limits and effective size, where ``silent`` groups leave everything open.
+
+    Too few points for the noise: the value stands, its interval is the whole scale. No points
+    at all: there is no value.
+    """
+    value, error, low, high, worth = (np.array(array) for array in arrays)
+    low[silent], high[silent] = limits
+    none = np.isnan(value)
+    low[none], high[none], error[none], worth[none] = *limits, np.inf, 0.0
+    return value, error, low, high, worth
 
 
 def ratio_interval(
@@ -66,7 +84,7 @@ def _within(
         # The form of the roots that subtracts nothing nearly equal.
         half = -(b + np.where(b >= 0, root, -root)) / 2
         ends = np.stack([half / a, c / half])
-    first, second = np.nanmin(ends, axis=0), np.nanmax(ends, axis=0)
+    first, second = np.fmin(*ends), np.fmax(*ends)
     # Without any noise the two roots are one, and rounding may put them off the real line.
     inside = a > 0
     rays = (a <= 0) & (discriminant > 0)

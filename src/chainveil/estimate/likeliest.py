@@ -29,6 +29,8 @@ FLAT_OF_TWO, FLAT = 0.2, 0.1
 WELL_CURVED = 0.1
 # Degrees of freedom, for each point that a row is worth and each other number that is fitted.
 FREEDOM = 20
+# Moves of a kind that are too few to tell the noise from the drawing.
+RARE = 2.0
 LEAST, MOST = 1e-12, 1 - 1e-12
 
 
@@ -38,29 +40,61 @@ class Likeliest:
 
     Attributes
     ----------
+    pairs : array of shape (groups,)
+        Pairs of neighbours in each group.
     parts : list of Cells
+        The groups that have any.
     noise : Noise
     fits : list of Fit
     level : float
     """
 
+    pairs: FloatArray
     parts: list[Cells]
     noise: Noise
     fits: list[Fit]
     level: float
 
-    def answer(self, about: Covers) -> tuple[tuple[FloatArray, ...], float | None]:
-        """Value, variance, limits, shares of pairs, and their number; and the log-likelihood."""
+    def answer(self, about: Covers) -> tuple[FloatArray, ...]:
+        """Value, variance, limits and shares, (groups, k, k) each, and pairs, (groups,).
+
+        NaN where a group has no pairs of neighbours.
+        """
         value = np.stack([fit.transition for fit in self.fits])
         variance = self._variance(about)
-        low, high = self._on_logits(variance)
+        spread = self._at_least(variance)
+        low, high = self._on_logits(spread)
         for group, limits in enumerate(self._limits):
             if limits is not None:
-                self._bend(low[group], high[group], limits, group, variance[group])
+                self._bend(low[group], high[group], limits, group, spread[group])
+        low, high = np.minimum(low, value), np.maximum(high, value)
+        # Where everything is left open the curvature at the border says nothing.
+        variance = np.where((low <= 0) & (high >= 1), np.inf, variance)
         shares = np.stack([fit.counts / max(fit.counts.sum(), 1e-300) for fit in self.fits])
-        pairs = np.array([float(neighbours(part)) for part in self.parts])
-        arrays = (value, variance, low, high, shares, pairs)
-        return arrays, self.fits[0].log_likelihood if len(self.fits) == 1 else None
+        arrays = [self._placed(array) for array in (value, variance, low, high, shares)]
+        return (*arrays, self.pairs)
+
+    @property
+    def log_likelihood(self) -> float | None:
+        """Of the release, where it is one group."""
+        return self.fits[0].log_likelihood if len(self.pairs) == 1 else None
+
+    def _placed(self, array: FloatArray) -> FloatArray:
+        """The same for all groups, also those without pairs."""
+        found = np.full((len(self.pairs), *array.shape[1:]), np.nan)
+        found[self.pairs > 0] = array
+        return found
+
+    def _at_least(self, variance: FloatArray) -> FloatArray:
+        """Variance due to the noise, with a share of the drawing's where moves are rare.
+
+        How much of the spread is due to the noise is known only where there are moves to count.
+        A rule of thumb, on the safe side: ``RARE`` of them, or fewer, leave it open altogether.
+        """
+        moves = np.stack([fit.counts for fit in self.fits])
+        rare = np.minimum(moves, moves.sum(axis=2, keepdims=True) - moves)
+        part = np.minimum(RARE / np.maximum(rare, 1e-100), 1.0) ** 2
+        return np.asarray(variance + part * np.maximum(self._total - variance, 0.0))
 
     def _variance(self, about: Covers) -> FloatArray:
         """Of the transitions, shape (groups, k, k)."""
@@ -144,13 +178,14 @@ class Likeliest:
 def likeliest(cells: Cells, noise: Noise, level: float) -> Likeliest:
     """Fit every group of ``cells``; an error where the noise is too heavy."""
     parts = _parts(cells)
-    most = max(neighbours(part) for part in parts)
+    pairs = np.array([float(neighbours(part)) for part in parts])
     noise.check_length(
-        PAIR, most, "transitions by likelihood", flattest(noise.states),
+        PAIR, int(pairs.max()), "transitions by likelihood", flattest(noise.states),
         'The method "counts" asks for fewer. ',
     )  # fmt: skip
     quantile(level)
-    return Likeliest(parts, noise, [fit_likelihood(part, noise) for part in parts], level)
+    kept = [part for part, number in zip(parts, pairs, strict=True) if number]
+    return Likeliest(pairs, kept, noise, [fit_likelihood(part, noise) for part in kept], level)
 
 
 def flattest(states: int) -> float:

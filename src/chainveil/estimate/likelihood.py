@@ -117,7 +117,7 @@ def likeliest_transition(cells: Cells, noise: Noise, start: FloatArray) -> Float
 
 def complete_covariance(fit: Fit) -> FloatArray:
     """Covariance of the transitions if the states themselves were seen, (k * k, k * k)."""
-    return _by_rows(fit.transition, 1 / fit.counts.sum(axis=1))
+    return _by_rows(fit.transition, 1 / np.maximum(fit.counts.sum(axis=1), 1e-300))
 
 
 def _by_rows(transition: FloatArray, weights: FloatArray) -> FloatArray:
@@ -148,8 +148,9 @@ def _with_gaps(noise: Noise, report: FloatArray) -> tuple[FloatArray, FloatArray
     """The same with one more report, that of a missing point, which says nothing."""
     if not isinstance(noise.source, Channel):
         raise NotSupported(
-            "the likelihood of correlated noise with gaps: the flips beneath a gap are not "
-            "known; use counts, which know how far apart the points are"
+            "the likelihood of correlated noise with gaps: the flips beneath a gap are not known. "
+            "Ask for transitions from counts, which know how far apart the points are; where "
+            "another question fits a chain, give it one"
         )
     k = noise.states
     wider = np.vstack([report, np.ones((1, k))])

@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
@@ -89,6 +90,12 @@ class Noise:
         inflation = (1 + max(self.memory, 0.0)) / (1 - max(self.memory, 0.0))
         return math.ceil(spread**2 * inflation / error**2)
 
+    def too_few(
+        self, window: Sequence[int], points: FloatArray, error: float = USELESS
+    ) -> NDArray[np.bool_]:
+        """Which numbers of windows leave a share less certain than ``error``."""
+        return np.asarray(points < self.points_needed(window, error))
+
     def check_length(
         self,
         window: Sequence[int],
@@ -98,6 +105,11 @@ class Noise:
         hint: str = "",
     ) -> None:
         """Error if ``points`` windows leave a share less certain than ``error``."""
+        if points == 0:
+            raise InvalidInput(
+                "z", f"no two points {window[-1]} apart within a group",
+                f"larger groups or windows for {question}",
+            )  # fmt: skip
         needed = self.points_needed(window, error)
         if points < needed:
             raise InvalidInput(

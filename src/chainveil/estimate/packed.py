@@ -45,7 +45,7 @@ class Packed:
         bits: Any = self.bits
         if not isinstance(bits, np.ndarray) or bits.dtype != np.uint8 or bits.ndim != 1:
             raise InvalidInput("bits", bits, "a 1-D uint8 array, such as numpy.packbits returns")
-        checks.whole("length", self.length, 0)
+        object.__setattr__(self, "length", checks.whole("length", self.length, 0))
         if self.length > 8 * len(bits):
             raise InvalidInput("length", self.length, f"at most {8 * len(bits)}, eight a byte")
 

@@ -76,6 +76,8 @@ def error_at(
     >>> round(cv.estimate.error_at(plan, 10_000).largest, 4)
     0.0236
     """
+    if not isinstance(plan, NoisePlan):
+        raise InvalidInput("plan", plan, "a NoisePlan", "calibrate(chain, epsilon) makes one.")
     noise, about = as_noise(plan), read_covers(covers)
     checks.one_of("question", question, QUESTIONS)
     points = checks.whole("length", length, 2)

@@ -124,6 +124,16 @@ def valid_chain(transition: FloatArray, least: float = 1e-9) -> MarkovChain:
     return MarkovChain(matrix / matrix.sum(axis=-1, keepdims=True))
 
 
+def read_chain(chain: Any, states: int) -> MarkovChain | None:
+    """``chain`` if it is one of that many states, or None."""
+    if chain is None:
+        return None
+    if not isinstance(chain, MarkovChain) or chain.states != states:
+        found = f"{chain.states} states" if isinstance(chain, MarkovChain) else chain
+        raise InvalidInput("chain", found, f"a MarkovChain of {states} states, as the noise has")
+    return chain
+
+
 def read_covers(covers: str) -> Covers:
     """``covers`` if it is one of the two."""
     checks.one_of("covers", covers, get_args(Covers))

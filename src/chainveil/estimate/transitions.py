@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
+from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput
 from chainveil.estimate.grouping import Cells, read_cells
-from chainveil.estimate.intervals import quantile
-from chainveil.estimate.likeliest import likeliest
+from chainveil.estimate.intervals import open_up, quantile
+from chainveil.estimate.likeliest import flattest, likeliest
 from chainveil.estimate.noise import as_noise
-from chainveil.estimate.pair_counts import pair_shares
+from chainveil.estimate.pair_counts import PAIR, pair_shares
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers
 from chainveil.estimate.simplex import project as nearest
 
@@ -65,14 +66,14 @@ def transitions(
     True
     """
     source, about = as_noise(noise), read_covers(covers)
-    if method not in get_args(Method):
-        raise InvalidInput("method", method, '"counts" or "likelihood"')
+    checks.one_of("method", method, get_args(Method))
     cells = read_cells(z, source.outputs, by, window)
     deviations = quantile(level)
     if method == "likelihood":
-        return _result(
-            *likeliest(cells, source, level).answer(about), cells, level, about, "likelihood"
-        )
+        best = likeliest(cells, source, level)
+        arrays = best.answer(about)
+        few = source.too_few(PAIR, arrays[-1], flattest(source.states))
+        return _result(arrays, few, best.log_likelihood, cells, level, about, "likelihood")
     found = pair_shares(cells, source)
     value, shares = found.transition, found.shares
     variance = found.variance(about == "sampling")
@@ -81,11 +82,13 @@ def transitions(
         value, shares = nearest(value), nearest(shares.reshape(len(shares), -1))
         shares = shares.reshape(value.shape)
     arrays = (value, variance, low, high, shares, found.pairs)
-    return _result(arrays, None, cells, level, about, "counts")
+    few = source.too_few(PAIR, found.pairs)
+    return _result(arrays, few, None, cells, level, about, "counts")
 
 
 def _result(
     arrays: tuple[FloatArray, ...],
+    few: NDArray[np.bool_],
     likelihood: float | None,
     cells: Cells,
     level: float,
@@ -96,7 +99,8 @@ def _result(
     inside = np.clip(value, 0, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = inside * (1 - inside) / variance
-    numbers = (value, np.sqrt(variance), low, high, worth, shares, pairs)
+    opened = open_up(few, (value, np.sqrt(variance), low, high, worth))
+    numbers = (*opened, shares, pairs)
     kept = [np.array(array[0] if cells.names is None else array) for array in numbers]
     for array in kept:
         array.setflags(write=False)

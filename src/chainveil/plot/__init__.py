@@ -9,7 +9,15 @@ from chainveil.plot.budget import budget
 from chainveil.plot.intervals import intervals
 from chainveil.plot.noise_region import noise_region
 from chainveil.plot.release_figure import release_figure
-from chainveil.plot.style import save
+from chainveil.plot.style import check_ending, save
 from chainveil.plot.tradeoff import tradeoff
 
-__all__ = ["budget", "intervals", "noise_region", "release_figure", "save", "tradeoff"]
+__all__ = [
+    "budget",
+    "check_ending",
+    "intervals",
+    "noise_region",
+    "release_figure",
+    "save",
+    "tradeoff",
+]

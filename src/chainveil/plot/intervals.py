@@ -49,7 +49,9 @@ def intervals(
         if value.shape != ground.shape:
             raise InvalidInput("curves", f"{value.size} values for {name!r}", f"{ground.size}")
         shift = width * ((number + 0.5) / len(curves) - 0.5)
-        ends = np.nan_to_num(np.stack([value - low, high - value]), posinf=0.0, neginf=0.0)
+        with np.errstate(invalid="ignore"):
+            ends = np.stack([value - low, high - value])
+        ends = np.nan_to_num(ends, posinf=0.0, neginf=0.0)
         axes.errorbar(ground + shift, value, np.maximum(ends, 0.0), fmt="o", ms=3.5, lw=1.3,
                       capsize=2, color=style.CYCLE[number % len(style.CYCLE)],
                       label=name)  # fmt: skip

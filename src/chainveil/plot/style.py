@@ -53,6 +53,19 @@ def legend_below(figure: Figure, columns: int) -> None:
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, fontsize=9)
 
 
+def check_ending(name: str, path: str | os.PathLike[str]) -> str:
+    """The format that a file's ending asks for; an error if there is no such format."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise MissingExtra("matplotlib", "plot", "drawing a figure") from None
+    formats = FigureCanvasBase.get_supported_filetypes()
+    ending = Path(path).suffix.lstrip(".").lower()
+    if ending not in formats:
+        raise InvalidInput(name, str(path), "a file ending in " + ", ".join(sorted(formats)))
+    return ending
+
+
 def save(figure: Any, path: str | os.PathLike[str], dpi: int = 160) -> Path:
     """Write a figure to a file; the ending chooses the format. Complete or not at all.
 
@@ -61,10 +74,7 @@ def save(figure: Any, path: str | os.PathLike[str], dpi: int = 160) -> Path:
     from matplotlib import rc_context
 
     target = Path(path)
-    formats = figure.canvas.get_supported_filetypes()
-    ending = target.suffix.lstrip(".").lower()
-    if ending not in formats:
-        raise InvalidInput("path", str(target), "a file ending in " + ", ".join(sorted(formats)))
+    ending = check_ending("path", target)
     partial = target.with_name(f".{target.name}.partial")
     try:
         undated = {"metadata": {"Date": None}} if ending == "svg" else {}

@@ -177,6 +177,11 @@ def _columns(table: Readable, document: Certificate, by: str | None, time: str |
             raise InvalidInput("by", by, "a column: the release has one series")
     else:
         check_column("by", by, table.columns)
+        if by == names[0]:
+            raise InvalidInput(
+                "by", by, "a column other than the released one",
+                "Groups that the noise decides break every formula; ask for frequency instead.",
+            )  # fmt: skip
         names.append(by)
     return list(dict.fromkeys(name for name in names if name is not None))
 
@@ -191,6 +196,8 @@ def _groups(held: pa.Table, by: str, time: str | None, series: str | None) -> ND
         return _calendar(one_column(held, str(time)), by, str(time))
     if column.null_count:
         raise InvalidInput(by, "a missing value", "a group in every row")
+    if pa.types.is_temporal(column.type):
+        column = column.cast(pa.string())
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
@@ -203,7 +210,14 @@ def _calendar(column: pa.Array, by: str, name: str) -> NDArray[Any]:
             name, f"a column of type {column.type}", "dates or times, such as 2026-01-31 12:00:00",
             "For numbers, put the group into a column of its own.",
         )  # fmt: skip
-    if by == "hour" and not pa.types.is_date(column.type):
+    if column.null_count:
+        raise InvalidInput(
+            name, "a missing value", f"a time in every row, for {by}",
+            "Put the group into a column of its own, with a name for those without a time.",
+        )  # fmt: skip
+    if by == "hour" and pa.types.is_date(column.type):
+        raise InvalidInput(name, "a column of dates", "a column of times, for hour")
+    if by == "hour":
         return np.asarray(pc.hour(column).to_numpy(zero_copy_only=False))
     if by == "weekday":
         days = pc.day_of_week(column).to_numpy(zero_copy_only=False)
