@@ -223,7 +223,7 @@ def _denoise(held: Any, given: dict[str, Any]) -> None:
     lines = [
         (
             "expected accuracy",
-            f"{found.expected_accuracy:.4%} of the points, if the {given['chain']} chain is right",
+            f"{found.expected_accuracy:.4%} of the points, if the chain is right ({given['chain']})",
         ),
         ("chain", str(found.chain)),
     ]
