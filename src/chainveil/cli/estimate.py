@@ -220,11 +220,9 @@ def _denoise(held: Any, given: dict[str, Any]) -> None:
         "transition": found.chain.transition,
         "output": given["output"],
     }
+    share = f"{found.expected_accuracy:.4%}"
     lines = [
-        (
-            "expected accuracy",
-            f"{found.expected_accuracy:.4%} of the points, if the chain is right ({given['chain']})",
-        ),
+        ("expected accuracy", f"{share} of the points, if the chain is right ({given['chain']})"),
         ("chain", str(found.chain)),
     ]
     show(facts, lines, given["as_json"])
