@@ -10,7 +10,9 @@ import click
 from chainveil.cli import options
 from chainveil.cli.output import progress, show, warn
 
-QUESTIONS = ("frequency", "transitions", "durations", "autocorrelation", "denoise")
+# Questions with numbers and intervals for an answer, and the one about the series itself.
+NUMBERS = ("frequency", "transitions", "durations", "autocorrelation")
+QUESTIONS = (*NUMBERS, "denoise")
 
 
 @click.command()
@@ -67,13 +69,15 @@ def estimate(release: str, question: str, **given: Any) -> None:
 
         plot.check_ending("plot", given["picture"])
     certificate = given["certificate"] or certificate_path(release)
+    # A share of points minds neighbours only where a chain is fitted beside it.
+    neighbours = question != "frequency" or given["covers"] == "sampling"
     with progress(None, given["as_json"]) as tell:
         held = read_released(
             release, certificate, given["by"], given["time"], given["form"],
             not given["no_header"], tell, step=given["step"], max_gap=given["max_gap"],
-            neighbours=question != "frequency" or given["covers"] == "sampling",
+            neighbours=neighbours,
         )  # fmt: skip
-    if held.splits and (question != "frequency" or given["covers"] == "sampling"):
+    if held.splits and neighbours:
         warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
              "they are counted as if they were. --time and --max-gap, as when the table was "
              "sanitized, tell which")  # fmt: skip
@@ -88,11 +92,11 @@ def estimate(release: str, question: str, **given: Any) -> None:
 
 # Options that only some questions know.
 KNOWN_BY = {
-    "by": ("frequency", "transitions", "durations", "autocorrelation"),
-    "window": ("frequency", "transitions", "durations", "autocorrelation"),
-    "level": ("frequency", "transitions", "durations", "autocorrelation"),
-    "covers": ("frequency", "transitions", "durations", "autocorrelation"),
-    "picture": ("frequency", "transitions", "durations", "autocorrelation"),
+    "by": NUMBERS,
+    "window": NUMBERS,
+    "level": NUMBERS,
+    "covers": NUMBERS,
+    "picture": NUMBERS,
     "method": ("transitions", "durations"),
     "lags": ("autocorrelation",),
     "chain": ("denoise",),

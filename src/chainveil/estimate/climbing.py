@@ -63,7 +63,7 @@ def climb(look: Look, begin: View, curvature: FloatArray, enough: float, most: i
     """
     view, left = begin, 0.0
     for _ in range(most):
-        step = uphill(curvature, free_slope(view))
+        step = uphill(curvature, _free_slope(view))
         left = max(float(view.slope @ step) / 2, 0.0)
         if left < enough:
             break
@@ -71,7 +71,7 @@ def climb(look: Look, begin: View, curvature: FloatArray, enough: float, most: i
     return Summit(view, curvature, left)
 
 
-def free_slope(view: View) -> FloatArray:
+def _free_slope(view: View) -> FloatArray:
     """The slope, without what leads past the border."""
     out = (np.abs(view.place) >= FARTHEST) & (view.place * view.slope > 0)
     return np.where(out, 0.0, view.slope)
@@ -99,7 +99,7 @@ def _move(
         if found.height >= view.height:
             return found, curvature
         # A step too far has taught how the surface curves there.
-        again = uphill(curvature, free_slope(view))
+        again = uphill(curvature, _free_slope(view))
         size = float(np.linalg.norm(step)) / (2 * max(float(np.linalg.norm(again)), 1e-300))
         step = again * min(1.0, size)
     found = look(view.onward)
