@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chainveil import Channel, CorrelatedNoise, MarkovChain
 from chainveil.checks import FloatArray
-from chainveil.estimate.covariance import noise_covariance
+from chainveil.estimate.covariance import noise_covariance, released_covariance
 from chainveil.estimate.grouping import read_cells
 from chainveil.estimate.likelihood import Release
 from chainveil.estimate.noise import Noise, as_noise
@@ -59,10 +59,12 @@ def test_shares_are_unbiased_and_their_covariance_is_exact(
     n = 7 if source.outputs == 2 else 5
     x = np.random.default_rng(3).integers(0, source.states, n).astype(np.uint8)
     law = truth(x, source.states)
-    values, weights = [], []
+    values, estimated, weights = [], [], []
     for z, chance in releases(source, x):
-        counts = read_cells(z, source.outputs).windows(window)[0]
+        cells = read_cells(z, source.outputs)
+        counts = cells.windows(window)[0]
         values.append(counts / counts.sum() @ source.inverse(window))
+        estimated.append(released_covariance(cells, source, window)[0, 0])
         weights.append(chance)
     mean = np.average(values, axis=0, weights=weights)
     assert sum(weights) == pytest.approx(1)
@@ -70,6 +72,9 @@ def test_shares_are_unbiased_and_their_covariance_is_exact(
     spread = np.array(values) - mean
     exact = np.einsum("z,zi,zj->ij", weights, spread, spread)
     np.testing.assert_allclose(noise_covariance(source, window, law)[0], exact, atol=1e-10)
+    # Whoever has the release alone is right about it on average.
+    guessed = np.average(estimated, axis=0, weights=weights)
+    np.testing.assert_allclose(guessed, exact, atol=1e-9)
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=str)

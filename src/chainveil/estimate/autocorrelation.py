@@ -11,7 +11,7 @@ from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.estimate.covariance import drawing_covariance, noise_covariance, released_law
+from chainveil.estimate.covariance import credible, drawing_covariance, released_covariance
 from chainveil.estimate.fitting import fit_release
 from chainveil.estimate.grouping import Cells, read_cells
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
@@ -102,7 +102,7 @@ def _at_lag(
     noise.check_length(pair, int(pairs.max()), "an autocorrelation")
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = counts / pairs[:, None] @ noise.inverse(pair)
-    covariance = noise_covariance(noise, pair, released_law(cells, noise))
+    covariance = released_covariance(cells, noise, pair)
     if chain is not None:
         covariance = covariance + _drawn(chain, pair, pairs)
     found = _ratios(shares.reshape(-1, k, k), covariance, deviations)
@@ -134,14 +134,14 @@ def _ratios(
     by_bottom = eye[None, :, :, None] * (1 - 2 * first)[:, :, None, None] * np.ones(k)
     slopes = [part.reshape(len(shares), k, k * k) for part in (by_top, by_bottom)]
     upper, across, lower = (
-        np.einsum("gai,gij,gaj->ga", slopes[i], covariance, slopes[j], optimize=True)
+        np.einsum("gai,wgij,gaj->wga", slopes[i], covariance, slopes[j], optimize=True)
         for i, j in ((0, 0), (0, 1), (1, 1))
     )
-    spread = (np.maximum(upper, 0.0), across, np.maximum(lower, 0.0))
+    spread = credible(upper, across, lower)
     low, high = ratio_interval(top, bottom, spread, np.zeros_like(top), deviations, (-1.0, 1.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         value = top / bottom
-        residual = spread[0] - 2 * value * across + value**2 * spread[2]
+        residual = spread[0] - 2 * value * spread[1] + value**2 * spread[2]
         error = np.sqrt(np.maximum(residual, 0.0)) / np.abs(bottom)
         worth = (1 - np.clip(value, -1, 1) ** 2) ** 2 / error**2
     return value, error, low, high, worth

@@ -8,8 +8,9 @@ of states; its mean over the noise is the indicator of the pattern that is there
 
 and each term is known from the noise and the states at the points of both windows. The sum
 over t of terms at distance h needs only how often each pattern of states stands there, which
-the release tells, debiased in the same way. Independent noise leaves the distances at which two
-windows share a point; correlated noise all distances within its reach.
+the release tells, debiased in the same way: the covariance is then unbiased too. Independent
+noise leaves the distances at which two windows share a point; correlated noise all distances
+within its reach.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ Law = Callable[[tuple[int, ...]], tuple[FloatArray, FloatArray]]
 # Correlations of a chain below this end the sum over distances.
 SETTLED = 1e-9
 MOST_DISTANCES = 20_000
+# An unbiased variance counts down to this part of the one that a valid law gives.
+CREDIBLE = 0.5
 
 
 def noise_covariance(noise: Noise, window: Sequence[int], law: Law) -> FloatArray:
@@ -54,14 +57,41 @@ def noise_covariance(noise: Noise, window: Sequence[int], law: Law) -> FloatArra
         return np.asarray((total / count[:, None] ** 2).reshape(-1, size, size))
 
 
-def released_law(cells: Cells, noise: Noise) -> Law:
-    """The law of states at some points, from the release: debiased, made valid."""
+def released_covariance(cells: Cells, noise: Noise, window: Sequence[int]) -> FloatArray:
+    """The same, known from the release alone, in two ways; shape (2, groups, k^p, k^p).
+
+    The first is unbiased, but need not be the covariance of anything. The second is: it takes
+    the nearest law that is one, which under heavy noise lies far from the truth. ``credible``
+    chooses.
+    """
+    laws = (_released_law(cells, noise, valid) for valid in (False, True))
+    return np.stack([noise_covariance(noise, window, law) for law in laws])
+
+
+def credible(
+    top: FloatArray, across: FloatArray, bottom: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Var, Cov, Var of two numbers, each estimated in ways that the first axis counts.
+
+    The first way, where it gives every combination of the two at least ``CREDIBLE`` of the
+    variance that the last way gives it; else the last way.
+    """
+    more = [part[0] - CREDIBLE * part[-1] for part in (top, across, bottom)]
+    sound = (more[0] >= 0) & (more[2] >= 0) & (more[1] ** 2 <= more[0] * more[2])
+    upper, between, lower = (np.where(sound, part[0], part[-1]) for part in (top, across, bottom))
+    return np.maximum(upper, 0.0), between, np.maximum(lower, 0.0)
+
+
+def _released_law(cells: Cells, noise: Noise, valid: bool) -> Law:
+    """The law of states at some points, from the release: debiased, then perhaps made valid."""
 
     def law(points: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
         counts = cells.windows(points)
         total = counts.sum(axis=1).astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return project(counts / total[:, None] @ noise.inverse(points)), total
+            shares = counts / total[:, None] @ noise.inverse(points)
+        # Gaps may leave no window of some shape.
+        return (project(shares) if valid else np.nan_to_num(shares)), total
 
     return law
 

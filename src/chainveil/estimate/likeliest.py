@@ -27,8 +27,8 @@ from chainveil.estimate.results import Covers
 FLAT_OF_TWO, FLAT = 0.2, 0.1
 # Standard errors of a logit up to which the curvature tells enough.
 WELL_CURVED = 0.1
-# Degrees of freedom, for each point that a row is worth and each other number that is fitted.
-FREEDOM = 20
+# Degrees of freedom to begin with, and for each point that a row is worth.
+FEWEST, FREEDOM = 35, 1.2
 # Moves of a kind that are too few to tell the noise from the drawing.
 RARE = 2.0
 LEAST, MOST = 1e-12, 1 - 1e-12
@@ -118,16 +118,14 @@ class Likeliest:
     def _deviations(self) -> FloatArray:
         """How many standard errors the limits reach, shape (groups, k).
 
-        The information is uncertain itself, the more so the more other numbers are fitted
-        from the same points. A rule of thumb that simulation bears out: Student's law, with
-        ``FREEDOM`` times the points that a row is worth for each of those numbers.
+        The information is uncertain itself, the more so the fewer points a row is worth. A
+        rule of thumb that simulation bears out: Student's law.
         """
         from scipy.special import stdtrit
 
         p = self._safe
         worth = (p * (1 - p)).sum(axis=2) / np.maximum(self._total.sum(axis=2), 1e-300)
-        others = p.shape[-1] * (p.shape[-1] - 1) - 1
-        freedom = np.clip(FREEDOM * worth / others, 4.0, 1e9)
+        freedom = FEWEST + FREEDOM * np.minimum(worth, 1e9)
         return np.asarray(stdtrit(freedom, (1 + self.level) / 2))
 
     def _on_logits(self, variance: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -8,7 +8,12 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.estimate.covariance import Law, noise_covariance, released_law
+from chainveil.estimate.covariance import (
+    Law,
+    credible,
+    noise_covariance,
+    released_covariance,
+)
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.intervals import ratio_interval
 from chainveil.estimate.noise import Noise
@@ -23,8 +28,8 @@ class PairShares:
     Attributes
     ----------
     shares : array of shape (groups, k, k)
-    covariance : array of shape (groups, k, k, k, k)
-        Due to the noise, given the series.
+    covariance : array of shape (ways, groups, k, k, k, k)
+        Due to the noise, given the series; in one way, or in the two of ``released_covariance``.
     pairs : array of shape (groups,)
         How many pairs were looked at.
     """
@@ -55,12 +60,10 @@ class PairShares:
     def spread(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Var of a pair's share, Cov with that of its first state, Var of that; (groups, k, k)."""
         k = self.shares.shape[1]
-        flat = self.covariance.reshape(-1, k * k, k * k)
-        own = np.diagonal(flat, axis1=1, axis2=2).reshape(-1, k, k)
-        within = np.einsum("gabac->gabc", self.covariance)
-        between = within.sum(axis=3)
-        bottom = np.repeat(within.sum(axis=(2, 3))[:, :, None], k, axis=2)
-        return np.maximum(own, 0.0), between, np.maximum(bottom, 0.0)
+        own = np.einsum("wgabab->wgab", self.covariance)
+        within = np.einsum("wgabac->wgabc", self.covariance)
+        bottom = np.repeat(within.sum(axis=(3, 4))[..., None], k, axis=-1)
+        return credible(own, within.sum(axis=-1), bottom)
 
     def variance(self, sampling: bool) -> FloatArray:
         """Variance of each transition by the delta method, shape (groups, k, k)."""
@@ -82,7 +85,7 @@ class PairShares:
 def pair_shares(cells: Cells, noise: Noise) -> PairShares:
     """Debiased shares of pairs, and their covariance, from a release."""
     shares, pairs = bare_shares(cells, noise)
-    return _assemble(shares, noise, released_law(cells, noise), pairs)
+    return _assemble(shares, noise.states, released_covariance(cells, noise, PAIR), pairs)
 
 
 def bare_shares(cells: Cells, noise: Noise) -> tuple[FloatArray, FloatArray]:
@@ -102,10 +105,9 @@ def bare_shares(cells: Cells, noise: Noise) -> tuple[FloatArray, FloatArray]:
 def expected_pair_shares(noise: Noise, law: Law) -> PairShares:
     """The same as a chain leads to expect; ``law`` comes from ``covariance.chain_law``."""
     shares, pairs = law(PAIR)
-    return _assemble(shares, noise, law, pairs)
+    return _assemble(shares, noise.states, noise_covariance(noise, PAIR, law)[None], pairs)
 
 
-def _assemble(shares: FloatArray, noise: Noise, law: Law, pairs: FloatArray) -> PairShares:
-    k = noise.states
-    covariance = noise_covariance(noise, PAIR, law).reshape(-1, k, k, k, k)
-    return PairShares(shares.reshape(-1, k, k), covariance, pairs)
+def _assemble(shares: FloatArray, k: int, covariance: FloatArray, pairs: FloatArray) -> PairShares:
+    kept = covariance.reshape(*covariance.shape[:2], k, k, k, k)
+    return PairShares(shares.reshape(-1, k, k), kept, pairs)
