@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chainveil import Channel, CorrelatedNoise, MarkovChain
 from chainveil.checks import FloatArray
-from chainveil.estimate.covariance import noise_covariance, released_covariance
+from chainveil.estimate.covariance import credible, noise_covariance, released_covariance
 from chainveil.estimate.grouping import read_cells
 from chainveil.estimate.likelihood import Release
 from chainveil.estimate.noise import Noise, as_noise
@@ -102,3 +102,15 @@ def test_expected_transitions_and_likelihood(noise: Any) -> None:
     np.testing.assert_allclose(found.counts, counts, atol=1e-12)
     np.testing.assert_allclose(found.begin, begin / len(series), atol=1e-12)
     assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-12)
+
+
+def test_an_absurd_covariance_gives_way_to_a_valid_one() -> None:
+    valid = np.array([[2.0, 0.5, 1.0]] * 5)
+    unbiased = valid.copy()
+    unbiased[1, 0] = 0.9  # a variance below half of the valid one
+    unbiased[2] = [1.5, 1.3, 1.0]  # a combination of the two has less than half
+    unbiased[3] = [1.5, 0.5, 0.7]  # smaller, and still a covariance
+    unbiased[4] = -valid[4]
+    top, across, bottom = credible(*np.stack([unbiased, valid]).transpose(2, 0, 1))
+    found = np.stack([top, across, bottom], axis=1)
+    np.testing.assert_array_equal(found, [*valid[:3], unbiased[3], valid[4]])
