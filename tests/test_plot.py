@@ -65,3 +65,31 @@ def test_budget_and_intervals() -> None:
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["a", "b"]
     with pytest.raises(cv.InvalidInput, match="curves"):
         plot.intervals({"one": (value, low, high)}, [1, 2, 3])
+
+
+def test_bars_reach_from_limit_to_limit() -> None:
+    """Also where the value lies outside them, or the upper one is nowhere."""
+    curves = {"a": ([-0.2, 0.5, np.nan], [0.0, 0.1, 0.0], [0.3, np.inf, 1.0])}
+    axes = plot.intervals(curves, ["x", "y", "z"]).axes[0]
+    (bars,) = axes.collections
+    ends = [tuple(np.asarray(path.vertices)[:, 1]) for path in bars.get_paths()]
+    assert ends[0] == (0.0, 0.3)
+    assert ends[1] == (0.1, pytest.approx(1.06))
+    assert ends[2] == (0.0, 1.0)
+    arrows = [line for line in axes.lines if line.get_marker() == "^"]
+    assert [tuple(np.asarray(line.get_xydata())[0]) for line in arrows] == [(1.0, pytest.approx(1.06))]
+
+
+def test_many_curves_and_names_stay_apart() -> None:
+    value = np.linspace(0, 1, 50)
+    curves = {f"curve {i}": (value, value, value) for i in range(16)}
+    figure = plot.intervals(curves, [f"group {i}" for i in range(50)])
+    axes = figure.axes[0]
+    looks = {(line.get_color(), line.get_marker()) for line in axes.lines
+             if str(line.get_label()).startswith("curve")}  # fmt: skip
+    assert len(looks) == 16
+    assert [text.get_text() for text in axes.get_xticklabels()][:2] == ["group 0", "group 3"]
+    assert axes.get_legend() is None
+    assert len(figure.legends) == 1
+    whole = plot.intervals({"a": ([1, 2], [0, 1], [2, 3])}, [0, 1]).axes[0]
+    assert all(float(tick).is_integer() for tick in whole.get_xticks())

@@ -61,7 +61,7 @@ def half_hours() -> None:
             f"{np.mean(covered):.1%}"
         )
     figure = plot.intervals(
-        curves, places.tolist(), truth=truth, title="Heart rate N10: share of elevated beats",
+        curves, places.tolist(), truth=truth, title="Heart rate N10: share of elevated beats, 95% intervals",
         xlabel="hour", ylabel="share in each half hour",
     )  # fmt: skip
     plot.save(figure, HERE / "heart-rate-estimates.png")

@@ -72,6 +72,7 @@ def test_groups_of_the_calendar(folder: Path) -> None:
     assert {answer["group"] for answer in rooms["answers"]} == {"A", "B"}
     windows = ask(folder, "frequency", "--window", "300")
     assert len(windows["answers"]) == 16
+    assert windows["answers"][-1]["group"] == "3, window 1"
 
 
 def test_pictures_and_denoised_rows(folder: Path) -> None:
@@ -117,6 +118,9 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
                                           folder=tmp_path).stderr  # fmt: skip
     closed = ask(tmp_path, "transitions")["answers"]
     assert closed[1]["value"] == pytest.approx(1 / 300, rel=0.01)
+    # A gap that is looked for, and not found, is as unknown as before.
+    done = program("estimate", "release.csv", "transitions", *gaps[:-1], "9000", folder=tmp_path)
+    assert b"1 neighbouring rows are no neighbouring points" in done.stderr
     same = [ask(tmp_path, "frequency", *how)["answers"][1]["value"] for how in ([], gaps)]
     assert same[0] == same[1]
     for how, message in (
@@ -148,6 +152,7 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
         (["frequency", "--plot", "answer.xyz"], b"plot: found 'answer.xyz'; allowed: a file end"),
         (["autocorrelation", "--by", "hour", "--time", "when", "--lags", "599"], b"no two points"),
         (["mood"], b"mood"),
+        (["frequency", "--level", "1"], b"level: found 1.0"),
         (["frequency", "--plot", "other.csv"], b"which exists"),
         (["frequency", "--plot", "nowhere/f.png"], b"nowhere"),
         (["denoise", "-o", "other.csv"], b"which exists"),

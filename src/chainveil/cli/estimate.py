@@ -81,6 +81,9 @@ def estimate(release: str, question: str, **given: Any) -> None:
         warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
              "they are counted as if they were. --time and --max-gap, as when the table was "
              "sanitized, tell which")  # fmt: skip
+    if held.zone is not None:
+        warn(f"{given['by']}: as the clocks of {held.zone} have it, the time zone of the column "
+             f"{given['time']}")  # fmt: skip
     if question == "denoise":
         _denoise(held, given)
         return
@@ -147,7 +150,7 @@ def _names(found: Any, held: Any, question: str) -> list[str]:
 def _rows(found: Any, held: Any, question: str) -> list[tuple[Any, str, tuple[float, ...]]]:
     """Group, name, and (value, error, low, high, effective size) of every number."""
     names = _names(found, held, question)
-    groups = [None] if found.groups is None else found.groups
+    groups = [None] if found.groups is None else _group_names(found.groups, held)
     parts = [
         array.reshape(len(groups), len(names))
         for array in (found.value, found.standard_error, found.low, found.high,
@@ -158,6 +161,13 @@ def _rows(found: Any, held: Any, question: str) -> list[tuple[Any, str, tuple[fl
         for i, group in enumerate(groups)
         for j, name in enumerate(names)
     ]
+
+
+def _group_names(groups: Any, held: Any) -> list[Any]:
+    """Groups as the table calls them; windows of several series are pairs of numbers."""
+    if held.series and groups and isinstance(groups[0], tuple):
+        return [f"{held.series[series]}, window {window}" for series, window in groups]
+    return list(groups)
 
 
 def _facts(found: Any, held: Any, question: str) -> dict[str, Any]:
@@ -201,11 +211,12 @@ def _draw(found: Any, held: Any, question: str, given: dict[str, Any]) -> None:
         places: Any = names
     else:
         curves = {name: tuple(part[:, j] for part in parts) for j, name in enumerate(names)}
-        places = found.groups
+        places = _group_names(found.groups, held)
     places = [place if isinstance(place, int | float) else str(place) for place in places]
     figure = plot.intervals(
         curves, places, title=f"{question}, {found.level:.4g} intervals",
-        xlabel=given["by"] or "", ylabel=question,
+        xlabel=given["by"] or ("window" if given["window"] else ""),
+        ylabel="points that a spell lasts" if question == "durations" else question,
     )  # fmt: skip
     plot.save(figure, given["picture"])
 

@@ -195,7 +195,12 @@ def _labelled(
     if flat.size != size:
         raise InvalidInput("by", f"{flat.size} labels", f"{size}, one a released point")
     seen = ~gaps if len(gaps) else np.ones(size, np.bool_)
-    names, codes = np.unique(flat[seen], return_inverse=True)
+    try:
+        names, codes = np.unique(flat[seen], return_inverse=True)
+    except TypeError:
+        raise InvalidInput(
+            "by", "labels that cannot be put in order", "labels of one kind, none of them missing"
+        ) from None
     labels = np.full(size, -1, np.int64)
     labels[seen] = codes.reshape(-1)
     owner = np.zeros(series.count, np.int64)

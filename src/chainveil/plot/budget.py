@@ -40,7 +40,9 @@ def budget(
         Words over the figure and beside its left axis.
     """
     budgets, left, right = (np.asarray(part, dtype=float) for part in (epsilon, errors, success))
-    if budgets.ndim != 1 or left.shape != budgets.shape or right.shape != budgets.shape:
+    if budgets.ndim != 1 or not budgets.size:
+        raise InvalidInput("epsilon", epsilon, "one or more budgets")
+    if left.shape != budgets.shape or right.shape != budgets.shape:
         raise InvalidInput(
             "errors, success", f"{left.size} and {right.size} values",
             f"{budgets.size} values each, one a budget",
@@ -53,7 +55,8 @@ def budget(
     drawn += other.plot(budgets, right, color=style.RED, ls="--", lw=1.9,
                         label="success of the best attacker (right)")  # fmt: skip
     if guess is not None:
-        drawn.append(other.axhline(guess, color="0.45", ls=":", lw=1.2, label="without a release"))
+        drawn.append(other.axhline(guess, color="0.45", ls=":", lw=1.2,
+                                   label="without a release (right)"))  # fmt: skip
     axes.set(xlabel="privacy budget ε (nats)", ylabel=ylabel, title=title)
     other.set(ylabel="share of points guessed right", ylim=(min(0.5, right.min()) - 0.02, 1.0))
     axes.set_xlim(float(budgets.min()), float(budgets.max()))

@@ -11,9 +11,13 @@ from chainveil.errors import InvalidInput
 from chainveil.plot import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_NAMES = 24
+# Past as many curves the legend would hide some of them.
+MOST_INSIDE = 6
+MARKERS = ("o", "s", "^", "D")
 
 
 def intervals(
@@ -25,7 +29,7 @@ def intervals(
     xlabel: str = "",
     ylabel: str = "",
 ) -> Figure:
-    """Draw values with intervals, one colour a curve.
+    """Draw values with intervals, one colour a curve; an arrow where an interval has no end.
 
     Parameters
     ----------
@@ -42,6 +46,7 @@ def intervals(
     numeric = all(isinstance(place, int | float | np.number) for place in places)
     ground = np.asarray(places, dtype=float) if numeric else np.arange(len(places), dtype=float)
     width = 0.6 * (np.diff(ground).min() if len(ground) > 1 else 1.0)
+    top = _highest(curves)
     if truth is not None:
         axes.plot(ground, np.asarray(truth, dtype=float), color=style.BLACK, lw=1.4, label="truth")
     for number, (name, parts) in enumerate(curves.items()):
@@ -49,14 +54,39 @@ def intervals(
         if value.shape != ground.shape:
             raise InvalidInput("curves", f"{value.size} values for {name!r}", f"{ground.size}")
         shift = width * ((number + 0.5) / len(curves) - 0.5)
-        with np.errstate(invalid="ignore"):
-            ends = np.stack([value - low, high - value])
-        ends = np.nan_to_num(ends, posinf=0.0, neginf=0.0)
-        axes.errorbar(ground + shift, value, np.maximum(ends, 0.0), fmt="o", ms=3.5, lw=1.3,
-                      capsize=2, color=style.CYCLE[number % len(style.CYCLE)],
-                      label=name)  # fmt: skip
-    if not numeric and len(places) <= MOST_NAMES:
-        axes.set_xticks(ground, [str(place) for place in places], rotation=30, ha="right")
+        colour = style.CYCLE[number % len(style.CYCLE)]
+        marker = MARKERS[number // len(style.CYCLE) % len(MARKERS)]
+        axes.plot(ground + shift, value, marker, ms=3.5, color=colour, label=name)
+        _bars(axes, ground + shift, low, high, top, colour)
+    if numeric and all(float(place).is_integer() for place in places):
+        axes.locator_params(axis="x", integer=True)
+    elif not numeric:
+        # As many names as can be read; the others lie between.
+        every = -(-len(places) // MOST_NAMES)
+        named = [str(place) for place in places[::every]]
+        axes.set_xticks(ground[::every], named, rotation=30, ha="right")
     axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
-    axes.legend(fontsize=8, framealpha=0.9)
+    if len(curves) > MOST_INSIDE:
+        figure.legend(loc="outside right center", fontsize=8)
+    else:
+        axes.legend(fontsize=8, framealpha=0.9)
     return figure
+
+
+def _highest(curves: dict[str, tuple[Any, Any, Any]]) -> float:
+    """Where bars without an end leave the figure."""
+    numbers = np.concatenate([np.asarray(part, float).ravel() for all_ in curves.values()
+                              for part in all_])  # fmt: skip
+    finite = numbers[np.isfinite(numbers)]
+    return float(finite.max() + 0.05 * (np.ptp(finite) or 1.0)) if finite.size else 1.0
+
+
+def _bars(axes: Axes, ground: Any, low: Any, high: Any, top: float, colour: str) -> None:
+    """From the lower limit to the upper one, wherever the value lies; an arrow has no end."""
+    known = ~np.isnan(low) & ~np.isnan(high)
+    endless = known & np.isinf(high)
+    ends = np.where(endless, top, high)
+    axes.vlines(ground[known], low[known], ends[known], color=colour, lw=1.3)
+    for limit, there in ((low, known), (high, known & ~endless)):
+        axes.plot(ground[there], limit[there], "_", ms=4, color=colour)
+    axes.plot(ground[endless], ends[endless], "^", ms=5, color=colour)

@@ -75,6 +75,8 @@ def certificate_path(release: str | Path) -> Path:
     """``release.parquet`` has its certificate in ``release.certificate.json``."""
     path = Path(release)
     name = path.name
+    if not name:
+        raise InvalidInput("release", str(release), "a file, not a folder")
     for ending in reversed(path.suffixes):
         if ending.lower() in {**formats.ENDINGS, **formats.COMPRESSED}:
             name = name.removesuffix(ending)

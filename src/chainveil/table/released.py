@@ -23,7 +23,7 @@ from chainveil.table.place import check_column
 from chainveil.table.prepare import Progress
 from chainveil.table.reading import open_source
 from chainveil.table.request import Readable, one_column
-from chainveil.table.timeline import check_known, distances, lay
+from chainveil.table.timeline import CUT, check_known, distances, lay
 from chainveil.table.verification import verify
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -50,8 +50,12 @@ class ReleasedStates:
     rows : int
         Rows of the table.
     splits : int
-        Pairs of neighbouring rows that are no neighbouring points, by the certificate, where
-        nothing says which.
+        Pairs of neighbouring rows that are no neighbouring points, by the certificate, and
+        that were not found.
+    series : tuple
+        The name of the series of each array of ``states``, where the release has several.
+    zone : str or None
+        The time zone of calendar groups, where the time column has one.
     """
 
     states: Any
@@ -61,6 +65,8 @@ class ReleasedStates:
     order: NDArray[np.int64]
     rows: int
     splits: int
+    series: tuple[Any, ...] = ()
+    zone: str | None = None
 
     @property
     def gaps(self) -> int:
@@ -123,19 +129,22 @@ def read_released(
     empty = states == GAP if missing == "keep" else np.zeros(len(states), np.bool_)
     groups = None if by is None else _groups(held, by, time, series)
     plan, apart = document.plan(), np.ones(len(order), np.int64)
-    splits = document["release.splits"] if max_gap is None else 0
-    if splits and plan.mechanism == "correlated":
-        raise InvalidInput(
-            "max_gap", None, "a number, with time and step, as when the table was sanitized",
-            f"The noise is correlated and ran on beneath {splits:,} gaps, which are not known.",
-        )  # fmt: skip
+    splits = document["release.splits"]
     if time is not None and max_gap is not None:
         clock = Clock(time, step, max_gap)
         apart = distances(held, series, clock, order, ends)
-        if plan.mechanism == "correlated":
+    found = int(np.count_nonzero(apart != 1))
+    if plan.mechanism == "correlated":
+        if found != splits:
+            raise InvalidInput(
+                "max_gap", max_gap, "what it was, with time and step, when the table was sanitized",
+                "The noise is correlated and ran on beneath the gaps: the certificate counts "
+                f"{splits:,}, the time line has {found:,}.",
+            )  # fmt: skip
+        if found:
             check_known(apart, order, clock)
-        if not neighbours:
-            apart = np.maximum(apart, 1)
+    if not neighbours:
+        apart = np.maximum(apart, 1)
     return ReleasedStates(
         lay(states, order, ends, apart, empty),
         None if groups is None else lay(groups, order, ends, apart, empty),
@@ -143,7 +152,9 @@ def read_released(
         labels,
         order[~empty[order]],
         held.num_rows,
-        splits,
+        max(splits - found, 0),
+        _run_names(held, series, order, ends, apart),
+        _zone(held, by, time),
     )
 
 
@@ -186,6 +197,31 @@ def _columns(table: Readable, document: Certificate, by: str | None, time: str |
     return list(dict.fromkeys(name for name in names if name is not None))
 
 
+def _run_names(
+    held: pa.Table, series: str | None, order: NDArray[Any], ends: NDArray[Any], apart: Any
+) -> tuple[Any, ...]:
+    """The series of each run that ``lay`` makes; of a series that gaps cut, also which run."""
+    if series is None:
+        return ()
+    starts = np.concatenate([[0], ends]).astype(np.int64)
+    begins = np.union1d(starts, np.flatnonzero(apart == CUT))
+    names = one_column(held, series).take(pa.array(order[begins])).to_pylist()
+    owner = np.searchsorted(starts, begins, side="right") - 1
+    _, first, several = np.unique(owner, return_index=True, return_counts=True)
+    which = np.arange(len(begins)) - first[owner]
+    return tuple(
+        f"{name}, run {which[i]}" if several[owner[i]] > 1 else name for i, name in enumerate(names)
+    )
+
+
+def _zone(held: pa.Table, by: str | None, time: str | None) -> str | None:
+    """The time zone of the calendar that ``by`` asks for."""
+    if by not in CALENDAR or by in held.column_names:
+        return None
+    kind = one_column(held, str(time)).type
+    return kind.tz if pa.types.is_timestamp(kind) else None
+
+
 def _groups(held: pa.Table, by: str, time: str | None, series: str | None) -> NDArray[Any]:
     """The group of each row."""
     if by in held.column_names:
@@ -205,7 +241,8 @@ def _calendar(column: pa.Array, by: str, name: str) -> NDArray[Any]:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         with suppress(pa.ArrowInvalid):
             column = column.cast(pa.timestamp("us"))
-    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
+    clock = pa.types.is_time(column.type) and by == "hour"
+    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type) or clock):
         raise InvalidInput(
             name, f"a column of type {column.type}", "dates or times, such as 2026-01-31 12:00:00",
             "For numbers, put the group into a column of its own.",
