@@ -8,8 +8,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 # Coverage is a study of many minutes, with a table in the documentation; the peers are called
-# by the benchmark of sanitizing.
-SKIP = {"__init__", "__main__", "coverage", "sanitize_peers"}
+# by the benchmark of sanitizing; the clock is shared.
+SKIP = {"__init__", "__main__", "coverage", "coverage_table", "sanitize_peers", "timing"}
 
 
 def main() -> int:

@@ -61,8 +61,9 @@ def half_hours() -> None:
             f"{np.mean(covered):.1%}"
         )
     figure = plot.intervals(
-        curves, places.tolist(), truth=truth, title="Heart rate N10: share of elevated beats, 95% intervals",
-        xlabel="hour", ylabel="share in each half hour",
+        curves, places.tolist(), truth=truth,
+        title="Heart rate N10: share of elevated beats, 95% intervals", xlabel="hour",
+        ylabel="share in each half hour",
     )  # fmt: skip
     plot.save(figure, HERE / "heart-rate-estimates.png")
 

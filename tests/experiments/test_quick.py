@@ -180,14 +180,15 @@ def test_theorem_2_against_the_oracle(results: Results) -> None:
 
 
 def test_a_second_run_keeps_what_is_done(folder: Path) -> None:
-    part = folder / "fig1" / "parts" / "regions.json"
+    part = folder / "fig1" / "parts" / "quick" / "regions.json"
     kept = json.loads(part.read_text())
     before = part.stat().st_mtime_ns
     assert run(["reproduce", "fig1", "--quick", "--out", str(folder)]) == 0
     assert part.stat().st_mtime_ns == before
-    part.write_text(json.dumps(kept | {"fingerprint": "of other settings"}))
-    assert run(["reproduce", "fig1", "--quick", "--out", str(folder)]) == 0
-    assert json.loads(part.read_text())["rows"] == kept["rows"]
+    for other in (json.dumps(kept | {"fingerprint": "of other settings"}), "{ damaged", "[1]"):
+        part.write_text(other)
+        assert run(["reproduce", "fig1", "--quick", "--out", str(folder)]) == 0
+        assert json.loads(part.read_text())["rows"] == kept["rows"]
 
 
 def test_the_page_shows_everything(folder: Path) -> None:

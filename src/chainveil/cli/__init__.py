@@ -79,8 +79,10 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        complain("interrupted; nothing was written")
+    except (click.Abort, KeyboardInterrupt) as stop:
+        # Click puts its own exception before the interrupt, which may say what is left.
+        words = stop.args or (stop.__cause__.args if stop.__cause__ else ())
+        complain(f"interrupted; {words[0] if words else 'nothing was written'}")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has seen enough; a second error at exit helps nobody.

@@ -21,7 +21,7 @@ NAMES = ("fig1", "fig2", "fig3", "fig4", "correlated", "theorem2")
                 type=click.Choice([*NAMES, "all"]))  # fmt: skip
 @click.option("--quick/--full", default=True, show_default=True, help="A small version for a "
               "look, or the one that the documentation shows.")  # fmt: skip
-@click.option("--device", default="cpu", show_default=True, metavar="cpu|cuda",
+@click.option("--device", default="cpu", show_default=True, type=click.Choice(["cpu", "cuda"]),
               help="Where the LSTM attackers of fig4 learn.")  # fmt: skip
 @click.option("--out", default="reproduction", show_default=True,
               type=click.Path(file_okay=False), help="Folder for results and figures; the page "
@@ -32,23 +32,26 @@ def reproduce(names: tuple[str, ...], quick: bool, device: str, out: str, as_jso
 
     NAME is fig1, fig2, fig3, fig4, correlated, theorem2 or all. Each leaves results (CSV), their
     circumstances (JSON) and a figure (SVG and PNG) in a folder of its own. What an interrupted
-    run has finished is kept.
+    run has finished is kept, and the same command goes on from there. --quick takes a minute or
+    so, --full some minutes, but for the networks of fig4: eleven minutes on a CUDA device, and far
+    longer on a CPU.
 
     \b
     Example:
       chainveil reproduce fig1 theorem2
     """
     from chainveil.experiments import report
-    from chainveil.experiments.run import run_experiment
+    from chainveil.experiments.run import check_place, run_experiment
 
-    folder = Path(out)
+    folder, size = Path(out), "quick" if quick else "full"
     chosen = NAMES if "all" in names else tuple(dict.fromkeys(names))
+    report.page_path(folder)
+    for name in chosen:
+        check_place(name, size, folder, device)
     facts, lines = [], []
     for name in chosen:
-        with _bar(name) as advance:
-            result = run_experiment(
-                name, "quick" if quick else "full", folder, device, advance, note
-            )
+        with _bar(name) as advance, _kept(folder):
+            result = run_experiment(name, size, folder, device, advance, note)
         for text in result.record["missing"]:
             warn(f"{name}: {text}")
         taken = result.record["seconds"]
@@ -60,6 +63,17 @@ def reproduce(names: tuple[str, ...], quick: bool, device: str, out: str, as_jso
     page = report.write(folder)
     lines.append(("page", str(page)))
     show({"experiments": facts, "page": str(page)}, lines, as_json)
+
+
+@contextmanager
+def _kept(folder: Path) -> Iterator[None]:
+    """An interrupt that says what is left of the run."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"what was finished is kept in {folder}, and the same command goes on from there"
+        ) from None
 
 
 @contextmanager

@@ -89,7 +89,10 @@ def parts(settings: Settings, place: Place) -> list[Part]:
 
 
 def draw(rows: list[Row], settings: Settings) -> Figure:
-    """Success in (a) and estimated privacy in (b), on the paper's axes."""
+    """Success in (a) and estimated privacy in (b), on the paper's axes; (b) goes down to 0.
+
+    There lies what the paper does not show.
+    """
     from chainveil.plot import style
 
     figure, (left, right) = style.new_panels(2, 10.4, 4.4)
@@ -98,11 +101,11 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
     _draw(right, rows, "estimated_epsilon", "exact_epsilon")
     for axes, bound in ((left, 1 / (1 + math.exp(-epsilon))), (right, epsilon)):
         axes.axhline(bound, color=style.BLACK, lw=1.2, ls="--", label=f"bound for ε = {epsilon:g}")
-        axes.set(xlim=(0, 0.51), xlabel="correlation parameter θ")
+        axes.set(xlim=(0, 0.5), xlabel="correlation parameter θ")
     left.set(ylim=(0.5, 0.9), ylabel=f"success probability for point {settings['target'] + 1}",
              title="(a) Success")  # fmt: skip
     right.set(ylim=(0, 1.8), ylabel="estimated privacy ε̃ (nats)", title="(b) Estimated privacy")
-    left.legend(fontsize=8, framealpha=0.9)
+    style.legend_below(figure, columns=3)
     return figure
 
 
@@ -120,7 +123,7 @@ def _draw(axes: Axes, rows: list[Row], measured: str, exact: str) -> None:
         thetas = [row["theta"] for row in chosen]
         axes.plot(thetas, [row[exact] for row in chosen], dash, color=colour, lw=1.4)
         axes.plot(thetas, [row[measured] for row in chosen], marker, color=colour, ms=5,
-                  label=f"{label} (line: exact)")  # fmt: skip
+                  label=f"{label} (line: exact)", clip_on=False)  # fmt: skip
 
 
 EXPERIMENT = Experiment("fig2", "DP noise against correlated data", parts, draw)

@@ -34,6 +34,8 @@ class Place:
     ----------
     folder : Path
         Results go here, kept parts into its folder ``parts``.
+    size : str
+        "quick" or "full"; each keeps parts of its own.
     device : str
         Where networks are trained: "cpu" or "cuda".
     missing : list of str
@@ -43,6 +45,7 @@ class Place:
     """
 
     folder: Path
+    size: str = "full"
     device: str = "cpu"
     missing: list[str] = field(default_factory=list)
     tell: Callable[[str], None] = lambda text: None
@@ -50,7 +53,7 @@ class Place:
     @property
     def parts(self) -> Path:
         """Folder of the kept parts."""
-        return self.folder / "parts"
+        return self.folder / "parts" / self.size
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,9 @@ def finish(part: Part, place: Place) -> Finished:
     """The kept result of a part where its settings are the same; else compute and keep it."""
     path = place.parts / f"{part.name}.json"
     mark = digest(part.settings)
-    if path.is_file():
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["fingerprint"] == mark:
-            return Finished(kept["rows"], kept["seconds"])
+    kept = read_json(path)
+    if kept is not None and kept.get("fingerprint") == mark:
+        return Finished(kept["rows"], kept["seconds"])
     begin = time.perf_counter()
     rows = part.compute()
     seconds = round(time.perf_counter() - begin, 2)
@@ -96,6 +98,20 @@ def digest(settings: Any) -> str:
 
     told = json.dumps([__version__, settings], sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """What a JSON file holds; None where there is none, or a damaged one."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def file_digest(path: Path) -> str:
+    """A short digest of what a file holds."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
 def write_json(path: Path, content: Any) -> None:

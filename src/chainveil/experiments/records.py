@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from chainveil.errors import InvalidInput
 
 COLLECTION = "physionet-meditation"
 ADVICE = (
@@ -44,5 +47,12 @@ def missing_record(name: str) -> str:
 
 def read_record(path: Path) -> NDArray[np.uint8]:
     """A record as two states, as in Section 4.3: 1 at or above the mean rate."""
-    rate = np.loadtxt(path)[:, 1]
+    rate = np.empty(0)
+    if path.stat().st_size:
+        with suppress(ValueError, IndexError):
+            rate = np.loadtxt(path, ndmin=2)[:, 1]
+    if rate.size < 2 or not np.isfinite(rate).all():
+        raise InvalidInput(
+            "CHAINVEIL_DATA", str(path), "two columns of numbers: seconds, and beats a minute"
+        )
     return np.asarray(rate >= rate.mean(), dtype=np.uint8)

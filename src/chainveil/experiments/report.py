@@ -5,18 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from chainveil.errors import InvalidInput
 from chainveil.experiments import settings as stored
 from chainveil.experiments.markdown import NONE, number, pair, signed, table
 from chainveil.experiments.parts import Row, write_text
 from chainveil.experiments.report_fig4 import figure4
 from chainveil.experiments.run import HOMES, Result, read_result
 
+TITLE = "# The paper, reproduced and corrected"
+
 
 def write(out: Path) -> Path:
     """Write the page ``OUT.md`` beside the folder ``OUT`` from what is in the folder."""
     found = [result for name in HOMES if (result := read_result(name, out)) is not None]
-    path = out.parent / f"{out.name}.md"
-    write_text(path, page(found, out.name))
+    path = page_path(out)
+    write_text(path, page(found, out.resolve().name))
+    return path
+
+
+def page_path(out: Path) -> Path:
+    """Where the page of a folder goes; an error if something else is there."""
+    whole = out.resolve()
+    path = whole.parent / f"{whole.name}.md"
+    if path.exists() and not (path.is_file() and path.read_bytes().startswith(TITLE.encode())):
+        raise InvalidInput(
+            "out", str(out), f"a folder beside which {path.name} is free for the page",
+            "That file is something else and stays as it is.",
+        )  # fmt: skip
     return path
 
 
@@ -24,7 +39,7 @@ def page(results: list[Result], folder: str) -> str:
     """The whole page; figures are linked in ``folder``."""
     sizes = sorted({result.record["size"] for result in results})
     parts = [
-        "# The paper, reproduced and corrected",
+        TITLE,
         "Written by `chainveil reproduce` from the results beside it; nothing is edited by hand. "
         "“Authors” are the numbers in the result files that accompany the paper, single runs; "
         "“paper's noise” is Theorem 1's, which protects only against an adversary who knows "
@@ -273,6 +288,7 @@ def circumstances(results: list[Result]) -> list[str]:
         "Seconds are those of the parts when they were computed; networks trained elsewhere are "
         "under Figure 4.",
         table(("experiment", "size", "seconds", "versions"), rows),
-        "`chainveil reproduce all --full` makes everything anew. Seeds are in the settings; "
+        "`chainveil reproduce all --full --out NEW-FOLDER` makes everything anew; in a folder "
+        "with finished parts it goes on from those. Seeds are in the settings; "
         "noise comes from the seeded source, which is for study only.",
     ]

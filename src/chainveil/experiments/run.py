@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from chainveil.experiments.parts import (
     Row,
     Settings,
     finish,
+    read_json,
     write_json,
     write_text,
 )
@@ -71,8 +71,9 @@ def run_experiment(
     """
     from chainveil.plot import save
 
+    check_place(name, size, out, device)
     experiment, settings = find_experiment(name), stored.load(name, size)
-    place = Place(out / name, device, tell=tell)
+    place = Place(out / name, size, device, tell=tell)
     parts = experiment.parts(settings, place)
     found: dict[str, Finished] = {}
     for done, part in enumerate(parts):
@@ -89,12 +90,38 @@ def run_experiment(
     return Result(name, rows, record)
 
 
+def check_place(name: str, size: str, out: Path, device: str = "cpu") -> None:
+    """Error if a run could not end well: no figures, no device, or other results in its place."""
+    from chainveil.plot import check_ending
+
+    check_ending("out", f"{name}.svg")
+    if device.startswith("cuda") and name == "fig4":
+        _check_cuda(device)
+    kept = read_json(out / name / "run.json")
+    if kept is not None and kept.get("size") != size:
+        raise InvalidInput(
+            "out", f"{out / name}, with the results of a {kept.get('size')} run",
+            f"a folder without, or with those of a {size} run",
+            "Take another folder, or remove that one.",
+        )  # fmt: skip
+
+
+def _check_cuda(device: str) -> None:
+    try:
+        import torch
+    except ImportError:
+        # Told with everything else that is missing.
+        return
+    if not torch.cuda.is_available():
+        raise InvalidInput("device", device, "cpu: torch finds no CUDA device")
+
+
 def read_result(name: str, out: Path) -> Result | None:
-    """What an earlier run left in ``out/name``; None where it left nothing."""
+    """What an earlier run left in ``out/name``; None where it left nothing that can be read."""
     folder = out / name
-    if not (folder / "run.json").is_file():
+    record = read_json(folder / "run.json")
+    if record is None or not (folder / "results.csv").is_file():
         return None
-    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     rows = csv_to_rows((folder / "results.csv").read_text(encoding="utf-8"))
     return Result(name, rows, record)
 

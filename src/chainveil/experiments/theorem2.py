@@ -105,9 +105,9 @@ def _draw_length(axes: Axes, rows: list[Row]) -> None:
     for row in (row for row in rows if row["counter_example"]):
         axes.plot([row["known_points"]], [row["loss"]], "o", mfc="none", mec=style.BLACK, ms=12,
                   mew=1.6, ls="none", label="counter-example: both ends known")  # fmt: skip
-        axes.annotate(f"{row['loss']:.2f}", (row["known_points"], row["loss"]), (9, 5),
+        axes.annotate(f"{row['loss']:.2f}", (row["known_points"], row["loss"]), (9, 4),
                       textcoords="offset points", fontsize=9)  # fmt: skip
-        axes.annotate(f"{ignorant:.2f}", (0, ignorant), (5, -13), textcoords="offset points",
+        axes.annotate(f"{ignorant:.2f}", (0, ignorant), (5, 5), textcoords="offset points",
                       fontsize=9)  # fmt: skip
 
 

@@ -88,10 +88,14 @@ def _borders(
               label=f"1 over 0 within $e^ε$, {name} adversary")  # fmt: skip
 
 
+# Marks of optima that coincide show one around the other.
+SIZES = {"s": 10, "D": 7, "o": 4.5}
+
+
 def _mark(axes: Axes, plan: NoisePlan, marker: str, colour: str, label: str) -> None:
     rho0, rho1 = plan.channel.flip_probabilities
-    axes.plot([rho0], [rho1], marker, mfc=colour, mec=style.BLACK, ms=7, ls="none", clip_on=False,
-              label=f"{label}: ({rho0:.3f}, {rho1:.3f})", zorder=5)  # fmt: skip
+    axes.plot([rho0], [rho1], marker, mfc=colour, mec=style.BLACK, ms=SIZES[marker], ls="none",
+              clip_on=False, label=f"{label}: ({rho0:.3f}, {rho1:.3f})", zorder=5)  # fmt: skip
 
 
 def _goal(plan: NoisePlan) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +12,15 @@ import numpy as np
 from chainveil.experiments import records
 from chainveil.experiments import settings as stored
 from chainveil.experiments.fig4 import series as made
-from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
+from chainveil.experiments.parts import (
+    Experiment,
+    Part,
+    Place,
+    Row,
+    Settings,
+    file_digest,
+    read_json,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +28,10 @@ if TYPE_CHECKING:
 
 CHOSEN = "chosen"
 TAUGHT = "taught"
+# The paper's figure ends here; its result files do not.
+LAST = 4.0
+# Where the paper's axis begins.
+LOWEST = 0.5
 TITLES = {"synthetic": "synthetic, N10's chain", "N10": "heart rate N10", "N5": "heart rate N5"}
 NOISE_TITLES = {"ignorant": "paper's noise", "any": "corrected noise"}
 NO_TORCH = "LSTM attackers: torch is not installed; run: pip install 'chainveil[lstm]'"
@@ -32,21 +43,22 @@ def parts(settings: Settings, place: Place) -> list[Part]:
     absent = [name for name in settings["records"] if name not in found]
     place.missing.extend(records.missing_record(name) for name in absent)
     known = {name: value for name, value in settings.items() if name in _KNOWN_MODEL}
+    held = {name: file_digest(path) for name, path in found.items()}
     listed = [Part("known-synthetic", known, partial(_known, None, None, settings))]
     listed += [
-        Part(f"known-{name}", known, partial(_known, name, path, settings))
+        Part(f"known-{name}", known | {"data": held[name]}, partial(_known, name, path, settings))
         for name, path in found.items()
     ]
     if find_spec("torch") is None:
         place.missing.append(NO_TORCH)
         return listed
     learned = {name: path for name, path in found.items() if name in settings["learned"]}
-    told = settings | {"learned": list(learned)}
+    told = settings | {"learned": {name: held[name] for name in learned}}
     return [*listed, Part("learned", told, partial(_learned, learned, settings, place))]
 
 
 # What the accuracy of attackers that know a model depends on.
-_KNOWN_MODEL = ("seed", "budgets", "records", "releases", "synthetic")
+_KNOWN_MODEL = ("seed", "budgets", "beyond", "records", "releases", "synthetic")
 
 
 def _series(name: str | None, path: Path | None, settings: Settings) -> made.Series:
@@ -83,16 +95,20 @@ def _learned(found: dict[str, Path], settings: Settings, place: Place) -> list[R
 
 def about(place: Place) -> dict[str, Any]:
     """What the training left behind: networks, epochs, seconds, device, and the choice."""
-    networks = {}
-    for path in sorted(place.parts.glob("lstm-*.json")):
-        name = path.stem.removeprefix("lstm-")
-        if not name.startswith("candidate-"):
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            networks[name] = {
-                key: value
-                for key, value in kept.items()
-                if key not in ("accuracies", "fingerprint")
-            }
+    if find_spec("torch") is None or not (place.parts / "learned.json").is_file():
+        return {"training": {}}
+    settings = stored.load("fig4", place.size)
+    names = [*settings["networks"]]
+    if settings.get("candidates"):
+        names += ["choice", *(f"{CHOSEN}-{name}" for name in settings["learned"])]
+    if settings.get("taught"):
+        names.append(TAUGHT)
+    found = {name: read_json(place.parts / f"lstm-{name}.json") for name in sorted(names)}
+    unsaid = ("accuracies", "fingerprint")
+    networks = {
+        name: {key: value for key, value in kept.items() if key not in unsaid}
+        for name, kept in found.items() if kept is not None
+    }  # fmt: skip
     return {"training": networks}
 
 
@@ -111,7 +127,7 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
         if (name, noise) == ("N10", "ignorant"):
             _draw_reported(axes)
         axes.set(
-            xlim=(0.9, 4.1), ylim=(0.42, 1.0), xlabel="privacy budget ε (nats)",
+            xlim=(1, 4), ylim=(LOWEST, 1.0), xlabel="privacy budget ε (nats)",
             ylabel="reconstruction accuracy",
             title=f"({next(letters)}) {TITLES.get(name, name)}, {NOISE_TITLES[noise]}",
         )  # fmt: skip
@@ -140,30 +156,40 @@ def _draw_panel(axes: Axes, rows: list[Row]) -> None:
         axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center")
         return
     for attacker, (label, colour, marker, dash) in _looks().items():
-        chosen = [row for row in rows if row["attacker"] == attacker]
+        chosen = [row for row in rows if row["attacker"] == attacker and row["epsilon"] <= LAST]
         if chosen:
             axes.plot([row["epsilon"] for row in chosen], [row["accuracy"] for row in chosen], dash,
-                      marker=marker, color=colour, ms=4.5, lw=1.5, label=label)  # fmt: skip
-    first = [row for row in rows if row["attacker"] == rows[0]["attacker"]]
+                      marker=marker, color=colour, ms=4.5, lw=1.5, label=label,
+                      clip_on=False)  # fmt: skip
+    first = [
+        row for row in rows
+        if row["attacker"] == rows[0]["attacker"] and row["epsilon"] <= LAST
+    ]  # fmt: skip
     budgets = [row["epsilon"] for row in first]
     axes.plot(budgets, [row["bound"] for row in first], "-", color=style.BLACK, lw=1.6,
-              label="bound on any attacker, corrected")  # fmt: skip
+              label="bound on who knows no point, corrected")  # fmt: skip
     axes.plot(budgets, [row["printed_bound"] for row in first], ":", color=style.GREY, lw=1.6,
               label="bound as printed")  # fmt: skip
     axes.axhline(first[0]["majority"], color=style.GREY, lw=1, ls=(0, (1, 2)),
-                 label="always the likelier state")  # fmt: skip
+                 label="always the more frequent state")  # fmt: skip
 
 
 def _draw_reported(axes: Axes) -> None:
     from chainveil.plot import style
 
-    points = [point for point in stored.reported()["fig4"]["n10"] if point["epsilon"] <= 4]
+    points = [point for point in stored.reported()["fig4"]["n10"] if point["epsilon"] <= LAST]
     for column, label, marker, colour in (
         ("viterbi", "Viterbi, authors' run", "o", style.BLUE),
         ("lstm", "LSTM, authors' run", "s", style.RED),
     ):
-        axes.plot([point["epsilon"] for point in points], [point[column] for point in points],
-                  marker, mfc="none", mec=colour, ms=8, ls="none", label=label)  # fmt: skip
+        inside = [point for point in points if point[column] >= LOWEST]
+        axes.plot([point["epsilon"] for point in inside], [point[column] for point in inside],
+                  marker, mfc="none", mec=colour, ms=8, ls="none", label=label,
+                  clip_on=False)  # fmt: skip
+        for point in points:
+            if point not in inside:
+                axes.annotate(f"{label}: {point[column]:.4f} ↓", (point["epsilon"], LOWEST), (4, 4),
+                              textcoords="offset points", color=colour, fontsize=8)  # fmt: skip
 
 
 EXPERIMENT = Experiment("fig4", "Reconstruction of series", parts, draw, about)

@@ -28,6 +28,7 @@ from chainveil.experiments.fig4.bits import Bits, load_bits
 PADDING = 2  # the token between and around series; states are 0 and 1
 VALIDATION = 0.05  # share of the points that decides about stopping
 SERIES_FILE = "series.npz"
+KEEP_EVERY = 60.0  # seconds of training that an interrupt may cost, and one epoch
 
 Tell = Callable[[str], None]
 
@@ -108,9 +109,13 @@ class Run:
         return ensemble.Job(model.row, fold.train + place, fold.validation + place, seed)
 
     def learn(self, checkpoint: Path, deadline: float, tell: Tell) -> None:
-        """Train to the end, or keep a checkpoint and raise :class:`OutOfTime`."""
+        """Train to the end, or keep a checkpoint and raise :class:`OutOfTime`.
+
+        A checkpoint is also kept every so often, for a run that is stopped from outside.
+        """
         if checkpoint.is_file():
             self.training.restore(torch.load(checkpoint, weights_only=True))
+        kept = time.monotonic()
         while not self.training.finished:
             begin = time.monotonic()
             self.training.run_epoch()
@@ -120,9 +125,18 @@ class Run:
                 f"epoch {self.training.epochs}: {taken:.1f} s, {running} models running "
                 f"({self.training.road})"
             )
-            if time.monotonic() + taken > deadline and not self.training.finished:
-                torch.save(self.training.state(), checkpoint)
+            late = time.monotonic() + taken > deadline
+            if self.training.finished or not (late or time.monotonic() - kept > KEEP_EVERY):
+                continue
+            self._keep(checkpoint)
+            kept = time.monotonic()
+            if late:
                 raise OutOfTime(checkpoint.name)
+
+    def _keep(self, checkpoint: Path) -> None:
+        partial = checkpoint.with_suffix(".partial")
+        torch.save(self.training.state(), partial)
+        partial.replace(checkpoint)
 
     def guesses(self) -> dict[str, NDArray[np.uint8]]:
         """Guesses for every point by the network that never saw it, (rows, n) a series."""
@@ -279,10 +293,12 @@ def train_all(folder: Path, device: str, seconds: float | None, tell: Tell) -> b
 
 
 def fingerprint(bits: Bits, setting: dict[str, Any]) -> str:
-    """A short digest of what the releases are and of a network's setting."""
+    """A short digest of the series, of what was released and of a network's setting."""
     releases = {name: value for name, value in bits.about.items() if name != "training"}
-    told = json.dumps([releases, setting], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    told = hashlib.sha256(json.dumps([releases, setting], sort_keys=True).encode())
+    for name, truth in sorted(bits.truth.items()):
+        told.update(np.packbits(truth).tobytes() + np.packbits(bits.releases[name]).tobytes())
+    return told.hexdigest()[:16]
 
 
 def _done(record: Path, mark: str) -> bool:
