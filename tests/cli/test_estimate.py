@@ -152,6 +152,8 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
         (["frequency", "--plot", "answer.xyz"], b"plot: found 'answer.xyz'; allowed: a file end"),
         (["autocorrelation", "--by", "hour", "--time", "when", "--lags", "599"], b"no two points"),
         (["mood"], b"mood"),
+        (["denoise", "-o", "clean.parquet"], b"a file ending in .csv"),
+        (["denoise", "-o", "release.csv", "--force"], b"another file than the release"),
         (["frequency", "--level", "1"], b"level: found 1.0"),
         (["frequency", "--plot", "other.csv"], b"which exists"),
         (["frequency", "--plot", "nowhere/f.png"], b"nowhere"),

@@ -42,6 +42,23 @@ def test_rows_and_budget_for_an_error() -> None:
         assert estimate.error_at(plan, needed, question, "sampling").largest <= 0.05
 
 
+def test_what_is_planned_will_be_answered() -> None:
+    """A standard error that is met by numbers nobody gets is not met."""
+    plan = calibrate(CHAIN, 0.3)
+    few = estimate.error_at(plan, 50, "transitions")
+    assert few.refused
+    z = plan.sanitize(CHAIN.sample(few.needed, rng=1), rng=seeded(1))
+    with pytest.raises(InvalidInput, match=f"at least {few.needed - 1:,} of them"):
+        estimate.transitions(z[:-1], plan)
+    assert not estimate.error_at(plan, few.needed, "transitions").refused
+    estimate.transitions(z, plan)
+    assert estimate.rows_for(plan, 1e3, "transitions") == few.needed
+
+
+def test_small_budgets_are_tried_down_to_a_hundredth() -> None:
+    assert estimate.epsilon_for(CHAIN, 0.4, 10**9).epsilon == 0.01
+
+
 def test_what_cannot_be_planned() -> None:
     plan = calibrate(CHAIN, 2)
     with pytest.raises(InvalidInput, match="question"):

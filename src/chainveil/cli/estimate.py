@@ -56,19 +56,12 @@ def estimate(release: str, question: str, **given: Any) -> None:
     Example:
       chainveil estimate release.parquet frequency --by person
     """
-    from chainveil.table.atomic import check_goal
     from chainveil.table.flow import certificate_path
     from chainveil.table.released import read_released
 
     _check_options(question)
-    for goal in (given["picture"], given["output"]):
-        if goal is not None:
-            check_goal(Path(goal), given["force"])
-    if given["picture"] is not None:
-        from chainveil import plot
-
-        plot.check_ending("plot", given["picture"])
     certificate = given["certificate"] or certificate_path(release)
+    _check_goals(given, release, certificate)
     # A share of points minds neighbours only where a chain is fitted beside it.
     neighbours = question != "frequency" or given["covers"] == "sampling"
     with progress(None, given["as_json"]) as tell:
@@ -91,6 +84,25 @@ def estimate(release: str, question: str, **given: Any) -> None:
     if given["picture"] is not None:
         _draw(found, held, question, given)
     show(_facts(found, held, question), _lines(found, held, question), given["as_json"])
+
+
+def _check_goals(given: dict[str, Any], *read: Any) -> None:
+    """An error for a file that cannot be written, or that is ``read`` here."""
+    from chainveil.errors import InvalidInput
+    from chainveil.table.atomic import check_goal
+
+    for name, goal in (("plot", given["picture"]), ("output", given["output"])):
+        if goal is None:
+            continue
+        check_goal(Path(goal), given["force"], name)
+        if Path(goal).resolve() in (Path(path).resolve() for path in read):
+            raise InvalidInput(name, goal, "another file than the release and its certificate")
+    if given["picture"] is not None:
+        from chainveil import plot
+
+        plot.check_ending("plot", given["picture"])
+    if given["output"] is not None and not str(given["output"]).lower().endswith(".csv"):
+        raise InvalidInput("output", given["output"], "a file ending in .csv")
 
 
 # Options that only some questions know.
@@ -132,7 +144,7 @@ def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
 
 def _lags(text: str) -> list[int]:
     try:
-        return [int(part) for part in text.split(",")]
+        return list(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
         raise click.UsageError(f"--lags: {text!r} is not a list of whole numbers.") from None
 
@@ -194,7 +206,7 @@ def _lines(found: Any, held: Any, question: str) -> list[tuple[str, str]]:
     lines = [("covers", found.meaning)]
     for group, name, (value, error, low, high, worth) in _rows(found, held, question):
         text = (
-            f"{value:.5g}  ({found.level:.4g} interval {low:.5g} to {high:.5g}, error {error:.3g}"
+            f"{value:.5g}  ({found.level:.12g} interval {low:.5g} to {high:.5g}, error {error:.3g}"
         )
         text += f", worth {worth:,.0f} points)" if worth < 1e15 else ")"
         lines.append((name if group is None else f"{group}: {name}", text))
@@ -214,7 +226,7 @@ def _draw(found: Any, held: Any, question: str, given: dict[str, Any]) -> None:
         places = _group_names(found.groups, held)
     places = [place if isinstance(place, int | float) else str(place) for place in places]
     figure = plot.intervals(
-        curves, places, title=f"{question}, {found.level:.4g} intervals",
+        curves, places, title=f"{question}, {found.level:.12g} intervals",
         xlabel=given["by"] or ("window" if given["window"] else ""),
         ylabel="points that a spell lasts" if question == "durations" else question,
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import show
+from chainveil.cli.output import show, warn
 from chainveil.privacy.rounding import upper
 
 
@@ -36,6 +36,7 @@ def plan(
     """
     from chainveil.calibration import calibrate
     from chainveil.estimate import epsilon_for, error_at, rows_for
+    from chainveil.estimate.planning import LEAST_BUDGET
 
     chain, _ = options.need_chain(given)
     if sum(part is None for part in (error, rows, epsilon)) != 1:
@@ -51,6 +52,11 @@ def plan(
     if rows is None:
         rows = rows_for(found, error, question, covers)  # type: ignore[arg-type]
     expected = error_at(found, rows, question, covers)  # type: ignore[arg-type]
+    if expected.refused:
+        warn(f"estimate will refuse {question} from {rows:,} points: under this noise it asks for "
+             f"{expected.needed:,}")  # fmt: skip
+    if epsilon is None and found.epsilon <= LEAST_BUDGET:
+        warn(f"budgets below {LEAST_BUDGET:g} are not tried")
     facts = {
         "question": question,
         "epsilon": found.epsilon,
@@ -61,16 +67,17 @@ def plan(
         "standard_error": expected.standard_error,
         "expected_flips": found.expected_flips,
     }
-    show(facts, _lines(found, expected), given["as_json"])
+    budget = upper(found.epsilon, 4) if epsilon is None else f"{epsilon:g}"
+    show(facts, _lines(found, expected, budget), given["as_json"])
 
 
-def _lines(found: Any, expected: Any) -> list[tuple[str, str]]:
+def _lines(found: Any, expected: Any, budget: str) -> list[tuple[str, str]]:
     from chainveil.estimate.results import MEANING
     from chainveil.privacy.adversary import describe
 
     return [
         ("question", expected.question),
-        ("budget", f"epsilon {upper(found.epsilon, 4)}, against {describe(found.loss.adversary)}"),
+        ("budget", f"epsilon {budget}, against {describe(found.loss.adversary)}"),
         ("rows", f"{expected.length:,}"),
         ("error", f"{expected.largest:.4g} at most, one standard error"),
         ("covers", MEANING[expected.covers]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -15,7 +16,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, UnreachableBudget
 from chainveil.estimate.covariance import chain_law, noise_covariance, share_drawing
 from chainveil.estimate.noise import Noise, as_noise
-from chainveil.estimate.pair_counts import expected_pair_shares
+from chainveil.estimate.pair_counts import PAIR, expected_pair_shares
 from chainveil.estimate.results import Covers, read_covers
 from chainveil.plan import Mechanism, NoisePlan, Objective
 
@@ -39,6 +40,8 @@ class ExpectedError:
         What the plan's chain gives for the question: shape (k,), or (k, k) for transitions.
     standard_error : array of the shape of ``value``
     covers : "noise" or "sampling"
+    needed : int
+        Points that the estimate asks for; from fewer it refuses to answer.
     """
 
     question: Question
@@ -46,6 +49,12 @@ class ExpectedError:
     value: FloatArray
     standard_error: FloatArray
     covers: Covers
+    needed: int = 0
+
+    @property
+    def refused(self) -> bool:
+        """Whether the noise is too heavy for an answer from so few points."""
+        return self.length < self.needed
 
     @property
     def largest(self) -> float:
@@ -82,22 +91,27 @@ def error_at(
     checks.one_of("question", question, QUESTIONS)
     points = checks.whole("length", length, 2)
     value, variance = _variance(plan.chain, noise, points, question, about)
-    return ExpectedError(question, points, value, np.sqrt(variance), about)
+    window = (0,) if question == "frequency" else PAIR
+    needed = noise.points_needed(window) + len(window) - 1
+    return ExpectedError(question, points, value, np.sqrt(variance), about, needed)
 
 
 def rows_for(
     plan: NoisePlan, error: float, question: Question = "frequency", covers: Covers = "noise"
 ) -> int:
-    """The least number of points that bring the standard error down to ``error``."""
+    """The least number of points that bring the standard error down to ``error``.
+
+    And that are enough for the estimate to answer at all.
+    """
     goal = _error(error)
     low, high = 1, 1024
-    while error_at(plan, high, question, covers).largest > goal:
+    while not _answers(plan, goal, high, question, covers):
         low, high = high, high * 8
         if high > MOST_ROWS:
             raise UnreachableBudget(f"error: {error!r} would take more than {MOST_ROWS:.0e} rows")
     while high - low > 1:
         middle = (low + high) // 2
-        enough = error_at(plan, max(middle, 2), question, covers).largest <= goal
+        enough = _answers(plan, goal, max(middle, 2), question, covers)
         low, high = (low, middle) if enough else (middle, high)
     return max(high, 2)
 
@@ -114,6 +128,8 @@ def epsilon_for(
     **promise: Any,
 ) -> NoisePlan:
     """The plan with the least budget whose release answers a question precisely enough.
+
+    Budgets from 0.01 to 30 are tried.
 
     Parameters
     ----------
@@ -141,6 +157,10 @@ def epsilon_for(
             f"error: {error!r} cannot be met with {rows:,} rows at any budget up to {high:g}; "
             "release more rows, or ask for less."
         )
+    with suppress(UnreachableBudget):
+        least, enough = attempt(low)
+        if enough:
+            return least
     while high / low > 1.002:
         middle = math.sqrt(low * high)
         candidate, enough = attempt(middle)
@@ -149,11 +169,16 @@ def epsilon_for(
     return plan
 
 
+def _answers(plan: NoisePlan, goal: float, length: int, question: Question, covers: Covers) -> bool:
+    found = error_at(plan, length, question, covers)
+    return not found.refused and found.largest <= goal
+
+
 def _is_enough(
     plan: NoisePlan, goal: float, length: int, question: Question, covers: Covers
 ) -> bool:
     try:
-        return error_at(plan, length, question, covers).largest <= goal
+        return _answers(plan, goal, length, question, covers)
     except InvalidInput as problem:
         if problem.argument != "noise":
             raise

@@ -162,14 +162,14 @@ def drafts(goals: Sequence[str | Path], force: bool = False) -> Iterator[list[Dr
             draft.discard()
 
 
-def check_goal(goal: Path, force: bool) -> None:
+def check_goal(goal: Path, force: bool, name: str = "output") -> None:
     """Error if a file would be overwritten that should not be."""
     if goal.is_dir():
-        raise InvalidInput("output", str(goal), "a file, not a folder")
+        raise InvalidInput(name, str(goal), "a file, not a folder")
     if goal.exists() and not force:
-        raise _exists(goal)
+        raise _exists(goal, name)
     if not goal.parent.is_dir():
-        raise InvalidInput("output", str(goal), "a folder that exists")
+        raise InvalidInput(name, str(goal), "a folder that exists")
 
 
 @contextmanager
@@ -189,7 +189,5 @@ def _beside(goal: Path) -> Path:
     return goal.with_name(f".{goal.name}.{secrets.token_hex(4)}.part")
 
 
-def _exists(goal: Path) -> InvalidInput:
-    return InvalidInput(
-        "output", f"{goal}, which exists", "a new file", "Overwrite it with --force."
-    )
+def _exists(goal: Path, name: str = "output") -> InvalidInput:
+    return InvalidInput(name, f"{goal}, which exists", "a new file", "Overwrite it with --force.")
