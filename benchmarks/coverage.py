@@ -2,6 +2,7 @@
 
     python -m benchmarks.coverage [--repetitions 5000] [--fits 5000] [--length 1000] [--only TEXT]
     python -m benchmarks.coverage --table
+    python -m benchmarks.coverage --chain 0.05,0.3 --epsilon 4 --length 2000 --results other.csv
 
 A setting is a chain, a mechanism, a budget and a length. Series are drawn from the chain and
 released with the noise that ``calibrate`` finds for that budget, with fixed seeds; a repetition
@@ -12,7 +13,7 @@ that of counts. Counts are made to answer where they would refuse, the likelihoo
 where only counts would not; ``needed`` says how many windows of points they ask for. Lines that
 are there already are not computed again, so that a run can be stopped and taken up. The Monte
 Carlo error of a share is 0.3 points at 5,000 repetitions. ``--table`` writes the tables of the
-page from the file.
+page from the file. Other chains of two states and other budgets go to a file of their own.
 """
 
 from __future__ import annotations
@@ -143,12 +144,14 @@ class Tallies:
             tally.gains.append(how["gain"])
 
 
-def settings(lengths: tuple[int, ...] = LENGTHS) -> Iterator[Setting]:
+def settings(
+    lengths: tuple[int, ...] = LENGTHS, budgets: tuple[float, ...] = BUDGETS
+) -> Iterator[Setting]:
     for length in lengths:
         for name, chain in CHAINS.items():
             # Correlated noise is for two states.
             mechanisms = ("independent", "correlated") if chain.states == 2 else ("independent",)
-            for epsilon in BUDGETS:
+            for epsilon in budgets:
                 for mechanism in mechanisms:
                     yield Setting(name, mechanism, epsilon, length)
 
@@ -317,6 +320,8 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5000)
     parser.add_argument("--fits", type=int, default=5000, help="repetitions that need a fit each")
     parser.add_argument("--length", type=int, action="append", help="default: 1000 and 30000")
+    parser.add_argument("--epsilon", type=float, action="append", help="default: 0.5, 1, 2 and 4")
+    parser.add_argument("--chain", metavar="Q,R", help="a chain of two states instead of ours")
     parser.add_argument("--only", default="", help="settings whose name holds this")
     parser.add_argument("--kind", choices=["counts", "fits"], help="only answers of this kind")
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -326,12 +331,18 @@ def main() -> None:
     if given.table:
         write_tables(given.results, given.page)
         return
+    if given.chain is not None:
+        q, r = map(float, given.chain.split(","))
+        CHAINS.clear()
+        CHAINS[f"q = {q:g}, r = {r:g}"] = MarkovChain.binary(q, r)
+    if (given.chain or given.epsilon) and given.results == RESULTS:
+        parser.error("--results: the file of the page is for its own chains and budgets")
     held = done(given.results)
     for kind, work, repetitions in (
         ("counts", count, given.repetitions),
         ("fits", fit, given.fits),
     ):
-        for setting in settings(tuple(given.length or LENGTHS)):
+        for setting in settings(tuple(given.length or LENGTHS), tuple(given.epsilon or BUDGETS)):
             name = " ".join(setting.key)
             enough = held.get((*setting.key, kind), 0) >= repetitions
             if given.only in name and given.kind in (None, kind) and not enough:
