@@ -16,19 +16,21 @@ CHAIN = MarkovChain.binary(0.3, 0.4)
 
 @pytest.mark.parametrize("mechanism", ["independent", "correlated"])
 @pytest.mark.parametrize("covers", ["noise", "sampling"])
-@pytest.mark.parametrize("question", ["frequency", "transitions", "durations"])
+@pytest.mark.parametrize("question", ["frequency", "transitions", "durations", "autocorrelation"])
 def test_expected_error(mechanism: Mechanism, covers: Covers, question: Question) -> None:
     plan = calibrate(CHAIN, 4, mechanism=mechanism)
     expected = estimate.error_at(plan, 4000, question, covers)
     z = plan.sanitize(CHAIN.sample(4000, 200, 1), rng=seeded(1))
     ask = getattr(estimate, question)
-    found = ask(z, plan, by="series", covers=covers)
-    np.testing.assert_allclose(
-        expected.standard_error, np.median(found.standard_error, axis=0), rtol=0.05
+    how = {"lags": 1, "chain": CHAIN} if question == "autocorrelation" else {}
+    found = ask(z, plan, by="series", covers=covers, **how)
+    error, value = (
+        part.reshape(200, *expected.value.shape) for part in (found.standard_error, found.value)
     )
+    np.testing.assert_allclose(expected.standard_error, np.median(error, axis=0), rtol=0.05)
     if covers == "sampling":
         # 200 repetitions: the standard deviation is within 25% but once in a million runs.
-        np.testing.assert_allclose(found.value.std(axis=0), expected.standard_error, rtol=0.25)
+        np.testing.assert_allclose(value.std(axis=0), expected.standard_error, rtol=0.25)
 
 
 def test_rows_and_budget_for_an_error() -> None:

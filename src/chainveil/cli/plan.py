@@ -12,8 +12,9 @@ from chainveil.privacy.rounding import upper
 
 
 @click.command()
-@click.option("--question", type=click.Choice(["frequency", "transitions", "durations"]),
-              default="frequency", show_default=True, help="What an analyst will ask.")  # fmt: skip
+@click.option("--question", default="frequency", show_default=True, type=click.Choice(
+              ["frequency", "transitions", "durations", "autocorrelation"]),
+              help="What an analyst will ask; the last one point later.")  # fmt: skip
 @click.option("--error", type=float, help="The standard error to reach.")
 @click.option("--rows", type=click.IntRange(min=2), help="How many points will be released.")
 @click.option("--epsilon", type=float, help="The privacy budget, in nats.")

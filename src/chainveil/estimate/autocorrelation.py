@@ -105,7 +105,7 @@ def _at_lag(
     covariance = released_covariance(cells, noise, pair)
     if chain is not None:
         covariance = covariance + _drawn(chain, pair, pairs)
-    found = _ratios(shares.reshape(-1, k, k), covariance, deviations)
+    found = correlations(shares.reshape(-1, k, k), covariance, deviations)
     return (*open_up(noise.too_few(pair, pairs), found, (-1.0, 1.0)), pairs)
 
 
@@ -119,10 +119,14 @@ def _drawn(chain: MarkovChain, pair: tuple[int, int], pairs: FloatArray) -> Floa
     return np.asarray(np.stack(parts)[which])
 
 
-def _ratios(
+def correlations(
     shares: FloatArray, covariance: FloatArray, deviations: float
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Covariances over variances of each state, from the shares of pairs."""
+    """Covariances over variances of each state, from shares of pairs (groups, k, k).
+
+    ``covariance`` : of the shares, (ways, groups, k * k, k * k). Value, standard error, limits
+    and effective size, (groups, k) each.
+    """
     k = shares.shape[1]
     first, second = shares.sum(axis=2), shares.sum(axis=1)
     top = np.diagonal(shares, axis1=1, axis2=2) - first * second

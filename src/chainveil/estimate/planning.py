@@ -14,13 +14,20 @@ from chainveil.calibration import calibrate
 from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, UnreachableBudget
-from chainveil.estimate.covariance import chain_law, noise_covariance, share_drawing
+from chainveil.estimate.autocorrelation import correlations
+from chainveil.estimate.covariance import (
+    Law,
+    chain_law,
+    drawing_covariance,
+    noise_covariance,
+    share_drawing,
+)
 from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.pair_counts import PAIR, expected_pair_shares
 from chainveil.estimate.results import Covers, read_covers
 from chainveil.plan import Mechanism, NoisePlan, Objective
 
-Question = Literal["frequency", "transitions", "durations"]
+Question = Literal["frequency", "transitions", "durations", "autocorrelation"]
 QUESTIONS: tuple[Question, ...] = get_args(Question)
 # Budgets that are tried. Below the least, releases are noise; above the largest, data.
 LEAST_BUDGET, LARGEST_BUDGET = 0.01, 30.0
@@ -73,8 +80,8 @@ def error_at(
         Its chain is taken for the truth.
     length : int
         Released points.
-    question : "frequency", "transitions" or "durations"
-        What will be asked, with the estimates from counts.
+    question : "frequency", "transitions", "durations" or "autocorrelation"
+        What will be asked, with the estimates from counts; the last one point later.
     covers : "noise" or "sampling"
         As for the estimate itself.
 
@@ -207,8 +214,24 @@ def _variance(
             drawing = share_drawing(chain.transition, chain.stationary, pairs, length)[0]
             variance += drawing * share * (1 - share)
         return share, variance
+    if question == "autocorrelation":
+        return _autocorrelation(chain, noise, law, length if sampling else None)
     found = expected_pair_shares(noise, law).variance(sampling)[0]
     if question == "transitions":
         return np.array(chain.transition), found
     spell = 1 / (1 - np.diag(chain.transition))
     return spell, np.diag(found) * spell**4
+
+
+def _autocorrelation(
+    chain: MarkovChain, noise: Noise, law: Law, drawn: int | None
+) -> tuple[FloatArray, FloatArray]:
+    """Value and variance one point later, shape (k,); with ``drawn`` points also the drawing's."""
+    k = chain.states
+    covariance = noise_covariance(noise, PAIR, law)
+    if drawn is not None:
+        covariance = covariance + drawing_covariance(
+            chain.transition, chain.stationary, PAIR, drawn
+        )
+    value, error, *_ = correlations(law(PAIR)[0].reshape(1, k, k), covariance[None], 1.0)
+    return value[0], error[0] ** 2
