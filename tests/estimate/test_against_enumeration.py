@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chainveil import Channel, CorrelatedNoise, MarkovChain
 from chainveil.checks import FloatArray
-from chainveil.estimate.covariance import credible, noise_covariance, released_covariance
+from chainveil.estimate.covariance import credible, noise_covariance, released_law
 from chainveil.estimate.grouping import read_cells
 from chainveil.estimate.likelihood import Release
 from chainveil.estimate.noise import Noise, as_noise
@@ -64,7 +64,8 @@ def test_shares_are_unbiased_and_their_covariance_is_exact(
         cells = read_cells(z, source.outputs)
         counts = cells.windows(window)[0]
         values.append(counts / counts.sum() @ source.inverse(window))
-        estimated.append(released_covariance(cells, source, window)[0, 0])
+        law_seen = released_law(cells, source)
+        estimated.append(noise_covariance(source, window, law_seen)[0, 0])
         weights.append(chance)
     mean = np.average(values, axis=0, weights=weights)
     assert sum(weights) == pytest.approx(1)

@@ -11,7 +11,12 @@ from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.estimate.covariance import credible, drawing_covariance, released_covariance
+from chainveil.estimate.covariance import (
+    credible,
+    drawing_covariance,
+    noise_covariance,
+    released_law,
+)
 from chainveil.estimate.fitting import fit_release
 from chainveil.estimate.grouping import Cells, read_cells
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
@@ -102,7 +107,7 @@ def _at_lag(
     noise.check_length(pair, int(pairs.max()), "an autocorrelation")
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = counts / pairs[:, None] @ noise.inverse(pair)
-    covariance = released_covariance(cells, noise, pair)
+    covariance = noise_covariance(noise, pair, released_law(cells, noise))
     if chain is not None:
         covariance = covariance + _drawn(chain, pair, pairs)
     found = correlations(shares.reshape(-1, k, k), covariance, deviations)

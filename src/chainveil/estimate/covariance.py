@@ -27,8 +27,8 @@ from chainveil.estimate.noise import Noise
 from chainveil.estimate.simplex import project
 from chainveil.noise_chain import CorrelatedNoise
 
-# Shares of patterns of states at some points, shape (groups, k^p), and how many windows there
-# are, shape (groups,).
+# Shares of patterns of states at some points, known in one or several ways, shape (ways, groups,
+# k^p), and how many windows there are, shape (groups,).
 Law = Callable[[tuple[int, ...]], tuple[FloatArray, FloatArray]]
 # Correlations of a chain below this end the sum over distances.
 SETTLED = 1e-9
@@ -38,11 +38,11 @@ CREDIBLE = 0.5
 
 
 def noise_covariance(noise: Noise, window: Sequence[int], law: Law) -> FloatArray:
-    """Covariance of the debiased shares given the series, shape (groups, k^p, k^p)."""
+    """Covariance of the debiased shares given the series, shape (ways, groups, k^p, k^p)."""
     shape = tuple(window)
     size: int = noise.states ** len(shape)
-    _, count = law(shape)
-    total = np.zeros((len(count), size * size))
+    known, count = law(shape)
+    total = np.zeros((*known.shape[:-1], size * size))
     for distance in _distances(noise, shape):
         points = joined(shape, distance)
         shares, pairs = law(points)
@@ -54,18 +54,7 @@ def noise_covariance(noise: Noise, window: Sequence[int], law: Law) -> FloatArra
         if distance:
             total += _transposed(term, size)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray((total / count[:, None] ** 2).reshape(-1, size, size))
-
-
-def released_covariance(cells: Cells, noise: Noise, window: Sequence[int]) -> FloatArray:
-    """The same, known from the release alone, in two ways; shape (2, groups, k^p, k^p).
-
-    The first is unbiased, but need not be the covariance of anything. The second is: it takes
-    the nearest law that is one, which under heavy noise lies far from the truth. ``credible``
-    chooses.
-    """
-    laws = (_released_law(cells, noise, valid) for valid in (False, True))
-    return np.stack([noise_covariance(noise, window, law) for law in laws])
+        return np.asarray((total / count[:, None] ** 2).reshape(*known.shape[:-1], size, size))
 
 
 def credible(
@@ -82,8 +71,12 @@ def credible(
     return np.maximum(upper, 0.0), between, np.maximum(lower, 0.0)
 
 
-def _released_law(cells: Cells, noise: Noise, valid: bool) -> Law:
-    """The law of states at some points, from the release: debiased, then perhaps made valid."""
+def released_law(cells: Cells, noise: Noise) -> Law:
+    """The law of states at some points, from the release, in two ways.
+
+    Debiased it makes covariances unbiased, which need not be those of anything. The nearest law
+    that is one does not, but under heavy noise lies far from the truth. ``credible`` chooses.
+    """
 
     def law(points: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
         counts = cells.windows(points)
@@ -91,7 +84,7 @@ def _released_law(cells: Cells, noise: Noise, valid: bool) -> Law:
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = counts / total[:, None] @ noise.inverse(points)
         # Gaps may leave no window of some shape.
-        return (project(shares) if valid else np.nan_to_num(shares)), total
+        return np.stack([np.nan_to_num(shares), project(shares)]), total
 
     return law
 
@@ -101,7 +94,7 @@ def chain_law(transition: FloatArray, stationary: FloatArray, length: int) -> La
 
     def law(points: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
         count = np.array([max(float(length - points[-1]), 0.0)])
-        return pattern_law(transition, stationary, points)[None], count
+        return pattern_law(transition, stationary, points)[None, None], count
 
     return law
 
@@ -217,4 +210,4 @@ def _pick(symbols: int, points: tuple[int, ...], window: tuple[int, ...]) -> np.
 
 
 def _transposed(term: FloatArray, size: int) -> FloatArray:
-    return term.reshape(-1, size, size).swapaxes(1, 2).reshape(len(term), -1)
+    return term.reshape(*term.shape[:-1], size, size).swapaxes(-1, -2).reshape(term.shape)

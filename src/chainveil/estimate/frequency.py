@@ -8,7 +8,7 @@ import numpy as np
 
 from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
-from chainveil.estimate.covariance import credible, released_covariance, share_drawing
+from chainveil.estimate.covariance import credible, noise_covariance, released_law, share_drawing
 from chainveil.estimate.grouping import Cells, read_cells
 from chainveil.estimate.intervals import open_up, quantile, share_interval
 from chainveil.estimate.noise import Noise, as_noise
@@ -83,7 +83,7 @@ def frequency(
     source.check_length(POINT, int(points.max()), "a frequency")
     with np.errstate(divide="ignore", invalid="ignore"):
         value = counts / points[:, None] @ source.inverse(POINT)
-    noise_variance = _variance(released_covariance(cells, source, POINT))
+    noise_variance = _variance(noise_covariance(source, POINT, released_law(cells, source)))
     drawing = np.zeros_like(value)
     if about == "sampling":
         drawing = _drawing(cells, source, read_chain(chain, source.states))
@@ -113,7 +113,7 @@ def _drawing(cells: Cells, noise: Noise, chain: MarkovChain | None) -> FloatArra
 
 
 def _variance(covariance: FloatArray) -> FloatArray:
-    """Of each share, from the ways to estimate a covariance; shape (groups, k)."""
+    """Of each share, shape (groups, k)."""
     own = np.diagonal(covariance, axis1=-2, axis2=-1)
     return credible(own, np.zeros_like(own), own)[0]
 

@@ -8,12 +8,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.estimate.covariance import (
-    Law,
-    credible,
-    noise_covariance,
-    released_covariance,
-)
+from chainveil.estimate.covariance import Law, credible, noise_covariance, released_law
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.intervals import ratio_interval
 from chainveil.estimate.noise import Noise
@@ -29,7 +24,7 @@ class PairShares:
     ----------
     shares : array of shape (groups, k, k)
     covariance : array of shape (ways, groups, k, k, k, k)
-        Due to the noise, given the series; in one way, or in the two of ``released_covariance``.
+        Due to the noise, given the series; in as many ways as the law is known.
     pairs : array of shape (groups,)
         How many pairs were looked at.
     """
@@ -85,7 +80,7 @@ class PairShares:
 def pair_shares(cells: Cells, noise: Noise) -> PairShares:
     """Debiased shares of pairs, and their covariance, from a release."""
     shares, pairs = bare_shares(cells, noise)
-    return _assemble(shares, noise.states, released_covariance(cells, noise, PAIR), pairs)
+    return _assemble(shares, noise, released_law(cells, noise), pairs)
 
 
 def bare_shares(cells: Cells, noise: Noise) -> tuple[FloatArray, FloatArray]:
@@ -105,9 +100,11 @@ def bare_shares(cells: Cells, noise: Noise) -> tuple[FloatArray, FloatArray]:
 def expected_pair_shares(noise: Noise, law: Law) -> PairShares:
     """The same as a chain leads to expect; ``law`` comes from ``covariance.chain_law``."""
     shares, pairs = law(PAIR)
-    return _assemble(shares, noise.states, noise_covariance(noise, PAIR, law)[None], pairs)
+    return _assemble(shares, noise, law, pairs)
 
 
-def _assemble(shares: FloatArray, k: int, covariance: FloatArray, pairs: FloatArray) -> PairShares:
-    kept = covariance.reshape(*covariance.shape[:2], k, k, k, k)
-    return PairShares(shares.reshape(-1, k, k), kept, pairs)
+def _assemble(shares: FloatArray, noise: Noise, law: Law, pairs: FloatArray) -> PairShares:
+    k = noise.states
+    covariance = noise_covariance(noise, PAIR, law)
+    covariance = covariance.reshape(*covariance.shape[:2], k, k, k, k)
+    return PairShares(shares.reshape(-1, k, k), covariance, pairs)

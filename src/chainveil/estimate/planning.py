@@ -208,7 +208,7 @@ def _variance(
     sampling = covers == "sampling"
     if question == "frequency":
         share = np.array(chain.stationary)
-        variance = np.diagonal(noise_covariance(noise, (0,), law)[0]).copy()
+        variance = np.diagonal(noise_covariance(noise, (0,), law)[0, 0]).copy()
         if sampling:
             pairs = lambda h: np.array([max(float(length - h), 0.0)])  # noqa: E731
             drawing = share_drawing(chain.transition, chain.stationary, pairs, length)[0]
@@ -233,5 +233,5 @@ def _autocorrelation(
         covariance = covariance + drawing_covariance(
             chain.transition, chain.stationary, PAIR, drawn
         )
-    value, error, *_ = correlations(law(PAIR)[0].reshape(1, k, k), covariance[None], 1.0)
+    value, error, *_ = correlations(law(PAIR)[0].reshape(1, k, k), covariance, 1.0)
     return value[0], error[0] ** 2
