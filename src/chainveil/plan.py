@@ -12,7 +12,7 @@ from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.adversary import describe
 from chainveil.privacy.closed_form import HalfPlanes
 from chainveil.privacy.loss import PrivacyLoss
-from chainveil.privacy.rounding import upper
+from chainveil.privacy.rounding import exact, upper
 from chainveil.region import ChainRegion
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class NoisePlan:
     def __str__(self) -> str:
         return (
             f"{self._noise_in_words()}: {self.expected_flips:.2%} of the points change; "
-            f"loss {upper(self.loss.epsilon, 10)} of {self.epsilon:g}, "
+            f"loss {upper(self.loss.epsilon, 10)} of {exact(self.epsilon)}, "
             f"against {describe(self.loss.adversary)}"
         )
 

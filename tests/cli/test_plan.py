@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.cli.program import program
@@ -15,6 +16,15 @@ def test_a_plan_that_estimate_would_refuse_is_warned_about(tmp_path: Path) -> No
     assert b"budget          epsilon 0.5, against" in done.stdout
     done = program("plan", "--epsilon", "4", "--rows", "1000", *CHAIN, folder=tmp_path)
     assert done.stderr == b""
+
+
+def test_a_budget_is_shown_as_it_was_given(tmp_path: Path) -> None:
+    """Rounded to fewer digits it could stand below what is kept."""
+    for given in ("1.0000004", "0.001", "4"):
+        for command in (["plan", "--rows", "1000000"], ["calibrate"]):
+            done = program(*command, "--epsilon", given, *CHAIN, folder=tmp_path)
+            shown = rf"^budget +epsilon {re.escape(given)}(,|$)"
+            assert re.search(shown, done.stdout.decode(), re.MULTILINE)
 
 
 def test_the_least_budget_is_told(tmp_path: Path) -> None:

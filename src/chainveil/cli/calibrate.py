@@ -8,7 +8,7 @@ import click
 
 from chainveil.cli import options
 from chainveil.cli.output import CLOSED, open_loss, show, working
-from chainveil.privacy.rounding import upper
+from chainveil.privacy.rounding import exact, upper
 
 
 @click.command()
@@ -67,7 +67,7 @@ def _lines(plan: Any, others: list[Any], labels: Any) -> list[tuple[str, str]]:
     from chainveil.privacy.adversary import describe
 
     lines = [
-        ("budget", f"epsilon {plan.epsilon:g}"),
+        ("budget", f"epsilon {exact(plan.epsilon)}"),
         ("loss", f"at most {upper(plan.loss.epsilon, 10)}"),
         ("against", describe(plan.loss.adversary)),
         ("noise", _noise(plan, labels)),

@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from chainveil.cli import options
+from chainveil.cli.estimate import NUMBERS
 from chainveil.cli.output import show, warn
-from chainveil.privacy.rounding import upper
+from chainveil.privacy.rounding import exact, upper
 
 
 @click.command()
-@click.option("--question", default="frequency", show_default=True, type=click.Choice(
-              ["frequency", "transitions", "durations", "autocorrelation"]),
+@click.option("--question", type=click.Choice(NUMBERS), default="frequency", show_default=True,
               help="What an analyst will ask; the last one point later.")  # fmt: skip
 @click.option("--error", type=float, help="The standard error to reach.")
 @click.option("--rows", type=click.IntRange(min=2), help="How many points will be released.")
@@ -68,7 +68,7 @@ def plan(
         "standard_error": expected.standard_error,
         "expected_flips": found.expected_flips,
     }
-    budget = upper(found.epsilon, 4) if epsilon is None else f"{epsilon:g}"
+    budget = upper(found.epsilon, 4) if epsilon is None else exact(epsilon)
     show(facts, _lines(found, expected, budget), given["as_json"])
 
 

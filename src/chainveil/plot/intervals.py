@@ -75,8 +75,8 @@ def intervals(
 
 def _highest(curves: dict[str, tuple[Any, Any, Any]]) -> float:
     """Where bars without an end leave the figure."""
-    numbers = np.concatenate([np.asarray(part, float).ravel() for all_ in curves.values()
-                              for part in all_])  # fmt: skip
+    numbers = np.concatenate([np.asarray(part, float).ravel() for parts in curves.values()
+                              for part in parts])  # fmt: skip
     finite = numbers[np.isfinite(numbers)]
     return float(finite.max() + 0.05 * (np.ptp(finite) or 1.0)) if finite.size else 1.0
 

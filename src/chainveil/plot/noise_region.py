@@ -11,6 +11,7 @@ from chainveil.errors import InvalidInput
 from chainveil.plan import NoisePlan
 from chainveil.plot import style
 from chainveil.privacy.closed_form import HalfPlanes
+from chainveil.privacy.rounding import exact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +63,7 @@ def draw_noise_region(
         ylim=(0, 0.51),
         xlabel="ρ₀: probability to report 0 as 1",
         ylabel="ρ₁: probability to report 1 as 0",
-        title=f"Feasible noise, q = {q:g}, r = {r:g}, ε = {plan.epsilon:g}",
+        title=f"Feasible noise, q = {q:g}, r = {r:g}, ε = {exact(plan.epsilon)}",
     )
     axes.set_aspect("equal")
     axes.legend(loc="lower left", fontsize=8, framealpha=0.9)

@@ -28,6 +28,15 @@ def upper(number: float, digits: int = 6) -> str:
     return f"{Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(number)).normalize():f}"
 
 
+def exact(number: float) -> str:
+    """A float as a user types it: the fewest digits that are no other float."""
+    from decimal import Decimal
+
+    if math.isinf(number):
+        return "inf"
+    return f"{Decimal(repr(float(number))).normalize():f}"
+
+
 def _beyond(number: arb, nearest: float, side: float) -> float:
     from flint import arb
 

@@ -122,7 +122,10 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
     for axes, (noise, name) in zip(
         panels, ((noise, name) for noise in made.NOISES for name in names), strict=True
     ):
-        chosen = [row for row in rows if (row["series"], row["noise"]) == (name, noise)]
+        chosen = [
+            row for row in rows
+            if (row["series"], row["noise"]) == (name, noise) and row["epsilon"] <= LAST
+        ]  # fmt: skip
         _draw_panel(axes, chosen)
         if (name, noise) == ("N10", "ignorant"):
             _draw_reported(axes)
@@ -156,15 +159,12 @@ def _draw_panel(axes: Axes, rows: list[Row]) -> None:
         axes.text(0.5, 0.5, "no data", transform=axes.transAxes, ha="center")
         return
     for attacker, (label, colour, marker, dash) in _looks().items():
-        chosen = [row for row in rows if row["attacker"] == attacker and row["epsilon"] <= LAST]
+        chosen = [row for row in rows if row["attacker"] == attacker]
         if chosen:
             axes.plot([row["epsilon"] for row in chosen], [row["accuracy"] for row in chosen], dash,
                       marker=marker, color=colour, ms=4.5, lw=1.5, label=label,
                       clip_on=False)  # fmt: skip
-    first = [
-        row for row in rows
-        if row["attacker"] == rows[0]["attacker"] and row["epsilon"] <= LAST
-    ]  # fmt: skip
+    first = [row for row in rows if row["attacker"] == rows[0]["attacker"]]
     budgets = [row["epsilon"] for row in first]
     axes.plot(budgets, [row["bound"] for row in first], "-", color=style.BLACK, lw=1.6,
               label="bound on who knows no point, corrected")  # fmt: skip

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from chainveil.attack import lstm_ensemble as ensemble
 from chainveil.attack.lstm_folds import Fold, contiguous_folds
 from chainveil.experiments.fig4.bits import Bits, load_bits
+from chainveil.experiments.parts import read_json, write_json
 
 PADDING = 2  # the token between and around series; states are 0 and 1
 VALIDATION = 0.05  # share of the points that decides about stopping
@@ -200,7 +201,7 @@ def train_network(
          "accuracy": float(np.mean(guesses[series][row] == bits.truth[series]))}
         for series in names for row in rows
     ]  # fmt: skip
-    _write(record, {
+    write_json(record, {
         "fingerprint": mark, "network": network, "models": len(models),
         "epochs": run.training.epochs, "accuracies": accuracies,
         **_circumstances(begin, job.device),
@@ -224,7 +225,7 @@ def choose(job: Job, candidates: dict[str, Any], choice: dict[str, Any]) -> dict
         series: min(losses, key=lambda name: losses[name]["validation_loss"][series])
         for series in bits.truth
     }
-    _write(record, {
+    write_json(record, {
         "fingerprint": mark, "chosen": chosen,
         "validation_loss": {name: kept["validation_loss"] for name, kept in losses.items()},
         "models": len(_choice_models(bits, choice)),
@@ -260,7 +261,7 @@ def _candidate_losses(
             series: float(np.mean([found[i] for i, m in enumerate(models) if m.series == series]))
             for series in job.bits.truth
         }
-        _write(record, {
+        write_json(record, {
             "fingerprint": mark, "network": network, "validation_loss": loss,
             "epochs": run.training.epochs, **_circumstances(begin, job.device),
         })  # fmt: skip
@@ -302,13 +303,8 @@ def fingerprint(bits: Bits, setting: dict[str, Any]) -> str:
 
 
 def _done(record: Path, mark: str) -> bool:
-    return record.is_file() and json.loads(record.read_text())["fingerprint"] == mark
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    partial.replace(path)
+    kept = read_json(record)
+    return kept is not None and kept.get("fingerprint") == mark
 
 
 def _circumstances(begin: float, device: str) -> dict[str, Any]:
