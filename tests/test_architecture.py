@@ -20,6 +20,7 @@ ORDER = [
     "sequences",
     "simulate",
     "region",
+    "disclosure",
     "chain",
     "channel",
     "noise_chain",

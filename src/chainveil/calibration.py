@@ -11,12 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
+from chainveil.disclosure import rounded_down, too_few
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
 from chainveil.privacy.loss import privacy_loss
 from chainveil.region import ChainRegion
+
+# How far the limits of a box may be apart, as a ratio, for its middle to stand for all of it.
+WIDEST = 2.0
 
 
 @overload
@@ -66,7 +70,11 @@ def calibrate(
     Parameters
     ----------
     chain : MarkovChain or ChainRegion
-        Any number of states. Over a region the plan holds for every chain in it.
+        Any number of states. Over a region the plan holds for every chain in it. A chain
+        fitted on private data is rounded first, so that its counts are not published: two
+        states to a region, which the plan then holds for; more states, and two where regions
+        are not offered (correlated noise, q + r from 1 on, a named adversary), to a chain
+        that changes more rarely, and the plan holds for that one.
     epsilon : float, or sequence of floats
         The budget, in nats. A sequence gives a list of plans, one a budget.
     length : int, optional
@@ -115,6 +123,7 @@ def calibrate(
     if isinstance(spent, Channel) or not isinstance(spent, Sequence):
         raise InvalidInput("spent", spent, "a list of Channels, one for each earlier release")
     spent = _as_realised(spent)
+    chain = _publishable(chain, mechanism, adversary)
     if isinstance(chain, ChainRegion) or chain.states > 2 or spent:
         _check_independent(mechanism)
     if isinstance(chain, MarkovChain) and chain.states > 2:
@@ -146,6 +155,30 @@ def calibrate(
         for number in budgets
     ]
     return plans[0] if single else plans
+
+
+def _publishable(
+    chain: MarkovChain | ChainRegion, mechanism: Mechanism, adversary: Model | Adversary
+) -> MarkovChain | ChainRegion:
+    """What a plan is made for and may publish: private fits are rounded, all else stays."""
+    if isinstance(chain, ChainRegion) or not chain.is_unrounded:
+        return chain
+    assert chain.counts is not None
+    if chain.states > 2:
+        rows = rounded_down(chain.transition, chain.counts.sum(axis=1).tolist())
+        return MarkovChain(rows, chain.initial, origin="private")
+    q, r = chain.public_box()
+    slow = q[1] + r[1] < 1
+    named = isinstance(adversary, Adversary)
+    if slow and mechanism != "correlated" and chain.initial is None and not named:
+        return ChainRegion(q, r, origin="private")
+    if not slow and max(q[1] / q[0], r[1] / r[0]) > WIDEST:
+        raise too_few("a private chain that changes often, fitted on few points")
+    # Where a whole region cannot be covered: its slowest chain, for which most noise is needed
+    # wherever that was tried.
+    ends = (q[0], r[0]) if slow else (sum(q) / 2, sum(r) / 2)
+    return MarkovChain([[1 - ends[0], ends[0]], [ends[1], 1 - ends[1]]], chain.initial,
+                       origin="private")  # fmt: skip
 
 
 def _plan(
@@ -182,7 +215,10 @@ def _plan(
 
 
 def _likely(chain: MarkovChain | ChainRegion) -> MarkovChain:
-    return MarkovChain.binary(*chain.estimate) if isinstance(chain, ChainRegion) else chain
+    if isinstance(chain, MarkovChain):
+        return chain
+    q, r = chain.estimate
+    return MarkovChain([[1 - q, q], [r, 1 - r]], origin=chain.origin)
 
 
 def _finite_plan(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.region import ChainRegion, region_from_counts
+from chainveil.region import ChainRegion, Interval, Origin, region_around, region_from_counts
 from chainveil.sequences import as_sequences
 
 IntArray = NDArray[np.int64]
@@ -30,6 +30,11 @@ class MarkovChain:
         Law of the first point. Without it the chain starts from its stationary law.
     counts : integer array of shape (k, k), optional
         The transitions a fitted chain was estimated from.
+    origin : "given", "reference" or "private", optional
+        Where the chain came from: given by hand, fitted on public data, or fitted on the data
+        that are to be protected. By default a chain with counts is private. It is carried
+        into plans and certificates; :func:`chainveil.calibrate` rounds a private chain so
+        that its counts are not published.
 
     Notes
     -----
@@ -40,12 +45,14 @@ class MarkovChain:
     transition: FloatArray
     initial: FloatArray | None
     counts: IntArray | None
+    origin: Origin
 
     def __init__(
         self,
         transition: ArrayLike,
         initial: ArrayLike | None = None,
         counts: ArrayLike | None = None,
+        origin: Origin | None = None,
     ) -> None:
         matrix = checks.stochastic_matrix("transition", transition)
         _check_irreducible(matrix)
@@ -53,6 +60,9 @@ class MarkovChain:
         object.__setattr__(self, "transition", matrix)
         object.__setattr__(self, "initial", start)
         object.__setattr__(self, "counts", None if counts is None else _frozen_counts(counts))
+        origin = origin or ("given" if counts is None else "private")
+        checks.one_of("origin", origin, get_args(Origin))
+        object.__setattr__(self, "origin", origin)
 
     @classmethod
     def binary(cls, q: float, r: float, initial: ArrayLike | None = None) -> MarkovChain:
@@ -68,7 +78,7 @@ class MarkovChain:
         return cls.binary(theta, theta, initial)
 
     @classmethod
-    def fit(cls, sequences: Any, states: int | None = None) -> MarkovChain:
+    def fit(cls, sequences: Any, states: int | None = None, *, public: bool = False) -> MarkovChain:
         """Maximum-likelihood chain from transition counts.
 
         Parameters
@@ -78,7 +88,13 @@ class MarkovChain:
             beginning of the next is never counted.
         states : int, optional
             Number of states k; by default one more than the largest state seen.
+        public : bool
+            Whether the series need no protection: public or simulated data, or a reference
+            apart from what is to be released. Else the chain is private: its transitions are
+            fractions that give the counts away, and plans publish it rounded only.
         """
+        if not isinstance(public, bool):
+            raise InvalidInput("public", public, "True or False")
         if states is not None:
             states = checks.whole("states", states, 2)
         counts = count_transitions(sequences, states)
@@ -90,13 +106,15 @@ class MarkovChain:
                 "at least one transition out of every state",
                 "Use more data, fewer states, or give the chain by hand.",
             )
-        return cls(counts / leaving[:, None], counts=counts)
+        origin: Origin = "reference" if public else "private"
+        return cls(counts / leaving[:, None], counts=counts, origin=origin)
 
     def region(self, confidence: float) -> ChainRegion:
         """The box of chains that the counts of a fitted two-state chain leave open.
 
         q and r lie in it, both at once, with probability ``confidence`` or more, if the
-        data follow such a chain.
+        data follow such a chain. That of a chain fitted on private data is a little wider: it
+        is made from a rounded fit, so that its limits do not give the counts away.
         """
         if self.states != 2:
             raise NotSupported(f"chain: found {self.states} states; regions cover two states.")
@@ -104,7 +122,22 @@ class MarkovChain:
             raise InvalidInput(
                 "chain", self, "a fitted chain, which has counts", "MarkovChain.fit makes one."
             )
-        return region_from_counts(self.counts, confidence)
+        if self.origin != "private":
+            return region_from_counts(self.counts, confidence, self.origin)
+        return region_around(*self.public_box(), int(self.counts.sum()), confidence)
+
+    def public_box(self) -> tuple[Interval, Interval]:
+        """Limits of q and of r that a fitted two-state chain lies in, fit to be published."""
+        from chainveil.disclosure import public_box
+
+        assert self.counts is not None
+        q, r = float(self.transition[0, 1]), float(self.transition[1, 0])
+        return public_box(q, r, int(self.counts.sum()))
+
+    @property
+    def is_unrounded(self) -> bool:
+        """Whether the transitions are those fitted on private data, not fit to be published."""
+        return self.origin == "private" and self.counts is not None
 
     @property
     def states(self) -> int:
@@ -147,7 +180,9 @@ class MarkovChain:
         """The stationary chain run backwards: ``Pr[X_t = b | X_{t+1} = a]`` at ``[a, b]``."""
         flow = self.stationary[:, None] * self.transition
         backwards = flow.T / self.stationary[:, None]
-        return MarkovChain(backwards / backwards.sum(axis=1, keepdims=True))
+        counts = None if self.counts is None else self.counts.T
+        backwards /= backwards.sum(axis=1, keepdims=True)
+        return MarkovChain(backwards, counts=counts, origin=self.origin)
 
     def sample(
         self, n: int, size: int | None = None, rng: np.random.Generator | int | None = None

@@ -13,7 +13,7 @@ from chainveil.privacy.adversary import describe
 from chainveil.privacy.closed_form import HalfPlanes
 from chainveil.privacy.loss import PrivacyLoss
 from chainveil.privacy.rounding import exact, upper
-from chainveil.region import ChainRegion
+from chainveil.region import ChainRegion, Origin
 
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
@@ -32,7 +32,8 @@ class NoisePlan:
     Attributes
     ----------
     chain : MarkovChain
-        The chain the data are taken to follow.
+        The chain the data are taken to follow; in place of one that was fitted on private
+        data, a rounded one.
     noise : Channel or CorrelatedNoise
         The noise; its probabilities are multiples of 2^-53 and realised exactly.
     loss : PrivacyLoss
@@ -68,6 +69,11 @@ class NoisePlan:
         if self.if_known is None:
             return 0.0
         return self.expected_flips - self.if_known.expected_flips(self.chain)
+
+    @property
+    def origin(self) -> Origin:
+        """Where the chain came from: "given", "reference" (public data) or "private"."""
+        return self.chain.origin if self.covers is None else self.covers.origin
 
     @property
     def mechanism(self) -> Mechanism:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from chainveil import checks
 from chainveil.errors import InvalidInput
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Interval = tuple[float, float]
+# Where a chain came from: given by hand, fitted on public data, fitted on the data to protect.
+Origin = Literal["given", "reference", "private"]
 
 
 @dataclass(frozen=True)
@@ -26,15 +28,23 @@ class ChainRegion:
         Least and largest probability of 0 -> 1 and of 1 -> 0, both above 0 and below 1.
     estimate : pair of float
         The (q, r) taken for the likeliest; by default the middle of the box.
+    origin : "given", "reference" or "private"
+        Where the limits came from; certificates say it.
     """
 
     q: Interval
     r: Interval
     estimate: tuple[float, float]
+    origin: Origin
 
     def __init__(
-        self, q: Interval, r: Interval, estimate: tuple[float, float] | None = None
+        self,
+        q: Interval,
+        r: Interval,
+        estimate: tuple[float, float] | None = None,
+        origin: Origin = "given",
     ) -> None:
+        checks.one_of("origin", origin, get_args(Origin))
         intervals = {name: _interval(name, value) for name, value in (("q", q), ("r", r))}
         if estimate is None:
             estimate = sum(intervals["q"]) / 2, sum(intervals["r"]) / 2
@@ -45,6 +55,7 @@ class ChainRegion:
         object.__setattr__(self, "q", intervals["q"])
         object.__setattr__(self, "r", intervals["r"])
         object.__setattr__(self, "estimate", (float(estimate[0]), float(estimate[1])))
+        object.__setattr__(self, "origin", origin)
 
     @property
     def slowest(self) -> tuple[float, float]:
@@ -59,7 +70,9 @@ class ChainRegion:
         return self.q[0] <= q <= self.q[1] and self.r[0] <= r <= self.r[1]
 
 
-def region_from_counts(counts: NDArray[np.int64], confidence: float) -> ChainRegion:
+def region_from_counts(
+    counts: NDArray[np.int64], confidence: float, origin: Origin = "given"
+) -> ChainRegion:
     """The box that holds q and r, both at once, with the given confidence, from the counts.
 
     For each state the outcomes of its visits are independent coin tosses, but how many there
@@ -73,10 +86,30 @@ def region_from_counts(counts: NDArray[np.int64], confidence: float) -> ChainReg
     alpha = (1 - confidence) / 2
     q = _interval_from_counts(leave, leave + stay, alpha)
     r = _interval_from_counts(back, back + keep, alpha)
-    return ChainRegion(q, r, (leave / (leave + stay), back / (back + keep)))
+    return ChainRegion(q, r, (leave / (leave + stay), back / (back + keep)), origin)
 
 
-def _interval_from_counts(successes: int, tosses: int, alpha: float) -> Interval:
+def region_around(q: Interval, r: Interval, steps: int, confidence: float) -> ChainRegion:
+    """As :func:`region_from_counts`, from a box that a fit on ``steps`` steps lies in.
+
+    Holds the region of every fit in the box: each limit is that of the box's own end, with the
+    fewest visits to the state that the box allows. The counts do not enter.
+    """
+    confidence = checks.probability("confidence", confidence, zero=False, one=False)
+    alpha = (1 - confidence) / 2
+    visits = steps * r[0] / (q[1] + r[0]), steps * q[0] / (q[0] + r[1])
+    wide = [
+        (
+            _interval_from_counts(low * tosses, tosses, alpha)[0],
+            _interval_from_counts(high * tosses, tosses, alpha)[1],
+        )
+        for (low, high), tosses in zip((q, r), visits, strict=True)
+    ]
+    middle = sum(q) / 2, sum(r) / 2
+    return ChainRegion(wide[0], wide[1], middle, "private")
+
+
+def _interval_from_counts(successes: float, tosses: float, alpha: float) -> Interval:
     """The p that a mixture of coins does not beat by 1/alpha; its ends rounded outwards."""
     misses = tosses - successes
     mixture = (
@@ -95,7 +128,7 @@ def _interval_from_counts(successes: int, tosses: int, alpha: float) -> Interval
     if low == 0.0 or high == 1.0:
         raise InvalidInput(
             "counts",
-            f"{successes} changes in {tosses} steps",
+            "a state that is always kept or always left",
             "both changes and stays in either state, to bound the chain away from the edge",
             "Use more data, or give the region by hand.",
         )

@@ -365,11 +365,13 @@ def _region(certificate: Certificate, chain: MarkovChain) -> ChainRegion | None:
     if chain.states != 2:
         raise InvalidInput("chain.region", limits, "null, for more than two states")
     q, r = (tuple(interval) for interval in limits)
-    return ChainRegion(q, r, (float(chain.transition[0, 1]), float(chain.transition[1, 0])))
+    estimate = float(chain.transition[0, 1]), float(chain.transition[1, 0])
+    return ChainRegion(q, r, estimate, certificate["chain.origin"])
 
 
 def _chain(certificate: Certificate) -> MarkovChain:
-    return MarkovChain(certificate["chain.transition"], certificate["chain.initial"])
+    entries, initial = certificate["chain.transition"], certificate["chain.initial"]
+    return MarkovChain(entries, initial, origin=certificate["chain.origin"])
 
 
 def _adversary(certificate: Certificate) -> Model | Adversary:

@@ -9,18 +9,17 @@ from importlib import metadata
 from itertools import groupby
 from typing import Any, Literal
 
-from chainveil import checks
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
 from chainveil.chain import MarkovChain
 from chainveil.channel import GRID, Channel
+from chainveil.errors import InvalidInput
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, describe
 from chainveil.privacy.two_state.witness import TwoStateWitness
 from chainveil.privacy.witness import Witness
-
-Origin = Literal["given", "reference", "private"]
+from chainveil.region import Origin
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Released:
 
 def certify(
     plan: NoisePlan,
-    origin: Origin = "given",
+    origin: Origin | None = None,
     discretization: Discretization | None = None,
     source: Literal["release", "study"] | None = None,
     released: Released | None = None,
@@ -75,14 +74,15 @@ def certify(
     ----------
     plan : NoisePlan
         Noise and its loss.
-    origin : "given", "reference" or "private"
-        Where the chain came from.
+    origin : "given", "reference" or "private", optional
+        Where the chain came from; by default what the plan's chain says of itself. A chain
+        that was fitted on private data is never certified as anything else.
     discretization, source, released : optional
         What was done; without them the certificate is that of a plan.
     created : datetime, optional
         Defaults to now.
     """
-    checks.one_of("origin", origin, statements.ORIGIN)
+    origin = _origin(plan, origin)
     fields = {
         "schema": statements.SCHEMA,
         "schema_version": statements.SCHEMA_VERSION,
@@ -98,6 +98,22 @@ def certify(
         "cannot_be_checked": list(statements.CANNOT_BE_CHECKED),
     }
     return Certificate.sealed(fields)
+
+
+def _origin(plan: NoisePlan, origin: Origin | None) -> Origin:
+    """Where the chain came from; an error where that would be wrong, or the chain is too exact."""
+    if plan.chain.is_unrounded:
+        raise InvalidInput(
+            "plan", "a chain as it was fitted on private data",
+            "a chain that is public or rounded",
+            "calibrate rounds a private chain; fit public data with public=True.",
+        )  # fmt: skip
+    if origin is None:
+        return plan.origin
+    allowed = ("private",) if plan.origin == "private" else tuple(statements.ORIGIN)
+    if origin not in allowed:
+        raise InvalidInput("origin", origin, " or ".join(f'"{name}"' for name in allowed))
+    return origin
 
 
 def software() -> dict[str, str]:

@@ -19,8 +19,10 @@ ORIGIN = {
     "given": "the chain was given by hand, as public knowledge",
     "reference": "the chain was fitted on a separate reference table, which is taken to be public",
     "private": (
-        "the chain was fitted on the private data themselves; these parameters are published "
-        "here without noise and are not covered by epsilon"
+        "the chain was fitted on the private data themselves and then rounded: the region, or "
+        "where there is none the chain itself, has limits so coarse that no count of the data "
+        "follows from them; the loss is that of the rounded figures, and what these say about "
+        "the data as a whole is not covered by epsilon"
     ),
 }
 

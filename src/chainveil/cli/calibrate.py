@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import CLOSED, open_loss, show, working
+from chainveil.cli.output import CLOSED, open_loss, show, warn, working
 from chainveil.privacy.rounding import exact, upper
 
 
@@ -45,13 +45,15 @@ def calibrate(
             chain, epsilon, length, adversary, mechanism=mechanism, objective=given["objective"],
             family=given["family"], spent=spent,
         )  # fmt: skip
-    origin: Any = "given" if file is None else file.origin
     described = None if file is None else file.discretizer.described
-    certificate = certify(plan, origin, described)
+    certificate = certify(plan, None, described)
+    if plan.origin == "private":
+        warn(certificate["chain.meaning"])
     if output is not None:
         with drafts([output], force) as (draft,):
             draft.file.write(certificate.to_json().encode())
-    others = compare(chain, epsilon, length)
+    # Of the chain of the plan: that of the file may hold more than may be published.
+    others = compare(plan.chain, epsilon, length)
     facts = {
         "plan": certificate.document,
         "others": [

@@ -64,7 +64,10 @@ def read_chain_file(path: str | Path) -> ChainFile:
     if set(document) != FIELDS or document["origin"] not in ("reference", "private"):
         raise InvalidInput("chain", sorted(document), f"the fields {sorted(FIELDS)}")
     try:
-        chain = MarkovChain(document["transition"], counts=document["counts"])
+        counts, origin = document["counts"], document["origin"]
+        if counts is None and origin == "private":
+            raise InvalidInput("chain counts", None, "the counts of a chain fitted on private data")
+        chain = MarkovChain(document["transition"], counts=counts, origin=origin)
         discretizer = _discretizer(document["discretization"])
     except (TypeError, AttributeError):
         raise InvalidInput("chain", str(path), "a file written by chainveil fit") from None

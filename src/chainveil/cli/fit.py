@@ -17,14 +17,17 @@ from chainveil.cli.output import progress, show, warn
 @options.format_options
 @click.option("--public", is_flag=True, help="The table is public: a reference, not the data to "
               "protect.")  # fmt: skip
-@click.option("-o", "--output", type=options.FILE, help="Write the chain to this file.")
+@click.option("-o", "--output", type=options.FILE, help="Write the chain to this file, "
+              "which is as private as the table.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @options.as_json
 def fit(table: str, public: bool, output: str | None, force: bool, **given: Any) -> None:
     """Fit a Markov chain to a column of TABLE (a file, or - for standard input).
 
     Prints the chain, 95% intervals, and how much better a chain with a longer memory
-    would fit.
+    would fit. What it prints and writes is exact, and gives counts of the table away: unless
+    the table is public, keep both as private as the table. chainveil calibrate and chainveil
+    sanitize publish such a chain rounded.
 
     \b
     Example:
@@ -41,7 +44,10 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
     if output is not None:
         write_chain_file(output, file, force)
     if not public:
-        warn("the chain was fitted on the data themselves; publishing it is not covered by epsilon")
+        warn(
+            "the chain was fitted on the data themselves and gives counts of them away: keep this "
+            "output and the chain file private"
+        )
     facts = {**to_document(file), **found.facts}
     show(facts, _lines(found), given["as_json"])
 

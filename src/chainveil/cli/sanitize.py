@@ -46,7 +46,8 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     """Publish a column of TABLE (a file, or - for standard input) with a certificate.
 
     Without --chain, --q and --r, --plan or --reference the chain is fitted on the table
-    itself. That leaks, and the certificate says so. All other columns pass through.
+    itself, and rounded so that no count can be read from the certificate, which says so.
+    All other columns pass through.
 
     \b
     Example:
@@ -109,12 +110,11 @@ def _request(given: dict[str, Any]) -> Any:
     from chainveil.table.request import Request
 
     chain, file = options.read_chain(given)
-    origin: Any = "given" if file is None else file.origin
     discretizer = None if file is None else file.discretizer
     plan = None
     if given["plan_file"] is not None:
         _check_left_to_the_plan()
-        plan, origin, discretizer = _plan(given["plan_file"])
+        plan, discretizer = _plan(given["plan_file"])
     reference, on_spark = given["reference"], given["engine"] == "spark"
     return Request(
         options.read_layout(given),
@@ -122,7 +122,6 @@ def _request(given: dict[str, Any]) -> Any:
         discretizer=discretizer,
         epsilon=given["epsilon"],
         chain=chain,
-        chain_origin=origin,
         plan=plan,
         reference=None if reference is None or on_spark else options.read_source(reference, given),
         length=given["length"],
@@ -142,10 +141,10 @@ def _check_left_to_the_plan() -> None:
             raise click.UsageError(f"--{name} is part of the plan; leave it out.")
 
 
-def _plan(path: str) -> tuple[Any, str, Any]:
-    """A plan that holds, where its chain came from, and the limits it was made with."""
+def _plan(path: str) -> tuple[Any, Any]:
+    """A plan that holds, and the limits it was made with."""
     certificate = options.read_certificate("plan", path)
-    return certificate.plan(), certificate["chain.origin"], _limits(certificate)
+    return certificate.plan(), _limits(certificate)
 
 
 def _limits(certificate: Any) -> Any:

@@ -115,7 +115,7 @@ def sanitize(
     layout = Layout(column, series, time, step, max_gap)
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
-        chain, "given", plan, as_table(reference), length, adversary, objective, mechanism,
+        chain, plan, as_table(reference), length, adversary, objective, mechanism,
         missing, family, tuple(spent),
     )  # fmt: skip
     goal = Goal(local_path(path), certificate, force)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chainveil.certificate.make import Origin
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
@@ -42,7 +41,6 @@ def sanitize_stream(
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
     missing: Missing = "error",
-    origin: Origin = "given",
     rng: Source | None = None,
     trigger: dict[str, Any] | None = None,
 ) -> Any:
@@ -60,8 +58,6 @@ def sanitize_stream(
         The folder to write; the driver and all workers must share it. Batch 7 is the folder
         ``batch-0000000007.parquet`` with its certificate beside it. The query's own notes
         are in ``_checkpoint``; they belong to the release and must not be removed.
-    origin : "given", "reference" or "private"
-        Where the plan's chain came from, for the certificates.
     rng : optional
         None, or a secure source.
     trigger : dict, optional
@@ -83,9 +79,7 @@ def sanitize_stream(
             "A stream has no last point: leave out length.",
         )  # fmt: skip
     layout = Layout(column, series)
-    request = Request(
-        layout, threshold, edges, states, labels, plan=plan, chain_origin=origin, missing=missing
-    )
+    request = Request(layout, threshold, edges, states, labels, plan=plan, missing=missing)
     table = SparkTable(frame)
     if not frame.isStreaming:
         raise InvalidInput("frame", "a table at rest", "a stream", "Use sanitize.")

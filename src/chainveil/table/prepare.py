@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from chainveil.calibration import calibrate
-from chainveil.certificate.make import Origin
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
+from chainveil.region import Origin
 from chainveil.table.discretize import GAP, Discretizer, Label, make_discretizer, numbers
 from chainveil.table.request import Layout, LookedUp, Readable, Request, one_column
 from chainveil.table.tracker import Blocks, Columns, Tracker
@@ -106,17 +106,16 @@ def prepare_with(
     discretizer = find_discretizer(table, request, progress, engine.limit)
     if request.plan is not None:
         _check_states(discretizer, request.plan.chain.states)
-        return Prepared(request.plan, discretizer, request.chain_origin, None)
+        return Prepared(request.plan, discretizer, request.plan.origin, None)
     seen: SeenT | None = None
-    origin: Origin = request.chain_origin
     if request.chain is not None:
         chain = request.chain
     elif request.reference is not None:
         public = engine.survey(request.reference, layout, discretizer, progress)
-        chain, origin = fit(public), "reference"
+        chain = fit(public, "reference")
     else:
         seen = engine.survey(table, layout, discretizer, progress)
-        chain, origin = fit(seen), "private"
+        chain = fit(seen)
     _check_states(discretizer, chain.states)
     assert request.epsilon is not None
     if progress is not None:
@@ -131,7 +130,7 @@ def prepare_with(
         family=request.family,
         spent=request.spent,
     )
-    return Prepared(plan, discretizer, origin, seen)
+    return Prepared(plan, discretizer, plan.origin, seen)
 
 
 def find_discretizer(
@@ -192,8 +191,8 @@ def follow(
     return tracker.update(Columns(series, time, codes), batch.num_rows)
 
 
-def fit(seen: Seen) -> MarkovChain:
-    """The maximum-likelihood chain of what a tracker has counted."""
+def fit(seen: Seen, origin: Origin = "private") -> MarkovChain:
+    """The maximum-likelihood chain of what a tracker has counted, and whether it is private."""
     counts = seen.counts
     assert counts is not None
     leaving = counts.sum(axis=1)
@@ -204,7 +203,7 @@ def fit(seen: Seen) -> MarkovChain:
             "at least one transition out of every state",
             "Use other limits, more data, or give the chain by hand.",
         )
-    return MarkovChain(counts / leaving[:, None], counts=counts)
+    return MarkovChain(counts / leaving[:, None], counts=counts, origin=origin)
 
 
 def private_limit(

@@ -97,7 +97,6 @@ class Request:
     discretizer: Discretizer | None = None
     epsilon: float | None = None
     chain: MarkovChain | None = None
-    chain_origin: Literal["given", "reference", "private"] = "given"
     plan: NoisePlan | None = None
     reference: Readable | None = None
     length: int | None = None

@@ -84,8 +84,9 @@ def sanitize_table(
         What the states are called in the release; by default 0, 1, … or ``states``.
     chain, plan, reference : optional
         Where the chain comes from: given by hand, in a ready plan, or fitted on a separate
-        public table. Without any of them it is fitted on ``frame`` itself, which leaks and
-        is said in the certificate.
+        public table. Without any of them it is fitted on ``frame`` itself, and rounded so
+        that no count can be read from the certificate, which says so; likewise a ``chain``
+        that ``MarkovChain.fit`` made of private data.
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
@@ -120,7 +121,7 @@ def sanitize_table(
     layout = Layout(column, series, time, step, max_gap)
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
-        chain, "given", plan, public, length, adversary, objective, mechanism, missing,
+        chain, plan, public, length, adversary, objective, mechanism, missing,
         family, tuple(spent),
     )  # fmt: skip
     return _release(table, request, rng)
