@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
 
-ALLOWED = "a 1-D array, a 2-D array (a row a series) or a list of 1-D arrays, of whole numbers"
+ALLOWED = (
+    "a 1-D array or a single column (one series), a 2-D array (a row a series) or a list of 1-D "
+    "arrays, of whole numbers"
+)
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,40 @@ class Sequences:
 
 def as_sequences(name: str, value: Any, states: int | None = None) -> Sequences:
     """Read one or many series of states, checking that each is in ``0 … states - 1``."""
-    if isinstance(value, np.ndarray):
-        flat, offsets = _from_array(name, value)
-    elif isinstance(value, Sequence) and len(value) > 0 and _holds_arrays(value):
-        flat, offsets = _from_list(name, value)
-    else:
-        flat, offsets = _from_array(name, _to_array(name, value))
+    held = read_shape(name, value)
+    flat, offsets = _from_array(held) if isinstance(held, np.ndarray) else _from_list(held)
     flat = whole_states(name, flat)
     check_alphabet(name, flat, states)
     return Sequences(flat, offsets)
+
+
+def read_shape(name: str, value: Any) -> NDArray[Any] | list[NDArray[Any]]:
+    """One series (1-D), several as rows (2-D, two columns or more), or a list of 1-D arrays.
+
+    The one place that tells series apart. A column, of shape (n, 1), is one series: frames
+    with one column and the columns of arrays come in that shape. Masks are kept.
+    """
+    if _is_frame(value):
+        return _one_column(name, value)
+    if isinstance(value, np.ndarray) or not _holds_series(value):
+        array = _to_array(name, value)
+        if array.ndim not in (1, 2):
+            raise InvalidInput(name, f"an array of shape {array.shape}", ALLOWED)
+        return array.reshape(-1) if is_column(array) else array
+    _refuse_single_numbers(name, value)
+    return [_one_series(f"{name}[{j}]", item) for j, item in enumerate(value)]
+
+
+def is_column(value: Any) -> bool:
+    """Whether ``value`` is an array or frame of shape (n, 1), which holds one series."""
+    held = isinstance(value, np.ndarray) or _is_frame(value)
+    shape: tuple[int, ...] = value.shape if held else ()
+    return len(shape) == 2 and shape[1] == 1
+
+
+def as_column(series: Any) -> Any:
+    """An array of shape (n, …) as one of shape (n, 1, …)."""
+    return series.reshape(len(series), 1, *series.shape[1:])
 
 
 def whole_states(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -85,34 +113,69 @@ def check_alphabet(name: str, flat: NDArray[Any], states: int | None) -> None:
     raise InvalidInput(name, int(flat[where]), limit, f"It stands at point {where}.")
 
 
-def _holds_arrays(value: Sequence[Any]) -> bool:
-    return any(
-        isinstance(item, np.ndarray | Sequence) and not isinstance(item, str | bytes)
-        for item in value
-    )
+def _is_frame(value: Any) -> bool:
+    """Whether it is a table with named columns: pandas, Polars, PyArrow."""
+    return hasattr(value, "columns") and hasattr(value, "shape")
+
+
+def _one_column(name: str, frame: Any) -> NDArray[Any]:
+    if not is_column(frame):
+        raise InvalidInput(
+            name,
+            f"a table of {frame.shape[-1]} columns",
+            "one column of it, which is one series",
+            'Take a column, such as frame["x"]; for several series pass a list of columns.',
+        )
+    return _to_array(name, frame).reshape(-1)
+
+
+def _holds_series(value: Any) -> bool:
+    if not isinstance(value, Sequence) or isinstance(value, str | bytes):
+        return False
+    return any(_is_series(item) for item in value)
+
+
+def _is_series(item: Any) -> bool:
+    if isinstance(item, str | bytes | np.generic):
+        return False
+    return isinstance(item, np.ndarray | Sequence) or hasattr(item, "__array__")
+
+
+def _refuse_single_numbers(name: str, items: Sequence[Any]) -> None:
+    """A nested list of single numbers may be a column, or series of one point: who knows."""
+    if len(items) > 1 and all(isinstance(item, list | tuple) and len(item) == 1 for item in items):
+        raise InvalidInput(
+            name,
+            f"{len(items)} lists of one number",
+            "a plain list for one series, or a list of arrays for series of one point",
+            "A nested list does not tell which of them is meant.",
+        )
+
+
+def _one_series(name: str, item: Any) -> NDArray[Any]:
+    """A series that stands in a list."""
+    array = _one_column(name, item) if _is_frame(item) else _to_array(name, item)
+    array = array.reshape(-1) if is_column(item) else array
+    if array.ndim != 1:
+        raise InvalidInput(name, f"an array of shape {array.shape}", ALLOWED)
+    return array
 
 
 def _to_array(name: str, value: Any) -> NDArray[Any]:
     try:
-        return np.asarray(value)
+        return value if isinstance(value, np.ndarray) else np.asarray(value)
     except (TypeError, ValueError):
         raise InvalidInput(name, value, ALLOWED) from None
 
 
-def _from_array(name: str, array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _from_array(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if array.ndim == 1:
         return array, np.array([0, len(array)], dtype=np.int64)
-    if array.ndim == 2:
-        rows, columns = array.shape
-        return array.reshape(-1), np.arange(rows + 1, dtype=np.int64) * columns
-    raise InvalidInput(name, f"an array of shape {array.shape}", ALLOWED)
+    rows, columns = array.shape
+    return array.reshape(-1), np.arange(rows + 1, dtype=np.int64) * columns
 
 
-def _from_list(name: str, items: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    arrays = [_to_array(f"{name}[{j}]", item) for j, item in enumerate(items)]
-    for j, array in enumerate(arrays):
-        if array.ndim != 1:
-            raise InvalidInput(f"{name}[{j}]", f"an array of shape {array.shape}", ALLOWED)
+def _from_list(arrays: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
     np.cumsum([len(array) for array in arrays], out=offsets[1:])
     # An empty list becomes float64 in NumPy and would drag integer series along.

@@ -25,7 +25,7 @@ from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.sequences import as_sequences
+from chainveil.sequences import as_sequences, is_column
 
 if TYPE_CHECKING:
     from chainveil.privacy.witness import Witness
@@ -229,9 +229,11 @@ def log_ratios(
     chain: MarkovChain, channel: Channel, witness: Witness, z: NDArray[Any]
 ) -> FloatArray:
     """``log Pr[z | value, known] / Pr[z | other, known]`` of each row, under the claims."""
+    # An array of one column would be one series; a list of rows is as many series.
+    rows = list(z) if is_column(z) else z
     likelihoods = [
         inference.log_likelihood(
-            chain, channel, np.asarray(z), dict(witness.known) | {witness.target: value}
+            chain, channel, rows, dict(witness.known) | {witness.target: value}
         )
         for value in (witness.value, witness.other)
     ]

@@ -23,6 +23,7 @@ from chainveil.estimate.packed import Packed
 from chainveil.estimate.pair_counts import PAIR
 from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.noise_chain import CorrelatedNoise
+from chainveil.sequences import as_column, is_column
 
 # State and flip together tell the report: x XOR y for (x, y) = 00, 01, 10, 11.
 REPORT = ((1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (1.0, 0.0))
@@ -114,6 +115,9 @@ def _fitted(z: Any, noise: Noise) -> MarkovChain:
 
 def _around_gaps(z: Any, noise: Noise, chain: MarkovChain) -> Denoised:
     """Every run between gaps on its own; nothing is said about the gaps."""
+    if is_column(z):
+        found = _around_gaps(z.reshape(-1), noise, chain)
+        return Denoised(as_column(found.probability), as_column(found.path), chain)
     series = [np.ma.asarray(part) for part in (z if _several(z) else [z])]
     places = [(j, run) for j, part in enumerate(series) for run in runs_between(part)]
     found = denoise([np.asarray(series[j][run]) for j, run in places], noise, chain)

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.errors import InvalidInput
-from chainveil.sequences import Sequences, as_sequences, check_alphabet, whole_states
+from chainveil.sequences import (
+    Sequences,
+    as_column,
+    as_sequences,
+    check_alphabet,
+    is_column,
+    read_shape,
+    whole_states,
+)
 
 UNKNOWN = -1
 KNOWN_ALLOWED = (
@@ -36,17 +44,20 @@ class Observations:
         Shape of a 2-D input, else None.
     single : bool
         Whether the input was one series.
+    column : bool
+        Whether that one came in as a column, of shape (n, 1).
     """
 
     symbols: NDArray[Any]
     offsets: NDArray[np.int64]
     grid: tuple[int, int] | None
     single: bool
+    column: bool = False
 
     def restore(self, flat: NDArray[Any]) -> Any:
         """``flat``, of shape (total, …), in the shape the observations came in."""
         if self.single:
-            return flat
+            return as_column(flat) if self.column else flat
         if self.grid is not None:
             return flat.reshape(*self.grid, *flat.shape[1:])
         return [flat[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
@@ -62,13 +73,16 @@ class Observations:
 def read(z: Any, states: int, outputs: int, known: Any = None) -> Observations:
     """Check a release against the alphabet and fold the known points in."""
     series = as_sequences("z", z, outputs)
-    grid = z.shape if isinstance(z, np.ndarray) and z.ndim == 2 else None
+    column = is_column(z)
+    grid = z.shape if isinstance(z, np.ndarray) and z.ndim == 2 and not column else None
     # A plain list of numbers is one series; a list of series is never a 2-D array.
-    single = grid is None and (isinstance(z, np.ndarray) or all(np.ndim(a) == 0 for a in z))
+    single = column or (
+        grid is None and (isinstance(z, np.ndarray) or all(np.ndim(a) == 0 for a in z))
+    )
     symbols = _narrow(series.flat, outputs, states)
     if known is not None:
         symbols = _fold(symbols, known_points(known, series, states), states, outputs)
-    return Observations(symbols, series.offsets, grid, single)
+    return Observations(symbols, series.offsets, grid, single, column)
 
 
 def _narrow(flat: NDArray[Any], outputs: int, states: int) -> NDArray[Any]:
@@ -95,15 +109,13 @@ def known_points(known: Any, series: Sequences, states: int) -> NDArray[np.int64
 
 
 def _flat_known(known: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    if isinstance(known, (list, tuple)) and any(np.ndim(item) > 0 for item in known):
-        parts = [np.asarray(item) for item in known]
-        lengths = np.array([part.size for part in parts])
-        return np.concatenate([part.reshape(-1) for part in parts]), lengths
-    array = np.asarray(known)
-    if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
+    if isinstance(known, str | bytes) or np.isscalar(known):
         raise InvalidInput("known", known, KNOWN_ALLOWED)
-    count = 1 if array.ndim == 1 else array.shape[0]
-    return array.reshape(-1), np.full(count, array.shape[-1])
+    held = read_shape("known", known)
+    parts = list(np.atleast_2d(held)) if isinstance(held, np.ndarray) else held
+    if any(part.dtype.kind not in "biuf" for part in parts):
+        raise InvalidInput("known", known, KNOWN_ALLOWED)
+    return np.concatenate(parts), np.array([len(part) for part in parts])
 
 
 def _from_mapping(known: Mapping[Any, Any], series: Sequences, states: int) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.pieces import Piece, Table
-from chainveil.sequences import ALLOWED
+from chainveil.sequences import read_shape
 
 Missing = Literal["error", "keep"]
 
@@ -30,20 +29,17 @@ def check_missing(missing: str) -> None:
 
 def as_table(name: str, value: Any) -> tuple[Table, Table | None]:
     """The series and, for masked arrays, their masks; dtype and shape are checked."""
-    if not isinstance(value, np.ndarray) and _holds_series(value):
-        parts = [_array(f"{name}[{j}]", part) for j, part in enumerate(value)]
-        for j, part in enumerate(parts):
-            if part.ndim != 1:
-                raise InvalidInput(f"{name}[{j}]", f"an array of shape {part.shape}", ALLOWED)
-        table = Table([np.asarray(part) for part in parts])
-        masked = any(np.ma.isMaskedArray(part) for part in parts)
-        masks = Table([np.ma.getmaskarray(part) for part in parts]) if masked else None
+    held = read_shape(name, value)
+    if isinstance(held, np.ndarray):
+        _check_kind(name, held)
+        table = Table(np.asarray(held))
+        masks = Table(np.ma.getmaskarray(held)) if np.ma.isMaskedArray(held) else None
     else:
-        array = _array(name, value)
-        if array.ndim not in (1, 2):
-            raise InvalidInput(name, f"an array of shape {array.shape}", ALLOWED)
-        table = Table(np.asarray(array))
-        masks = Table(np.ma.getmaskarray(array)) if np.ma.isMaskedArray(array) else None
+        for j, part in enumerate(held):
+            _check_kind(f"{name}[{j}]", part)
+        table = Table([np.asarray(part) for part in held])
+        masked = any(np.ma.isMaskedArray(part) for part in held)
+        masks = Table([np.ma.getmaskarray(part) for part in held]) if masked else None
     if table.points == 0:
         raise InvalidInput(name, "no points", "at least one point")
     return table, masks
@@ -129,11 +125,7 @@ def _check_states(name: str, raw: NDArray[Any], states: int, piece: Piece) -> No
     raise InvalidInput(name, raw[first].item(), f"states 0 … {states - 1}, whole numbers", advice)
 
 
-def _array(name: str, value: Any) -> NDArray[Any]:
-    try:
-        array = value if isinstance(value, np.ndarray) else np.asarray(value)
-    except (TypeError, ValueError):
-        raise InvalidInput(name, value, ALLOWED) from None
+def _check_kind(name: str, array: NDArray[Any]) -> None:
     if array.dtype.kind not in "biuf" and array.size:
         raise InvalidInput(
             name,
@@ -141,12 +133,3 @@ def _array(name: str, value: Any) -> NDArray[Any]:
             "a boolean, integer or whole float dtype",
             "Encode the states.",
         )
-    return array
-
-
-def _holds_series(value: Any) -> bool:
-    return (
-        isinstance(value, Sequence)
-        and not isinstance(value, str | bytes)
-        and any(isinstance(item, np.ndarray | Sequence) for item in value)
-    )

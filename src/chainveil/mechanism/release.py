@@ -12,6 +12,7 @@ from chainveil.errors import InvalidInput
 from chainveil.mechanism import reading
 from chainveil.mechanism.pieces import Piece, Table
 from chainveil.mechanism.randomness import Source
+from chainveil.sequences import as_column, is_column
 
 Mechanism = Literal["independent", "correlated"]
 
@@ -108,13 +109,15 @@ def release(
     """
     reading.check_missing(missing)
     table, masks = reading.as_table("x", x)
-    goal, in_place = _goal(table, out, noise.outputs)
+    column = is_column(x)
+    goal, in_place = _goal(table, _flat(out) if column else out, noise.outputs)
     if in_place or check_first:
         for piece in table.pieces(noise.stretch):
             _states(table, masks, noise, missing, piece, trusting=False)
     gaps = _fill(table, masks, noise, missing, goal, in_place)
     report = Report(mechanism, source_word(source), table.series, table.points, gaps)
-    return Release(_dressed(goal, masks, out), report)
+    values = _dressed(goal, masks, out)
+    return Release(as_column(values) if column and out is None else values, report)
 
 
 def _fill(
@@ -191,6 +194,11 @@ def _goal(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
     in_place = any(np.may_share_memory(a, b) for a, b in zip(parts, goals, strict=True))
     bare = [np.asarray(goal) for goal in goals]
     return Table(bare[0] if isinstance(table.held, np.ndarray) else bare), in_place
+
+
+def _flat(out: Any) -> Any:
+    """A column to write to as the one series it holds; anything else as it is."""
+    return out[:, 0] if isinstance(out, np.ndarray) and is_column(out) else out
 
 
 def check_room(name: str, dtype: np.dtype[Any], outputs: int) -> None:

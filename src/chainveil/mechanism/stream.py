@@ -23,6 +23,7 @@ from chainveil.mechanism.randomness import Secure, Seeded, Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import Mechanism, Report, check_room, release, source_word
 from chainveil.noise_chain import CorrelatedNoise
+from chainveil.sequences import as_column, is_column, read_shape
 
 FORMAT = "chainveil-stream-1"
 
@@ -75,7 +76,7 @@ class Stream:
         self._work = _at_work(noise, self._source)
 
     def push(self, values: Any) -> Any:
-        """Sanitize the next point (a number in, a number out) or the next points (a 1-D array).
+        """Sanitize the next point (a number in, a number out) or points (a 1-D array, a column).
 
         An error leaves the stream where it was.
         """
@@ -160,10 +161,10 @@ class Stream:
         return value if gap else type(value)(drawn)
 
     def _push_many(self, values: Any) -> Any:
-        array = values if isinstance(values, np.ndarray) else np.asarray(values)
-        if array.ndim != 1:
+        array = read_shape("values", values)
+        if not isinstance(array, np.ndarray) or array.ndim != 1:
             raise InvalidInput(
-                "values", f"an array of shape {array.shape}", "a number or 1-D array"
+                "values", "several series", "a number, or one series as a 1-D array or a column"
             )
         reading.check_length("values", self._position + len(array), self._length)
         work = _Shifted(self._work, self._position)
@@ -172,7 +173,7 @@ class Stream:
         )
         self._position += done.report.points
         self._gaps += done.report.gaps
-        return done.values
+        return as_column(done.values) if is_column(values) else done.values
 
 
 @dataclass(frozen=True)
