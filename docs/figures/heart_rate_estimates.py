@@ -40,7 +40,7 @@ def half_hours() -> None:
     hours = np.floor(beats[:, 0] / HALF_HOUR) / 2
     places = np.unique(hours)
     truth = np.array([elevated[hours == place].mean() for place in places])
-    chain = cv.MarkovChain.fit(elevated)
+    chain = cv.MarkovChain.fit(elevated, public=True)
     print(f"{len(elevated):,} beats, {len(places)} half hours, {chain}")
     curves = {}
     for epsilon in BUDGETS:

@@ -40,7 +40,7 @@ def figure_2() -> None:
 def heart_rate_attacks(name: str) -> None:
     """Mean accuracy over fresh noise, at the noise of Theorem 1 and at that of any adversary."""
     x = heart_rate(name)
-    chain = MarkovChain.fit(x)
+    chain = MarkovChain.fit(x, public=True)
     print(f"\n{name}: n = {len(x)}, q = {chain.transition[0, 1]:.4f}, ", end="")
     print(f"r = {chain.transition[1, 0]:.4f}; {RUNS} runs")
     print("| ε | noise for | (ρ0, ρ1) | single bit | posterior | Viterbi | reported | bound |")

@@ -124,25 +124,23 @@ class Channel:
     def on_grid(self) -> Channel:
         """The nearest channel whose probabilities are multiples of 2^-53, rounded to more noise.
 
-        Every entry of the result is an exact double that a sampler can realise without
-        error. What leads away from a state's own report is rounded up, and the report of
-        the state itself gets the rest; with more outputs than states, the likeliest
-        report gets the rest.
+        Every entry of the result is an exact double that a sampler can realise without error,
+        and every row sums to exactly one. What leads away from a state's own report is rounded
+        up, by less than 2^-53, and the report of the state itself gets the rest; the likeliest
+        report does where there are more outputs than states, or where a state's own report is
+        too rare to give something away. What is impossible stays so, and what is possible too.
         """
-        own = np.argmax(self.matrix, axis=1)
-        if self.states == self.outputs:
-            own = np.arange(self.states)
+        # All whole numbers up to 2^53 are exact, and so are products with a power of two.
+        units = np.ceil(self.matrix * GRID).astype(np.int64)
         rows = np.arange(self.states)
-        grid = np.ceil(self.matrix * GRID)
-        grid[rows, own] = 0
-        rest = GRID - grid.sum(axis=1)
-        if np.any(rest < 0):
-            # The state's own report was (nearly) impossible: round the others down instead.
-            grid = np.floor(self.matrix * GRID)
-            grid[rows, own] = 0
-            rest = GRID - grid.sum(axis=1)
-        grid[rows, own] = rest
-        return Channel(grid / GRID)
+        keeper = np.argmax(self.matrix, axis=1)
+        if self.states == self.outputs:
+            own = np.diag(units)
+            left = int(GRID) - (units.sum(axis=1) - own)
+            keeper = np.where((own > 0) & (left > 0), rows, keeper)
+        units[rows, keeper] = 0
+        units[rows, keeper] = int(GRID) - units.sum(axis=1)
+        return Channel(units / GRID)
 
     @property
     def states(self) -> int:

@@ -34,7 +34,7 @@ def test_counts_by_hand() -> None:
 
 def test_order_one_is_the_chain() -> None:
     x = MarkovChain.binary(0.2, 0.3).sample(4000, rng=0)
-    fitted, chain = fit_order(as_sequences("x", x), 2, 1), MarkovChain.fit(x)
+    fitted, chain = fit_order(as_sequences("x", x), 2, 1), MarkovChain.fit(x, public=True)
     np.testing.assert_allclose(fitted.transition, chain.transition)
     np.testing.assert_allclose(fitted.contexts, chain.stationary)
     worst = worst_output(fitted, CHANNEL, 7)
@@ -117,7 +117,7 @@ def test_likelihood_ratio_of_true_and_false_chains() -> None:
 )
 def test_heart_rate(name: str, epsilon: float, expected: tuple[float, ...]) -> None:
     x = heart_rate(name)
-    channel = calibrate(MarkovChain.fit(x), epsilon).channel
+    channel = calibrate(MarkovChain.fit(x, public=True), epsilon).channel
     found = misfit(x, channel, nominal=epsilon)
     np.testing.assert_allclose([r.worst.loss for r in found.readings], expected, atol=0.006)
     assert found.loss(3) == found.readings[2].worst.loss

@@ -52,7 +52,7 @@ def recorded_series(name: str, path: Path, settings: Settings) -> Series:
     """A record with the chain fitted to it, as the authors did."""
     states = records.read_record(path)
     number = 1 + settings["records"].index(name)
-    return Series(name, number, states, MarkovChain.fit(states))
+    return Series(name, number, states, MarkovChain.fit(states, public=True))
 
 
 def noise_rows(settings: Settings) -> list[Row]:
