@@ -17,6 +17,7 @@ ROOT = Path(chainveil.__file__).parent
 ORDER = [
     "errors",
     "checks",
+    "counts",
     "sequences",
     "simulate",
     "region",

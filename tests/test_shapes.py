@@ -85,7 +85,7 @@ def test_a_stream_takes_a_column(kind: str) -> None:
 @ALL
 def test_fits_attacks_and_estimates_take_a_column(kind: str) -> None:
     z = COLUMNS[kind](X)
-    assert np.array_equal(cv.MarkovChain.fit(z).counts, cv.MarkovChain.fit(X).counts)
+    assert cv.MarkovChain.fit(z) == cv.MarkovChain.fit(X)
     flat = inference.smoothed(CHAIN, NOISE, X)
     found = inference.smoothed(CHAIN, NOISE, z)
     assert found.shape == (200, 1, 2)

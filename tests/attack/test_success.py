@@ -9,7 +9,8 @@ import pytest
 
 from chainveil import InvalidInput
 from chainveil.attack import estimated_epsilon, score
-from chainveil.attack.success import clopper_pearson, wilson
+from chainveil.attack.success import clopper_pearson
+from chainveil.counts import wilson
 
 
 @pytest.mark.parametrize(("hits", "trials"), [(0, 10), (3, 10), (10, 10), (622, 1000)])

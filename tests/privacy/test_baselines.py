@@ -127,6 +127,44 @@ def test_success_bound_is_above_guessing_and_the_printed_one_is_not() -> None:
         assert baselines.success_bound_as_printed(chain, 0.01) < majority
 
 
+STARTED = [
+    cv.MarkovChain.binary(0.5, 0.5, initial=[0.99, 0.01]),
+    cv.MarkovChain.binary(0.9, 0.8, initial=[0.4, 0.6]),
+    cv.MarkovChain.binary(0.01, 0.02, initial=[0.3, 0.7]),
+    cv.MarkovChain([[0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.6, 0.3, 0.1]], initial=[0.5, 0.2, 0.3]),
+    # Every third point is the same one again: it never settles.
+    cv.MarkovChain([[0, 1, 0], [0, 0, 1], [1, 0, 0]], initial=[0.6, 0.2, 0.2]),
+]
+
+
+@pytest.mark.parametrize("chain", STARTED)
+def test_success_bound_holds_before_the_chain_has_settled(chain: cv.MarkovChain) -> None:
+    """Against the best guess at any of the first 200 points, and against the best attack."""
+    law, largest = chain.start, 0.0
+    for _ in range(200):
+        largest = max(largest, float(law.max()))
+        law = law @ chain.transition
+    for epsilon in (1e-6, 0.5, 3.0):
+        bound = cv.success_bound(chain, epsilon)
+        odds = largest / (1 - largest) * math.exp(epsilon)
+        assert odds / (1 + odds) <= bound
+        assert bound <= min(1.0, odds / (1 + odds) * (1 + 1e-6)) or chain.power(3)[0, 0] == 1
+
+
+@pytest.mark.parametrize("chain", STARTED[:4])
+def test_success_bound_holds_against_the_best_attack(chain: cv.MarkovChain) -> None:
+    from chainveil.attack import expected_success
+
+    noise = cv.Channel.randomized_response(chain.states, 0.3)
+    loss = cv.privacy_loss(chain, noise, 5, "ignorant").epsilon
+    for target in range(5):
+        assert expected_success(chain, noise, 5, target).value <= cv.success_bound(chain, loss)
+
+
+def test_a_point_that_is_certain_beforehand_is_guessed_with_certainty() -> None:
+    assert cv.success_bound(cv.MarkovChain.binary(0.1, 0.2, initial=[1, 0]), 0.1) == 1
+
+
 def test_unusable_chains() -> None:
     with pytest.raises(cv.UnreachableBudget, match="every transition"):
         baselines.lange_noise(cv.MarkovChain.binary(1.0, 0.5), 3.0)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 import chainveil as cv
-from chainveil.table.fitting import fit_table, wilson
+from chainveil.table.fitting import fit_table
 from chainveil.table.frames import FrameSource
 from chainveil.table.request import Layout
 
@@ -55,11 +54,3 @@ def test_triples_are_never_counted_across_series() -> None:
                      states=[0, 1])  # fmt: skip
     assert ones.memory is None
     assert "too few" in ones.memory_in_words
-
-
-@pytest.mark.parametrize(("hits", "trials"), [(0, 10), (10, 10), (3, 10), (500, 1000)])
-def test_wilson_intervals(hits: int, trials: int) -> None:
-    from scipy.stats import binomtest
-
-    expected = binomtest(hits, trials).proportion_ci(0.95, method="wilson")
-    assert wilson(hits, trials) == pytest.approx((expected.low, expected.high), abs=1e-12)

@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.attack.higher_order import (
     HigherOrderChain,
     WorstOutput,
-    count_contexts,
     fit_order,
     worst_output,
 )
 from chainveil.channel import Channel
-from chainveil.checks import FloatArray
+from chainveil.counts import order_test
 from chainveil.errors import InvalidInput
 from chainveil.sequences import Sequences, as_sequences
 
@@ -152,39 +150,16 @@ def _check_length(series: Sequences, order: int) -> None:
 
 def _read(series: Sequences, channel: Channel, order: int, window: int) -> Reading:
     chain = fit_order(series, channel.states, order)
-    statistic, degrees = likelihood_ratio(series, channel.states, order)
+    found = order_test(chain.counts)
     return Reading(
         order=order,
         worst=worst_output(chain, channel, window),
-        statistic=statistic,
-        degrees=degrees,
-        p_value=_chi_square_tail(statistic, degrees),
+        statistic=found.statistic,
+        degrees=found.degrees,
+        p_value=found.p_value,
         gap=_gap(chain, fit_order(series, channel.states, 1)),
         unseen=int((chain.counts.sum(axis=1) == 0).sum()),
     )
-
-
-def likelihood_ratio(series: Sequences, states: int, order: int) -> tuple[float, int]:
-    """Twice the log-likelihood gained by ``order`` over order 1, and its degrees of freedom."""
-    long = count_contexts(series, states, order, order)
-    short = count_contexts(series, states, 1, order)
-    gained = _log_likelihood(long) - _log_likelihood(short)
-    # Rows that were never seen have no law to fit, and no freedom.
-    rows = int((long.sum(axis=1) > 0).sum() - (short.sum(axis=1) > 0).sum())
-    return max(0.0, 2 * gained), rows * (states - 1)
-
-
-def _log_likelihood(counts: NDArray[np.int64]) -> float:
-    law: FloatArray = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    return float(np.sum(counts[counts > 0] * np.log(law[counts > 0])))
-
-
-def _chi_square_tail(statistic: float, degrees: int) -> float:
-    if degrees == 0:
-        return 1.0
-    from scipy.special import chdtrc
-
-    return float(chdtrc(degrees, statistic))
 
 
 def _gap(chain: HigherOrderChain, first: HigherOrderChain) -> float:

@@ -12,26 +12,36 @@ from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
+from chainveil.errors import NotSupported
+from chainveil.inference.hidden import hidden, is_plain
+from chainveil.noise_chain import CorrelatedNoise
 
 
 @dataclass(frozen=True)
 class Posterior(Attack):
     """Guess each point's likeliest state given all of ``z`` (Correlation Aware, Section 4.1).
 
-    No attacker with the same knowledge guesses more points right on average.
+    ``noise`` is a channel, or noise with a memory, whose flips are then guessed together with
+    the states. ``z`` may be masked where points are missing. No attacker with the same
+    knowledge guesses more points right on average.
     """
 
     chain: MarkovChain
-    channel: Channel
+    noise: Channel | CorrelatedNoise
 
     def probabilities(self, z: Any, known: Any = None) -> Any:
         """``Pr[X_t = x | z, known]``; see :func:`chainveil.inference.smoothed`."""
-        return inference.smoothed(self.chain, self.channel, z, known)
+        if isinstance(self.noise, Channel) and is_plain(self.noise, z):
+            return inference.smoothed(self.chain, self.noise, z, known)
+        model = hidden(self.chain, self.noise, z, known)
+        found = inference.smoothed(model.chain, model.channel, model.reports)
+        return model.probabilities(found)
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
-        if self.chain.states == 2:
-            found = inference.smoothed(self.chain, self.channel, z, known, state=1)
+        two = self.chain.states == 2
+        if two and isinstance(self.noise, Channel) and is_plain(self.noise, z):
+            found = inference.smoothed(self.chain, self.noise, z, known, state=1)
             if isinstance(found, list):
                 return [(part > 0.5).astype(np.uint8) for part in found]
             return (found > 0.5).astype(np.uint8)
@@ -48,4 +58,6 @@ class Posterior(Attack):
         rng: np.random.Generator | int | None = None,
     ) -> ExpectedSuccess:
         """How often this attacker guesses one point right; see ``attack.expected``."""
-        return expected_success(self.chain, self.channel, length, target, samples, rng)
+        if not isinstance(self.noise, Channel):
+            raise NotSupported("noise: expected success is offered for independent noise.")
+        return expected_success(self.chain, self.noise, length, target, samples, rng)

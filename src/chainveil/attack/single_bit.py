@@ -9,25 +9,34 @@ import numpy as np
 
 from chainveil.attack.base import Attack, put_known
 from chainveil.channel import Channel
+from chainveil.inference.hidden import with_marks
 from chainveil.inference.observations import read
-from chainveil.sequences import as_sequences
+from chainveil.noise_chain import CorrelatedNoise
+from chainveil.sequences import Sequences
 
 
 @dataclass(frozen=True)
 class SingleBit(Attack):
     """Guess each point from its own output alone: the state most likely to have sent it.
 
-    For ``rho0, rho1 < 1/2`` that is the output itself (Section 4.1). Knows the channel and
-    nothing of the chain.
+    For ``rho0, rho1 < 1/2`` that is the output itself (Section 4.1). Knows the noise, of noise
+    with a memory how often it flips, and nothing of the chain. A missing point is taken for 0.
     """
 
-    channel: Channel
+    noise: Channel | CorrelatedNoise
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
-        states, outputs = self.channel.states, self.channel.outputs
-        seen = read(z, states, outputs)
+        channel = self._alone()
+        states, outputs = channel.states, channel.outputs
+        seen = read(with_marks(z, outputs), states, outputs + 1)
         dtype = np.uint8 if states <= 256 else np.uint16
-        likeliest = np.argmax(self.channel.matrix, axis=0).astype(dtype)
-        flat = put_known(likeliest[seen.symbols], known, as_sequences("z", z, outputs), states)
-        return seen.restore(flat)
+        likeliest = np.append(np.argmax(channel.matrix, axis=0), 0).astype(dtype)
+        series = Sequences(seen.symbols, seen.offsets)
+        return seen.restore(put_known(likeliest[seen.symbols], known, series, states))
+
+    def _alone(self) -> Channel:
+        """The noise of one point seen alone."""
+        if isinstance(self.noise, Channel):
+            return self.noise
+        return Channel.binary(self.noise.flip_rate, self.noise.flip_rate)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil import checks
+from chainveil.counts import wilson
 from chainveil.errors import InvalidInput
 from chainveil.inference.observations import UNKNOWN, known_points
 from chainveil.sequences import Sequences, as_sequences
@@ -78,17 +79,6 @@ def clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[flo
     low = betaincinv(successes, failures + 1, tail) if successes > 0 else 0.0
     high = betaincinv(successes + 1, failures, 1 - tail) if failures > 0 else 1.0
     return float(low), float(high)
-
-
-def wilson(rate: float, trials: float, confidence: float) -> tuple[float, float]:
-    """Wilson's score interval; ``trials`` may be an effective number and need not be whole."""
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + confidence) / 2))
-    middle = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
-    spread = z / (1 + z * z / trials)
-    spread *= math.sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials))
-    return max(0.0, middle - spread), min(1.0, middle + spread)
 
 
 def score(

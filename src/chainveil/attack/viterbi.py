@@ -9,6 +9,8 @@ from chainveil import inference
 from chainveil.attack.base import Attack
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
+from chainveil.inference.hidden import hidden, is_plain
+from chainveil.noise_chain import CorrelatedNoise
 
 
 @dataclass(frozen=True)
@@ -16,12 +18,16 @@ class Viterbi(Attack):
     """Guess the single likeliest series (the paper's Viterbi attacker, Section 4.3).
 
     That maximises the chance that *every* point is right; :class:`chainveil.attack.Posterior`
-    maximises the share of points that are.
+    maximises the share of points that are. ``noise`` and ``z`` are as there; with a memory of
+    the noise it is the likeliest pair of series and flips.
     """
 
     chain: MarkovChain
-    channel: Channel
+    noise: Channel | CorrelatedNoise
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
-        return inference.viterbi(self.chain, self.channel, z, known)
+        if isinstance(self.noise, Channel) and is_plain(self.noise, z):
+            return inference.viterbi(self.chain, self.noise, z, known)
+        model = hidden(self.chain, self.noise, z, known)
+        return model.states(inference.viterbi(model.chain, model.channel, model.reports))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import show
+from chainveil.cli.output import show, warn
 from chainveil.privacy.rounding import upper
 
 
@@ -22,7 +22,8 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
 
     The attackers know the chain and the noise from the certificate. What they achieve is
     no measure of privacy: a better attacker may come. The bound holds for whoever knows no
-    point beforehand, however clever.
+    point beforehand, however clever, where the data follow the chain; it is said where they
+    beat it.
 
     \b
     Example:
@@ -30,32 +31,70 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     """
     from chainveil.attack import score
     from chainveil.certificate import Certificate
-    from chainveil.privacy.baselines import success_bound
     from chainveil.table.comparing import compare
     from chainveil.table.flow import certificate_path
 
     document = Certificate.read(certificate or certificate_path(release))
     held = compare(document, _table(original, given), _table(release, given))
     plan = document.plan()
-    chain = plan.chain
-    guesses = _guesses(plan, held.seen, held.known is not None)
+    guesses = _guesses(plan, held.seen)
     scores = {name: score(held.truth, guess, held.known) for name, guess in guesses.items()}
-    bound = success_bound(chain, document["loss.epsilon"])
+    majority = _majority(held.truth, held.known)
+    bound = _bound(plan)
+    beaten = _beaten(scores, majority, bound)
     facts = {
         "attackers": {
             name: {"right": score.rate, "low": score.low, "high": score.high,
                    "guesses": score.trials}
             for name, score in scores.items()
         },
-        "guess_without_release": float(chain.stationary.max()),
+        "guess_without_release": majority,
         "bound": bound,
+        "bound_beaten_by": beaten,
     }  # fmt: skip
     lines = [(name, str(score)) for name, score in scores.items()]
-    lines.append(("no release", f"right in {chain.stationary.max():.4f} by guessing the same"))
+    lines.append(("no release", f"right in {majority:.4f} by guessing the commonest state"))
     lines.append(
-        ("bound", f"nobody who knows no point beforehand is right in more than {upper(bound)}")
-    )
+        ("bound", f"nobody who knows no point beforehand is right in more than {upper(bound)}, "
+         "if the data follow the chain")
+    )  # fmt: skip
     show(facts, lines, given["as_json"])
+    if beaten:
+        warn(f"{' and '.join(beaten)} beat the bound: the data do not follow the chain of the "
+             "certificate, and its promise is not for such data")  # fmt: skip
+
+
+def _bound(plan: Any) -> float:
+    """Largest chance of a right guess, from the loss against who knows nothing beforehand."""
+    from chainveil.privacy.baselines import success_bound
+    from chainveil.privacy.loss import privacy_loss
+
+    shown = [*plan.spent, plan.noise] if plan.spent else plan.noise
+    return success_bound(
+        plan.chain, privacy_loss(plan.chain, shown, plan.loss.length, "ignorant").epsilon
+    )
+
+
+def _majority(truth: Any, known: Any) -> float:
+    """Share of the commonest state among the points that had to be guessed."""
+    import numpy as np
+
+    states = np.concatenate(truth) if isinstance(truth, list) else truth
+    if known is not None:
+        marks = np.concatenate(known) if isinstance(known, list) else known
+        states = states[marks < 0]
+    return float(np.bincount(states).max() / len(states))
+
+
+def _beaten(scores: dict[str, Any], majority: float, bound: float) -> list[str]:
+    """Who is right more often than the bound allows, by more than chance explains."""
+    from chainveil.counts import wilson
+
+    names = [name for name, score in scores.items() if score.low > bound]
+    trials = min(score.effective_trials for score in scores.values())
+    if wilson(majority, trials)[0] > bound:
+        names.append("guessing the commonest state")
+    return names
 
 
 def _table(path: str, given: dict[str, Any]) -> Any:
@@ -66,48 +105,12 @@ def _table(path: str, given: dict[str, Any]) -> Any:
     return options.read_source(path, {**given, "form": None} if told else given)
 
 
-def _guesses(plan: Any, seen: Any, gaps: bool) -> dict[str, Any]:
+def _guesses(plan: Any, seen: Any) -> dict[str, Any]:
     """What each attacker takes the original for."""
     from chainveil.attack import Posterior, SingleBit, Viterbi
-    from chainveil.channel import Channel
 
-    if plan.mechanism == "correlated":
-        rate = plan.noise.flip_rate
-        single = Channel.binary(rate, rate)
-        posterior, path = _through_memory(plan, seen, gaps)
-    else:
-        single = plan.channel
-        shown = _with_gaps(single) if gaps else single
-        posterior = Posterior(plan.chain, shown).reconstruct(seen)
-        path = Viterbi(plan.chain, shown).reconstruct(seen)
-    alone = SingleBit(_with_gaps(single) if gaps else single)
-    return {"single bit": alone.reconstruct(seen), "posterior": posterior, "Viterbi": path}
-
-
-def _through_memory(plan: Any, seen: Any, gaps: bool) -> tuple[Any, Any]:
-    """Posterior and Viterbi where the noise has a memory: state and flip guessed together."""
-    from chainveil.attack import Posterior, Viterbi
-    from chainveil.estimate.denoise import paired
-
-    pairs, channel = paired(plan.noise, plan.chain)
-    shown = _with_gaps(channel) if gaps else channel
-    found = Posterior(pairs, shown).probabilities(seen)
-    path = Viterbi(pairs, shown).reconstruct(seen)
-    if not isinstance(found, list):
-        return _likelier(found), path >> 1
-    return [_likelier(part) for part in found], [part >> 1 for part in path]
-
-
-def _likelier(found: Any) -> Any:
-    """The likelier state from the probabilities of state and flip, shape (n, 4)."""
-    return found.reshape(-1, 2, 2).sum(axis=-1).argmax(axis=-1)
-
-
-def _with_gaps(channel: Any) -> Any:
-    """The channel with one report more, a gap, which says nothing about the state."""
-    import numpy as np
-
-    from chainveil.channel import Channel
-
-    none = np.full((channel.states, 1), 0.5)
-    return Channel(np.hstack([channel.matrix / 2, none]))
+    return {
+        "single bit": SingleBit(plan.noise).reconstruct(seen),
+        "posterior": Posterior(plan.chain, plan.noise).reconstruct(seen),
+        "Viterbi": Viterbi(plan.chain, plan.noise).reconstruct(seen),
+    }

@@ -12,7 +12,6 @@ import numpy as np
 
 from chainveil import inference
 from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.estimate.fitting import fit_likelihood
 from chainveil.estimate.gaps import runs_between, split_masks
@@ -22,11 +21,9 @@ from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.packed import Packed
 from chainveil.estimate.pair_counts import PAIR
 from chainveil.estimate.results import read_chain, valid_chain
+from chainveil.inference.hidden import paired
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.sequences import as_column, is_column
-
-# State and flip together tell the report: x XOR y for (x, y) = 00, 01, 10, 11.
-REPORT = ((1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (1.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -134,13 +131,6 @@ def _around_gaps(z: Any, noise: Noise, chain: MarkovChain) -> Denoised:
 
 def _several(z: Any) -> bool:
     return not isinstance(z, np.ndarray) or z.ndim == 2
-
-
-def paired(noise: CorrelatedNoise, chain: MarkovChain) -> tuple[MarkovChain, Channel]:
-    """State and flip as one chain on four states, and what each of them reports."""
-    start = None if chain.initial is None else np.kron(chain.initial, noise.chain.stationary)
-    together = np.kron(chain.transition, noise.chain.transition)
-    return MarkovChain(together, start), Channel(REPORT)
 
 
 def _with_flips(z: Any, noise: CorrelatedNoise, chain: MarkovChain) -> Denoised:

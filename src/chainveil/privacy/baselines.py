@@ -16,6 +16,9 @@ from chainveil.chain import MarkovChain
 from chainveil.errors import NotSupported, UnreachableBudget
 from chainveil.privacy.closed_form import budget
 
+# How many points are looked at one by one, and what rounding adds up to over all of them.
+STEPS, ROUNDING = 10_000, 1e-9
+
 
 @dataclass(frozen=True)
 class Baseline:
@@ -109,15 +112,24 @@ def compare(chain: MarkovChain, epsilon: float, length: int | None = None) -> li
 
 
 def success_bound(chain: MarkovChain, epsilon: float) -> float:
-    """Largest probability with which any attacker recovers a point under epsilon-BDP.
+    """Largest probability of guessing a point right from a release, for who knows no point.
 
-    ``M e^epsilon / (1 + M e^epsilon)`` with ``M = max(q/r, r/q)``, or with more states the
-    largest ``pi(x) / (1 - pi(x))``: the prior odds of the likeliest state times e^epsilon, since
-    no output is more than e^epsilon times as likely from one state as from another. The paper's
-    Section 4.3 prints another form, which for small epsilon lies below guessing the likelier
-    state.
+    It holds for every attacker who knows the chain, the noise and the release but no point of
+    the series, at every point of series of any length that follow the chain, where epsilon
+    bounds the loss against such attackers ("any" or "ignorant"). Who knows other points, or
+    data that do not follow the chain, may do better.
+
+    ``M e^epsilon / (1 + M e^epsilon)``, where M is the largest prior odds of a state at any
+    time: ``max(q/r, r/q)`` for two states in equilibrium, the largest
+    ``pi(x) / (1 - pi(x))`` for more; a chain with ``initial`` may know a point better before it
+    has settled. No output is more than e^epsilon times as likely from one state as from
+    another. The paper's Section 4.3 prints another form, which for small epsilon lies below
+    guessing the likelier state. Rounded up.
     """
-    return _upwards(_logistic(-budget(epsilon) - math.log(_prior_odds(chain))))
+    prior = _prior_odds(chain) if chain.initial is None else _odds_at_any_time(chain)
+    if math.isinf(prior):
+        return 1.0
+    return _upwards(_logistic(-budget(epsilon) - math.log(prior)))
 
 
 def success_bound_as_printed(chain: MarkovChain, epsilon: float) -> float:
@@ -126,12 +138,33 @@ def success_bound_as_printed(chain: MarkovChain, epsilon: float) -> float:
 
 
 def _prior_odds(chain: MarkovChain) -> float:
+    """Largest prior odds of a state in equilibrium."""
     if chain.states == 2:
         q, r = _two_states(chain)
         return max(q / r, r / q)
     ordered = sorted(float(share) for share in chain.stationary)
     # Entry by entry the stationary law is right to far more digits than this.
     return ordered[-1] / math.fsum(ordered[:-1]) * (1 + 1e-12)
+
+
+def _odds_at_any_time(chain: MarkovChain) -> float:
+    """Upper bound on the prior odds of any state at any time, for a chain with ``initial``.
+
+    The largest ratio of a law to the stationary one never grows from one point to the next:
+    ``sum_y mu(y) P(y, x) <= c sum_y pi(y) P(y, x) = c pi(x)``. So all later points are bounded
+    by the ratio now, and the search ends where that is no more than what was found.
+    """
+    law, settled = chain.start, chain.stationary
+    largest = float(settled.max())
+    for _ in range(STEPS):
+        largest = max(largest, float(law.max()))
+        later = float((law / settled).max() * settled.max())
+        if later <= largest * (1 + ROUNDING):
+            break
+        law = law @ chain.transition
+    # A chain that has not settled by now is bounded by the ratio alone.
+    share = max(largest, later) * (1 + ROUNDING)
+    return share / (1 - share) if share < 1 else math.inf
 
 
 def _answer(method: str, noise: Callable[[], float]) -> Baseline:

@@ -22,7 +22,7 @@ class Compared:
     Attributes
     ----------
     truth, seen : arrays, or lists of arrays, one a series
-        States and reports. At a gap the state is 0 and the report is one more than there are.
+        States and reports. At a gap the state is 0 and the report is masked.
     known : array, or list of arrays, or None
         0 at a gap, which needs no guess, and -1 elsewhere; None where there is no gap.
     """
@@ -54,5 +54,14 @@ def compare(document: Certificate, original: Readable, release: Readable) -> Com
     gaps = seen == GAP
     if np.any(gaps != (truth == GAP)):
         raise InvalidInput("original", "gaps at other rows", "gaps where the release has them")
-    parts = np.where(gaps, 0, truth), np.where(gaps, len(labels), seen), np.where(gaps, 0, -1)
-    return Compared(*(cut(part, order, ends) for part in parts))
+    reports = cut(np.where(gaps, 0, seen), order, ends)
+    truth, known, gaps = (
+        cut(part, order, ends) for part in (np.where(gaps, 0, truth), np.where(gaps, 0, -1), gaps)
+    )
+    return Compared(truth, _masked(reports, gaps), known)
+
+
+def _masked(reports: Any, gaps: Any) -> Any:
+    if isinstance(reports, list):
+        return [_masked(*pair) for pair in zip(reports, gaps, strict=True)]
+    return np.ma.MaskedArray(reports, mask=gaps)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from chainveil.chain import MarkovChain
+from chainveil.counts import order_test, wilson
 from chainveil.table.discretize import Discretizer
 from chainveil.table.prepare import HERE, Engine, Progress, Seen, find_discretizer, fit
 from chainveil.table.request import Layout, Readable, Request
-
-CONFIDENCE = 0.95
 
 Entry = tuple[tuple[int, int], float, tuple[float, float]]
 
@@ -57,7 +51,7 @@ class Fitted:
         assert counts is not None
         leaving = counts.sum(axis=1)
         return [
-            ((a, b), float(self.chain.transition[a, b]), wilson(int(counts[a, b]), int(leaving[a])))
+            ((a, b), share := float(counts[a, b] / leaving[a]), wilson(share, int(leaving[a])))
             for a in range(self.chain.states)
             for b in range(self.chain.states)
         ]
@@ -108,29 +102,5 @@ def memory(seen: Seen) -> Memory | None:
     triples = seen.triples
     if triples is None or triples.sum() == 0:
         return None
-    from scipy.special import chdtrc
-
-    k = len(triples)
-    statistic = 2 * _gain(triples)
-    freedom = k * (k - 1) ** 2
-    points = int(triples.sum())
-    return Memory(statistic / (2 * math.log(2) * points), float(chdtrc(freedom, statistic)), points)
-
-
-def wilson(hits: int, trials: int) -> tuple[float, float]:
-    """Wilson's score interval for a share."""
-    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    share = hits / trials
-    middle = (share + z * z / (2 * trials)) / (1 + z * z / trials)
-    spread = math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    spread *= z / (1 + z * z / trials)
-    return max(0.0, middle - spread), min(1.0, middle + spread)
-
-
-def _gain(triples: NDArray[np.int64]) -> float:
-    """Sum of n_abc ln(n_abc n_b / (n_ab n_bc)): zero where the first point adds nothing."""
-    first, last = triples.sum(axis=2), triples.sum(axis=0)
-    middle = triples.sum(axis=(0, 2))
-    expected = first[:, :, None] * last[None, :, :] / np.maximum(middle, 1)[None, :, None]
-    seen = triples > 0
-    return max(0.0, float(np.sum(triples[seen] * np.log(triples[seen] / expected[seen]))))
+    found = order_test(triples.reshape(-1, len(triples)))
+    return Memory(found.bits, found.p_value, found.points)
