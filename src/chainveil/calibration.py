@@ -117,11 +117,15 @@ def calibrate(
     >>> plan.loss.epsilon <= 3
     True
     """
+    checks.instance(
+        "chain", chain, (MarkovChain, ChainRegion), "a MarkovChain or a ChainRegion",
+        "MarkovChain.binary(q, r) makes a chain; the budget comes after it.",
+    )  # fmt: skip
     budgets, single = _budgets(epsilon)
-    if not isinstance(chain, MarkovChain | ChainRegion):
-        raise InvalidInput("chain", chain, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
+    checks.one_of("mechanism", mechanism, get_args(Mechanism))
     if isinstance(spent, Channel) or not isinstance(spent, Sequence):
-        raise InvalidInput("spent", spent, "a list of Channels, one for each earlier release")
+        found = f"an object of type {type(spent).__name__}"
+        raise InvalidInput("spent", found, "a list of Channels, one for each earlier release")
     spent = _as_realised(spent)
     chain = _publishable(chain, mechanism, adversary)
     if isinstance(chain, ChainRegion) or chain.states > 2 or spent:
@@ -148,7 +152,6 @@ def calibrate(
         _check_default("max_noise", max_noise, 0.5)
         plans = [_correlated_plan(chain, number, points, who) for number in budgets]
         return plans[0] if single else plans
-    checks.one_of("mechanism", mechanism, get_args(Mechanism))
     limit = checks.probability("max_noise", max_noise, zero=False)
     plans = [
         _plan(chain, number, points, who, objective, weights, limit, tuple(spent))
@@ -283,7 +286,10 @@ def _budgets(epsilon: Any) -> tuple[list[float], bool]:
     if isinstance(epsilon, str | bytes) or not isinstance(epsilon, Iterable):
         number: Any = epsilon
         return [budget(number)], True
-    array: NDArray[Any] = np.asarray(_as_list(epsilon))
+    try:
+        array: NDArray[Any] = np.asarray(_as_list(epsilon))
+    except ValueError:
+        raise InvalidInput("epsilon", "nested lists", "a number, or a plain list of them") from None
     if array.ndim == 0:
         return [budget(array.item())], True
     return [budget(number) for number in array.ravel().tolist()], False

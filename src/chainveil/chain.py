@@ -217,6 +217,12 @@ class MarkovChain:
         return f"MarkovChain({self.transition.tolist()!r}{start})"
 
 
+def check_chain(chain: Any) -> None:
+    """Error unless it is a chain."""
+    advice = "MarkovChain.binary(q, r) makes one."
+    checks.instance("chain", chain, MarkovChain, "a MarkovChain", advice)
+
+
 def count_transitions(sequences: Any, states: int | None = None) -> IntArray:
     """How often each state is followed by each, shape (k, k), never across two series."""
     series = as_sequences("sequences", sequences, states)

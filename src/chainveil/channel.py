@@ -170,6 +170,7 @@ class Channel:
         For two states this is the paper's expected noise (Corollary 1):
         ``pi_0 * rho0 + pi_1 * rho1``.
         """
+        _check_chain(chain)
         if chain.states != self.states:
             raise InvalidInput(
                 "chain", f"{chain.states} states", f"a chain with {self.states} states"
@@ -178,6 +179,7 @@ class Channel:
 
     def expected_distance(self, chain: MarkovChain) -> float:
         """Mean distance between a state and its report, for ordered states (stationary law)."""
+        _check_chain(chain)
         if self.states != self.outputs or chain.states != self.states:
             raise InvalidInput(
                 "matrix",
@@ -210,3 +212,15 @@ class Channel:
         if self.parts:
             return Channel.joint, self.parts
         return Channel, (np.array(self.matrix),)
+
+
+def check_channel(channel: Any, name: str = "channel") -> None:
+    """Error unless it is a channel."""
+    advice = "Channel.binary(rho0, rho1) makes one."
+    checks.instance(name, channel, Channel, "a Channel", advice)
+
+
+def _check_chain(chain: Any) -> None:
+    from chainveil.chain import check_chain
+
+    check_chain(chain)

@@ -64,6 +64,20 @@ def one_of(name: str, value: Any, names: Iterable[str]) -> None:
         raise InvalidInput(name, value, " or ".join(f'"{one}"' for one in known))
 
 
+def instance(
+    name: str, value: Any, kinds: type | tuple[type, ...], allowed: str, advice: str = ""
+) -> None:
+    """An error unless ``value`` is of one of ``kinds``; it may be data, so it is not shown."""
+    if not isinstance(value, kinds):
+        raise InvalidInput(name, f"an object of type {type(value).__name__}", allowed, advice)
+
+
+def items(name: str, value: Any, allowed: str) -> None:
+    """An error unless ``value`` can be gone through item by item; a text cannot."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise InvalidInput(name, f"an object of type {type(value).__name__}", allowed)
+
+
 def stochastic_matrix(name: str, value: ArrayLike) -> FloatArray:
     """``value`` as a read-only 2-D float64 array whose rows are probability distributions."""
     allowed = "a 2-D array of probabilities whose rows sum to one"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from chainveil import checks
 from chainveil.chain import MarkovChain
-from chainveil.channel import GRID
+from chainveil.channel import GRID, Channel
 
 
 @dataclass(frozen=True)
@@ -50,3 +51,9 @@ class CorrelatedNoise:
     def chain(self) -> MarkovChain:
         """The chain of flips itself (state 1 flips)."""
         return MarkovChain.binary(self.rho0, self.rho1)
+
+
+def check_noise(noise: Any) -> None:
+    """Error unless it is noise of either kind."""
+    allowed = "a Channel or a CorrelatedNoise"
+    checks.instance("noise", noise, (Channel, CorrelatedNoise), allowed, "A plan has it as noise.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -48,7 +49,10 @@ class ChainRegion:
         intervals = {name: _interval(name, value) for name, value in (("q", q), ("r", r))}
         if estimate is None:
             estimate = sum(intervals["q"]) / 2, sum(intervals["r"]) / 2
+        if not isinstance(estimate, Sequence) or len(estimate) != 2:
+            raise InvalidInput("estimate", estimate, "a pair (q, r) inside the box")
         for name, value in zip(("q", "r"), estimate, strict=True):
+            value = checks.real("estimate", value)
             low, high = intervals[name]
             if not low <= value <= high:
                 raise InvalidInput("estimate", estimate, f"{name} between {low!r} and {high!r}")
@@ -56,6 +60,11 @@ class ChainRegion:
         object.__setattr__(self, "r", intervals["r"])
         object.__setattr__(self, "estimate", (float(estimate[0]), float(estimate[1])))
         object.__setattr__(self, "origin", origin)
+
+    @property
+    def states(self) -> int:
+        """Number of states: two."""
+        return 2
 
     @property
     def slowest(self) -> tuple[float, float]:

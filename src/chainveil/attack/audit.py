@@ -116,6 +116,9 @@ def audit_sanitizer(
     rng : numpy Generator or int, optional
         Draws the series. The noise is the sanitizer's own.
     """
+    if not callable(sanitizer):
+        found = f"an object of type {type(sanitizer).__name__}"
+        raise InvalidInput("sanitizer", found, "a function from states to outputs")
     trials = checks.whole("trials", trials, 100)
     confidence = checks.probability("confidence", confidence, zero=False, one=False)
     witness = choose_witness(chain, channel, length, adversary, trials, confidence)

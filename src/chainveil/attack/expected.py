@@ -18,8 +18,8 @@ import numpy as np
 
 from chainveil import checks, inference
 from chainveil.attack.success import estimated_epsilon
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
+from chainveil.chain import MarkovChain, check_chain
+from chainveil.channel import Channel, check_channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 
@@ -60,6 +60,8 @@ def expected_success(
     Exact where the outputs can be enumerated (two states and outputs: up to 20 points on
     either side of the target), else from ``samples`` simulated series.
     """
+    check_chain(chain)
+    check_channel(channel)
     length = checks.whole("length", length, 1)
     target = (length - 1) // 2 if target is None else checks.whole("target", target, 0)
     if target >= length:

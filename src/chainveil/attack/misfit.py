@@ -20,7 +20,7 @@ from chainveil.attack.higher_order import (
     fit_order,
     worst_output,
 )
-from chainveil.channel import Channel
+from chainveil.channel import Channel, check_channel
 from chainveil.counts import order_test
 from chainveil.errors import InvalidInput
 from chainveil.sequences import Sequences, as_sequences
@@ -111,6 +111,8 @@ def misfit(
     nominal : float, optional
         The budget that was asked for, to be repeated in the report.
     """
+    check_channel(channel)
+    checks.items("orders", orders, f"orders from 1 to {LARGEST_ORDER}, such as (1, 2)")
     states = channel.states
     series = as_sequences("x", x, states)
     chosen = tuple(_order(order) for order in orders)

@@ -10,11 +10,11 @@ import numpy as np
 from chainveil import inference
 from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
-from chainveil.chain import MarkovChain
+from chainveil.chain import MarkovChain, check_chain
 from chainveil.channel import Channel
 from chainveil.errors import NotSupported
 from chainveil.inference.hidden import hidden, is_plain
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise_chain import CorrelatedNoise, check_noise
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,10 @@ class Posterior(Attack):
 
     chain: MarkovChain
     noise: Channel | CorrelatedNoise
+
+    def __post_init__(self) -> None:
+        check_chain(self.chain)
+        check_noise(self.noise)
 
     def probabilities(self, z: Any, known: Any = None) -> Any:
         """``Pr[X_t = x | z, known]``; see :func:`chainveil.inference.smoothed`."""

@@ -11,7 +11,7 @@ from chainveil.attack.base import Attack, put_known
 from chainveil.channel import Channel
 from chainveil.inference.hidden import with_marks
 from chainveil.inference.observations import read
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise_chain import CorrelatedNoise, check_noise
 from chainveil.sequences import Sequences
 
 
@@ -24,6 +24,9 @@ class SingleBit(Attack):
     """
 
     noise: Channel | CorrelatedNoise
+
+    def __post_init__(self) -> None:
+        check_noise(self.noise)
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""

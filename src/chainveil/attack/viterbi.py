@@ -7,10 +7,10 @@ from typing import Any
 
 from chainveil import inference
 from chainveil.attack.base import Attack
-from chainveil.chain import MarkovChain
+from chainveil.chain import MarkovChain, check_chain
 from chainveil.channel import Channel
 from chainveil.inference.hidden import hidden, is_plain
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise_chain import CorrelatedNoise, check_noise
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,10 @@ class Viterbi(Attack):
 
     chain: MarkovChain
     noise: Channel | CorrelatedNoise
+
+    def __post_init__(self) -> None:
+        check_chain(self.chain)
+        check_noise(self.noise)
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""

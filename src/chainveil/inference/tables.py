@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
+from chainveil.chain import MarkovChain, check_chain
+from chainveil.channel import Channel, check_channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.inference.observations import Observations
@@ -57,6 +57,8 @@ class Odds:
 
 def tables(chain: MarkovChain, channel: Channel) -> Tables:
     """The tables of a chain and a channel that fit together."""
+    check_chain(chain)
+    check_channel(channel)
     if chain.states != channel.states:
         raise InvalidInput(
             "channel", f"{channel.states} states", f"a channel with {chain.states} states"

@@ -31,7 +31,7 @@ def sanitize(
     out : array like ``x``, optional
         Where the result goes; ``out=x`` sanitizes in place. For a list, a list of arrays.
     rng : optional
-        ``None`` or ``randomness.secure()`` for a release; ``randomness.seeded(seed)`` for study.
+        ``None`` or ``mechanism.secure()`` for a release; ``mechanism.seeded(seed)`` for study.
     missing : "error" or "keep"
         Gaps are NaN, masked points, and -1 in signed integers. "keep" leaves them where
         they are, unprotected: the result shows which points are missing.

@@ -150,9 +150,9 @@ def as_source(rng: Source | None) -> Source:
     raise InvalidInput(
         "rng",
         rng,
-        "None (secure), randomness.secure() or randomness.seeded(seed)",
+        "None (secure), or secure() or seeded(seed) of chainveil.mechanism",
         "Statistical generators can be predicted and are not used for noise; "
-        "for a reproducible study pass randomness.seeded(7).",
+        "for a reproducible study pass chainveil.mechanism.seeded(7).",
     )
 
 

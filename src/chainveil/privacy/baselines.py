@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
+from chainveil.chain import MarkovChain, check_chain
 from chainveil.errors import NotSupported, UnreachableBudget
 from chainveil.privacy.closed_form import budget
 
@@ -49,6 +49,7 @@ def zhao3_noise(chain: MarkovChain, epsilon: float) -> float:
     For a symmetric chain ``(1-theta)^6 / (theta^6 e^epsilon + (1-theta)^6)``. The paper
     prints this with a factor 2 in the numerator, which is a slip.
     """
+    check_chain(chain)
     price = 6 * (_log_ratio(*_two_states(chain), 1) if chain.states == 2 else _log_rows(chain))
     return _from_dp("Zhao et al. Theorem 3", budget(epsilon), price, chain.states)
 
@@ -59,6 +60,7 @@ def zhao6_noise(chain: MarkovChain, epsilon: float, length: int | None = None) -
     Over t from 1 to ``length / 2`` (without a length: over all t), as adapted in the
     paper's Section 4.2.
     """
+    check_chain(chain)
     q, r = _two_states(chain)
     epsilon = budget(epsilon)
     last = None if length is None else checks.whole("length", length, 1) // 2
@@ -80,6 +82,7 @@ def zhao6_noise(chain: MarkovChain, epsilon: float, length: int | None = None) -
 
 def lange_noise(chain: MarkovChain, epsilon: float) -> float:
     """Lange et al. 2025: epsilon_DP = epsilon - 4 ln(largest / smallest transition)."""
+    check_chain(chain)
     entries = [float(entry) for entry in chain.transition.flat]
     if chain.states == 2:
         q, r = _two_states(chain)
@@ -95,6 +98,7 @@ def compare(chain: MarkovChain, epsilon: float, length: int | None = None) -> li
 
     Theorem 6 of Zhao et al. is adapted here for two states alone.
     """
+    check_chain(chain)
     k = chain.states
     methods: dict[str, Callable[[], float]] = {
         "DP (ignores dependence)": lambda: dp_noise(epsilon, k),
@@ -126,6 +130,7 @@ def success_bound(chain: MarkovChain, epsilon: float) -> float:
     another. The paper's Section 4.3 prints another form, which for small epsilon lies below
     guessing the likelier state. Rounded up.
     """
+    check_chain(chain)
     prior = _prior_odds(chain) if chain.initial is None else _odds_at_any_time(chain)
     if math.isinf(prior):
         return 1.0

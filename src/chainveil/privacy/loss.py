@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
-from chainveil.errors import ChainveilError, InvalidInput
+from chainveil.chain import MarkovChain, check_chain
+from chainveil.channel import Channel, check_channel
+from chainveil.errors import ChainveilError, InvalidInput, NotSupported
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.privacy.adversary import (
     Adversary,
@@ -110,6 +110,7 @@ def privacy_loss(
     tolerance, max_nodes, max_seconds : float, int, float
         For more than two states: how close the bounds shall come, and when the search
         stops all the same. Both bounds hold then too; ``gap`` says how far apart they are.
+        Two states need no such limits: there they are checked and have no effect.
 
     Examples
     --------
@@ -121,7 +122,10 @@ def privacy_loss(
     >>> print(loss.witness)
     an adversary after point 2 of 5, knowing point 0 = 1 and point 4 = 1, sees 0 everywhere and weighs 0 against 1
     """  # noqa: E501 - the witness is one line
-    if isinstance(channel, CorrelatedNoise) and not isinstance(chain, ChainRegion):
+    effort_limits = _read_limits(tolerance, max_nodes, max_seconds)
+    if isinstance(channel, CorrelatedNoise):
+        if isinstance(chain, ChainRegion):
+            raise NotSupported("channel: correlated noise is offered for chains, not for regions.")
         from chainveil.privacy.correlated.loss import correlated_loss
 
         return correlated_loss(chain, channel, length, adversary)
@@ -138,7 +142,7 @@ def privacy_loss(
         return _two_state_loss(chain, shown, points, who)
     from chainveil.privacy.finite.state import Effort, finite_state_loss
 
-    effort = Effort(*_read_limits(tolerance, max_nodes, max_seconds))
+    effort = Effort(*effort_limits)
     case = finite_state_loss(chain, shown, points, who, effort)
     return PrivacyLoss(case.upper, case.lower, case.witness, who, points)
 
@@ -175,10 +179,8 @@ def together(channel: Any) -> Any:
 
 def check_states(chain: Any, channel: Any) -> None:
     """Error unless chain and channel are what they should be and have the same states."""
-    if not isinstance(chain, MarkovChain):
-        raise InvalidInput("chain", chain, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
-    if not isinstance(channel, Channel):
-        raise InvalidInput("channel", channel, "a Channel", "Channel.binary(…) makes one.")
+    check_chain(chain)
+    check_channel(channel)
     if chain.states != channel.states:
         raise InvalidInput(
             "channel", f"{channel.states} states", f"{chain.states} states, as the chain has"
@@ -194,6 +196,8 @@ def _read_limits(
         raise InvalidInput("tolerance", tolerance, allowed)
     nodes = checks.whole("max_nodes", max_nodes, 1)
     seconds = None if max_seconds is None else checks.real("max_seconds", max_seconds)
+    if seconds is not None and seconds <= 0:
+        raise InvalidInput("max_seconds", max_seconds, "None (no limit) or a number above 0")
     return width, nodes, seconds
 
 

@@ -19,6 +19,7 @@ from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import source_word
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
+from chainveil.region import ChainRegion
 from chainveil.spark import needs
 from chainveil.spark.part import TELLS, Part, WritePart, released_type
 from chainveil.spark.sink import Staging, local_path, released_file, staging, states_digest
@@ -65,7 +66,7 @@ def sanitize(
     edges: Sequence[float] | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
-    chain: MarkovChain | None = None,
+    chain: MarkovChain | ChainRegion | None = None,
     reference: Any = None,
     step: float | None = None,
     max_gap: float | None = None,
@@ -116,7 +117,7 @@ def sanitize(
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
         chain, plan, as_table(reference), length, adversary, objective, mechanism,
-        missing, family, tuple(spent),
+        missing, family, spent,
     )  # fmt: skip
     goal = Goal(local_path(path), certificate, force)
     return release(SparkTable(frame), request, goal, rng)

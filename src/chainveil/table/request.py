@@ -8,12 +8,14 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
+from chainveil import checks
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
+from chainveil.region import ChainRegion
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer, Label
 from chainveil.table.place import check_column
@@ -60,6 +62,9 @@ class Layout:
         if self.time is None and (self.step is not None or self.max_gap is not None):
             raise InvalidInput("time", None, "a column, where step or max_gap is given")
         names = [name for name in (self.column, self.series, self.time) if name is not None]
+        for name in names:
+            checks.instance("column, series, time", name, str, "names of columns, texts",
+                            "The frame comes first, then the column.")  # fmt: skip
         if len(set(names)) < len(names):
             raise InvalidInput("column, series, time", names, "different columns")
 
@@ -96,7 +101,7 @@ class Request:
     labels: Sequence[Label] | None = None
     discretizer: Discretizer | None = None
     epsilon: float | None = None
-    chain: MarkovChain | None = None
+    chain: MarkovChain | ChainRegion | None = None
     plan: NoisePlan | None = None
     reference: Readable | None = None
     length: int | None = None
@@ -113,6 +118,7 @@ class Request:
         ]
         if len(given) > 1:
             raise InvalidInput("plan, chain, reference", " and ".join(given), "one of them")
+        self._check_kinds()
         if self.plan is None and self.epsilon is None:
             raise InvalidInput("epsilon", None, "a number above 0", "It is the privacy budget.")
         if self.plan is not None and self.spent:
@@ -124,6 +130,22 @@ class Request:
             raise InvalidInput(
                 "epsilon", self.epsilon, f"that of the plan, {self.plan.epsilon!r}, or none"
             )
+
+    def _check_kinds(self) -> None:
+        """Errors in words for arguments that are something else altogether."""
+        if self.epsilon is not None:
+            checks.real("epsilon", self.epsilon, "one finite number above 0")
+        if self.chain is not None:
+            kinds = (MarkovChain, ChainRegion)
+            advice = "MarkovChain.binary(q, r) makes one."
+            checks.instance("chain", self.chain, kinds, "a MarkovChain or a ChainRegion", advice)
+        if self.plan is not None:
+            advice = "calibrate(chain, epsilon) makes one."
+            checks.instance("plan", self.plan, NoisePlan, "a NoisePlan", advice)
+        for name, allowed in (("edges", "a list of numbers"), ("states", "a list of values"),
+                              ("labels", "a list of names")):  # fmt: skip
+            if getattr(self, name) is not None:
+                checks.items(name, getattr(self, name), allowed)
 
 
 def one_column(batch: Any, name: str) -> pa.Array:

@@ -13,6 +13,7 @@ from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.mechanism.reading import Missing
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
+from chainveil.region import ChainRegion
 from chainveil.table.discretize import Label
 from chainveil.table.frames import FrameSource
 from chainveil.table.noise import ColumnNoise, check_length, released_rows
@@ -46,7 +47,7 @@ def sanitize_table(
     edges: Sequence[float] | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
-    chain: MarkovChain | None = None,
+    chain: MarkovChain | ChainRegion | None = None,
     plan: NoisePlan | None = None,
     reference: Any = None,
     step: float | None = None,
@@ -97,9 +98,9 @@ def sanitize_table(
         Whether a null (or NaN) in the column is an error, or comes back as null: which points
         are missing is then visible and not protected.
     rng : optional
-        None for a release; ``randomness.seeded(seed)`` for study. Seeded noise depends on the
-        series of a row and its place in it alone: whatever order the rows of several series
-        are mixed in, each series is sanitized as
+        None for a release; ``chainveil.mechanism.seeded(seed)`` for study. Seeded noise
+        depends on the series of a row and its place in it alone: whatever order the rows of
+        several series are mixed in, each series is sanitized as
         ``plan.sanitize(x, rng=seeded(seed).at(series=series_number(name)))`` does it.
 
     Examples
@@ -122,7 +123,7 @@ def sanitize_table(
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
         chain, plan, public, length, adversary, objective, mechanism, missing,
-        family, tuple(spent),
+        family, spent,
     )  # fmt: skip
     return _release(table, request, rng)
 
