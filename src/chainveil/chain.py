@@ -124,7 +124,7 @@ class MarkovChain:
             )
         if self.origin != "private":
             return region_from_counts(self.counts, confidence, self.origin)
-        return region_around(*self.public_box(), int(self.counts.sum()), confidence)
+        return region_around(*self.public_box(), self.counts, confidence)
 
     def public_box(self) -> tuple[Interval, Interval]:
         """Limits of q and of r that a fitted two-state chain lies in, fit to be published."""

@@ -9,7 +9,9 @@ for each state.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -66,14 +68,24 @@ def rounded_down(transition: FloatArray, visits: list[int]) -> FloatArray:
     result = np.zeros_like(transition)
     for state, row in enumerate(transition.tolist()):
         limits = _limits(1 << (visits[state].bit_length() - 1))
-        if len(limits) < 2:
+        if len(limits) < 2 or limits[1] > 0.5:
             raise too_few("a chain fitted on private data that rarely leave one of the states")
-        result[state] = [max(limit for limit in limits if limit <= max(p, limits[0])) for p in row]
-        result[state, state] = 0.0
-        rest = 1 - result[state].sum()
-        result[state, state] = rest if rest >= limits[0] else limits[0]
-        result[state] /= result[state].sum()
+        result[state] = _row_down(row, state, limits)
     return result
+
+
+def _row_down(row: list[float], state: int, limits: list[float]) -> list[float]:
+    """One row: changes on the limits, and the rest for staying."""
+    places = [bisect_right(limits, p) - 1 if p >= limits[0] else 0 for p in row]
+    places[state] = 0
+    # What sums up to nearly one leaves no room: the largest change gives way.
+    while sum(limits[p] for p in places) - limits[0] > 1 - limits[1]:
+        largest = max(range(len(row)), key=lambda x: places[x])
+        places[largest] -= 1
+    rounded = [limits[p] for p in places]
+    rounded[state] = 0.0
+    rounded[state] = 1 - math.fsum(rounded)
+    return rounded
 
 
 def too_few(found: str) -> InvalidInput:
@@ -93,6 +105,7 @@ def _limits(visits: int) -> list[float]:
     return limits
 
 
+@lru_cache(maxsize=1 << 14)
 def _cut(box: Box, steps: int) -> tuple[int, float] | None:
     """Which side of a box is cut, and where; None where every cut would tell too much."""
     ratios = box[1] / box[0], box[3] / box[2]

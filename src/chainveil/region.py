@@ -98,24 +98,40 @@ def region_from_counts(
     return ChainRegion(q, r, (leave / (leave + stay), back / (back + keep)), origin)
 
 
-def region_around(q: Interval, r: Interval, steps: int, confidence: float) -> ChainRegion:
-    """As :func:`region_from_counts`, from a box that a fit on ``steps`` steps lies in.
+def region_around(
+    q: Interval, r: Interval, counts: NDArray[np.int64], confidence: float
+) -> ChainRegion:
+    """As :func:`region_from_counts`, from a box that the fit lies in, in place of the fit.
 
     Holds the region of every fit in the box: each limit is that of the box's own end, with the
-    fewest visits to the state that the box allows. The counts do not enter.
+    fewest visits to the state that the box allows. Of the counts only their sum enters, and how
+    many more changes there are one way than the other, as a power of two.
     """
     confidence = checks.probability("confidence", confidence, zero=False, one=False)
     alpha = (1 - confidence) / 2
-    visits = steps * r[0] / (q[1] + r[0]), steps * q[0] / (q[0] + r[1])
+    steps = int(counts.sum())
+    apart = 1 << int(abs(counts[0, 1] - counts[1, 0])).bit_length()
+    visits = (steps * r[0] - apart) / (q[1] + r[0]), (steps * q[0] - apart) / (q[0] + r[1])
+    if min(visits) <= 0:
+        raise InvalidInput(
+            "chain", f"a chain fitted on {steps} steps of private data",
+            "a fit on so many points that its region can be published",
+            "Use calibrate(chain, …), give the region by hand, or fit public data.",
+        )  # fmt: skip
     wide = [
-        (
-            _interval_from_counts(low * tosses, tosses, alpha)[0],
-            _interval_from_counts(high * tosses, tosses, alpha)[1],
-        )
-        for (low, high), tosses in zip((q, r), visits, strict=True)
+        _interval_around(interval, tosses, alpha)
+        for interval, tosses in zip((q, r), visits, strict=True)
     ]
     middle = sum(q) / 2, sum(r) / 2
     return ChainRegion(wide[0], wide[1], middle, "private")
+
+
+def _interval_around(interval: Interval, tosses: float, alpha: float) -> Interval:
+    low, high = interval
+    least = _interval_from_counts(low * tosses, tosses, alpha)[0]
+    # Nothing bounds a chain that may always have left the state.
+    largest = 1 - 2.0**-53 if high == 1 else _interval_from_counts(high * tosses, tosses, alpha)[1]
+    return least, largest
 
 
 def _interval_from_counts(successes: float, tosses: float, alpha: float) -> Interval:

@@ -71,13 +71,29 @@ def test_regions_from_counts_hold_the_truth() -> None:
     rng = np.random.default_rng(5)
     missed = 0
     for _ in range(400):
-        chain = cv.MarkovChain.fit(truth.sample(400, rng=rng), states=2)
+        series = truth.sample(400, rng=rng)
+        chain = cv.MarkovChain.fit(series, states=2, public=True)
         region = chain.region(0.9)
         assert chain in region
         missed += truth not in region
     assert missed <= 65
-    assert cv.MarkovChain.fit(truth.sample(400, rng=1)).region(0.99).q[0] < 0.1
+    assert cv.MarkovChain.fit(truth.sample(400, rng=1), public=True).region(0.99).q[0] < 0.1
     with pytest.raises(cv.InvalidInput, match="fitted"):
         truth.region(0.9)
     with pytest.raises(cv.InvalidInput, match="q: found"):
         cv.ChainRegion((0.2, 0.1), (0.1, 0.2))
+
+
+@pytest.mark.parametrize(("points", "series"), [(3000, 1), (30, 100), (2, 3000)])
+def test_the_region_of_private_data_holds_that_of_its_counts(points: int, series: int) -> None:
+    """It is made from a rounded fit; also where many short series begin in either state."""
+    rng = np.random.default_rng(6)
+    for start in (None, [0.9, 0.1], [0.1, 0.9]) if points > 2 else (None,):
+        x = cv.MarkovChain.binary(0.1, 0.3, initial=start).sample(points, series, rng=rng)
+        exact = cv.MarkovChain.fit(x, public=True).region(0.9)
+        wide = cv.MarkovChain.fit(x).region(0.9)
+        assert wide.q[0] <= exact.q[0] < exact.q[1] <= wide.q[1]
+        assert wide.r[0] <= exact.r[0] < exact.r[1] <= wide.r[1]
+    few = cv.MarkovChain.binary(0.02, 0.3).sample(200, rng=1)
+    with pytest.raises(cv.InvalidInput, match="199 steps of private data"):
+        cv.MarkovChain.fit(few).region(0.9)

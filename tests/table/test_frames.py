@@ -143,9 +143,12 @@ def test_where_the_chain_comes_from_is_said() -> None:
     given = cv.sanitize_table(table, "bpm", 1.0, chain=CHAIN, **how).certificate
     origins = [certificate["chain.origin"] for certificate in (private, public, given)]
     assert origins == ["private", "reference", "given"]
-    assert private["chain.transition"] == public["chain.transition"]
     expected = cv.MarkovChain.fit(states().reshape(6, 40))
-    assert private["chain.transition"][0][1] == expected.transition[0, 1]
+    assert public["chain.transition"][0][1] == expected.transition[0, 1]
+    # Of the private fit only a box is published, which holds it.
+    (low, high), _ = private["chain.region"]
+    assert low <= expected.transition[0, 1] < high
+    assert private["chain.transition"][0][1] == (low + high) / 2
 
 
 @pytest.mark.parametrize(("which", "limit"), [("mean", 0.0), ("median", 0.0)])

@@ -63,7 +63,7 @@ class Layout:
             raise InvalidInput("time", None, "a column, where step or max_gap is given")
         names = [name for name in (self.column, self.series, self.time) if name is not None]
         for name in names:
-            checks.instance("column, series, time", name, str, "names of columns, texts",
+            checks.instance("column, series, time", name, str, "names of columns, each a text",
                             "The frame comes first, then the column.")  # fmt: skip
         if len(set(names)) < len(names):
             raise InvalidInput("column, series, time", names, "different columns")
