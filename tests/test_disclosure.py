@@ -242,6 +242,14 @@ def test_a_state_that_is_rarely_left_is_refused_without_a_count() -> None:
     assert "10" not in str(caught.value).replace("public", "")
 
 
+def test_many_states_on_few_points_are_refused() -> None:
+    """A hundred rare changes of 1/250 would leave nothing for staying."""
+    rows = np.full((150, 150), 1 / 150)
+    with pytest.raises(cv.InvalidInput, match="rarely leave one of the states"):
+        rounded_down(rows, [150] * 150)
+    assert rounded_down(rows, [15_000] * 150).sum(axis=1) == pytest.approx(1)
+
+
 def test_chains_that_change_often() -> None:
     """Regions are offered below q + r = 1; above it the middle of a narrow box stands for it."""
     often = cv.MarkovChain.binary(0.8, 0.7)

@@ -83,7 +83,7 @@ class MarkovChain:
 
         Parameters
         ----------
-        sequences : 1-D array, 2-D array (a row a series), or list of 1-D arrays
+        sequences : 1-D array or a column, 2-D array (a row a series), or list of 1-D arrays
             Whole numbers ``0 … k-1``. The step from the end of one series to the
             beginning of the next is never counted.
         states : int, optional
@@ -190,7 +190,8 @@ class MarkovChain:
         """Draw series from the chain: shape (n,), or (size, n) where ``size`` is given.
 
         This makes test data. It is not a source of protective noise: that lives in
-        ``chainveil.mechanism``. The dtype is uint8 up to 256 states.
+        ``chainveil.mechanism``. The dtype is uint8 up to 256 states. Series of one point come
+        in the shape (size, 1), which is read as one series: hand them on as ``list(x)``.
         """
         from chainveil import simulate
 

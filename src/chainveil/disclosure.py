@@ -68,7 +68,8 @@ def rounded_down(transition: FloatArray, visits: list[int]) -> FloatArray:
     result = np.zeros_like(transition)
     for state, row in enumerate(transition.tolist()):
         limits = _limits(1 << (visits[state].bit_length() - 1))
-        if len(limits) < 2 or limits[1] > 0.5:
+        # All rare changes together have to leave room as well.
+        if limits[-1] == limits[0] or limits[1] > 0.5 or len(row) * limits[0] > 0.5:
             raise too_few("a chain fitted on private data that rarely leave one of the states")
         result[state] = _row_down(row, state, limits)
     return result

@@ -107,7 +107,8 @@ class NoisePlan:
         Parameters
         ----------
         x : array of shape (n,) or (series, n), or a list of arrays of different lengths
-            States ``0 … k-1`` as booleans, integers of any width, or whole floats.
+            States ``0 … k-1`` as booleans, integers of any width, or whole floats. A column,
+            of shape (n, 1), is one series, and so is a frame with one column.
         out : array like ``x``, optional
             Where the result goes; ``out=x`` sanitizes in place.
         rng : optional

@@ -138,7 +138,9 @@ def _holds_series(value: Any) -> bool:
 def _is_series(item: Any) -> bool:
     if isinstance(item, str | bytes | np.generic):
         return False
-    return isinstance(item, np.ndarray | Sequence) or hasattr(item, "__array__")
+    if isinstance(item, np.ndarray | Sequence):
+        return True
+    return hasattr(item, "__array__") and np.ndim(item) > 0
 
 
 def _refuse_single_numbers(name: str, items: Sequence[Any]) -> None:

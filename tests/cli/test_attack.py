@@ -42,7 +42,7 @@ def test_data_that_follow_the_chain_stay_below_it(tmp_path: Path) -> None:
 def test_a_promise_against_the_informed_alone_is_no_bound(tmp_path: Path) -> None:
     """Who knows nothing beforehand is right in nine of ten points: far above e / (1 + e)."""
     x = cv.MarkovChain.symmetric(0.02).sample(4000, rng=2)
-    facts, told = _attacked(tmp_path, x, "--theta", "0.02", "--epsilon", "1",
+    facts, _ = _attacked(tmp_path, x, "--theta", "0.02", "--epsilon", "1",
                             "--adversary", "informed")  # fmt: skip
     assert facts["attackers"]["posterior"]["low"] > np.e / (1 + np.e)
     assert facts["attackers"]["posterior"]["right"] <= facts["bound"]
