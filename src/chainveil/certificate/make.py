@@ -47,7 +47,8 @@ class Released:
     """What can be seen of a release, and checked again by whoever holds it.
 
     A release of several part files has their number in ``parts``; its two digests are then
-    those of listings, see :func:`chainveil.certificate.parts.listing_digest`.
+    those of listings, see :func:`chainveil.certificate.parts.listing_digest`. ``longest`` is
+    the number of rows of the longest series, where it was counted; no certificate holds it.
     """
 
     column: str
@@ -59,6 +60,7 @@ class Released:
     gaps: int = 0
     splits: int = 0
     parts: int | None = None
+    longest: int | None = None
 
 
 def certify(
@@ -101,7 +103,7 @@ def certify(
 
 
 def software() -> dict[str, str]:
-    """The versions that a loss depends on to the last bit."""
+    """The versions that a loss was computed with."""
     import chainveil
 
     return {"chainveil": chainveil.__version__, "python-flint": metadata.version("python-flint")}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chainveil.certificate.document import parse, read_text
+from chainveil.certificate.reading import parse, read_text
 from chainveil.certificate.statements import EDGES_ORIGIN
 from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
