@@ -120,7 +120,7 @@ def is_light(task: str, question: str) -> bool:
     counts = [fields["promise.length"] or 0, target or 0, *known]
     numbers += fields["chain.initial"] or []
     if fields["noise.mechanism"] == "correlated":
-        return min(numbers) >= LEAST_CORRELATED and max(counts) <= FEW_STEPS
+        return bool(min(numbers) >= LEAST_CORRELATED and max(counts) <= FEW_STEPS)
     plain = all(number == 0 or number >= LEAST for number in numbers)
     return plain and max(counts) <= LARGEST_COUNT and len(known) <= FEW_STEPS
 

@@ -276,6 +276,10 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: _is_list(v, _is_label, 2, MOST_STATES),
         f"a list of texts, numbers or booleans, at most {MOST_STATES}",
     ),
+    "few labels": (
+        lambda v: _is_list(v, _is_label, 0, MOST_STATES),
+        f"a list of texts, numbers or booleans, at most {MOST_STATES}",
+    ),
     "digest": (_is_digest, "64 hexadecimal digits"),
     "adversary": _one_of("any", "ignorant", "informed", "one"),
     "origin": _one_of(*statements.ORIGIN),
