@@ -110,9 +110,11 @@ def is_light(task: str, question: str) -> bool:
     """Whether the work is certain to be done in a moment, so that no time needs to be kept."""
     fields = json.loads(question)
     states = len(fields["chain.transition"])
+    if entries(question) > states * FEW_REPORTS or states > 16:
+        return False
     if task == "replay":
-        return _is_light_attack(fields["loss.witness"], states) and states <= 16
-    if fields["chain.region"] is not None or states > 2 or entries(question) > 2 * FEW_REPORTS:
+        return _is_light_attack(fields["loss.witness"], states)
+    if fields["chain.region"] is not None or states > 2:
         return False
     matrices = [fields["chain.transition"], fields["noise.matrix"], *fields["noise.spent"]]
     numbers = [entry for matrix in matrices for row in matrix for entry in row]

@@ -28,6 +28,7 @@ MEMORY = 4 << 30
 SHARE = 0.75
 # Entries of the joint law of all reports, a row a state, that are worth a try.
 ENTRIES = 1 << 24
+TOO_LARGE = "the loss is too large to check here"
 
 _allowed: ContextVar[float] = ContextVar("seconds", default=SECONDS)
 
@@ -70,7 +71,7 @@ def serve(head: dict[str, Any]) -> None:
     except ChainveilError as error:
         answer = error
     except MemoryError:
-        answer = _too_large(f"it takes more than {MEMORY >> 30} GiB of memory")
+        answer = TooLarge(f"{TOO_LARGE}: it takes more than {MEMORY >> 30} GiB of memory.")
     sys.stdout.buffer.write(pickle.dumps(answer))
 
 
@@ -78,7 +79,10 @@ def serve(head: dict[str, Any]) -> None:
 def _bounded(task: str, question: str, seconds: float) -> Any:
     size = questions.entries(question)
     if size > ENTRIES:
-        raise _too_large(f"all releases together have {size:.2g} reports to tell apart")
+        raise TooLarge(
+            f"{TOO_LARGE}: the reports of all releases together have {size:.2g} probabilities, "
+            f"and no more than {ENTRIES:.2g} are tried."
+        )
     if questions.is_light(task, question):
         return questions.TASKS[task](question, seconds)
     answer = _apart(task, question, seconds)
@@ -105,10 +109,7 @@ def _apart(task: str, question: str, seconds: float) -> Any:
 
 
 def _too_large(reason: str) -> TooLarge:
-    return TooLarge(
-        f"the loss is too large to check here: {reason}. More time: --max-seconds, or "
-        "max_seconds= in Python."
-    )
+    return TooLarge(f"{TOO_LARGE}: {reason}. More time: --max-seconds, or max_seconds= in Python.")
 
 
 def _take_less(seconds: float) -> None:
