@@ -38,7 +38,6 @@ def plans() -> Iterator[cv.NoisePlan]:
     yield cv.calibrate(THREE, 3.0, family="ordinal", objective="distance")
     yield cv.calibrate(THREE, 3.0, 2, family="per-state")
     yield cv.calibrate(THREE, 4.0, 3, spent=[cv.Channel.randomized_response(3, 0.6)])
-    yield cv.calibrate(LEVELS, 4.0)
     yield cv.calibrate(FIVE, 2.0)
 
 

@@ -64,14 +64,14 @@ def replay(question: str) -> float:
 
 def serve(head: dict[str, Any]) -> None:
     """The process that computes: a task on standard input, a pickled answer on standard output."""
-    _take_less(head["seconds"])
+    _take_less(head["seconds"], head["memory"])
     answer: Any
     try:
         answer = questions.TASKS[head["task"]](head["question"], head["seconds"] * SHARE)
     except ChainveilError as error:
         answer = error
     except MemoryError:
-        answer = TooLarge(f"{TOO_LARGE}: it takes more than {MEMORY >> 30} GiB of memory.")
+        answer = TooLarge(f"{TOO_LARGE}: it takes more than {head['memory'] >> 20} MiB of memory.")
     sys.stdout.buffer.write(pickle.dumps(answer))
 
 
@@ -92,7 +92,9 @@ def _bounded(task: str, question: str, seconds: float) -> Any:
 
 
 def _apart(task: str, question: str, seconds: float) -> Any:
-    head = {"task": task, "question": question, "seconds": seconds, "path": sys.path}
+    head = {
+        "task": task, "question": question, "seconds": seconds, "memory": MEMORY, "path": sys.path
+    }  # fmt: skip
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-c", START], input=json.dumps(head).encode() + b"\n",
@@ -112,13 +114,13 @@ def _too_large(reason: str) -> TooLarge:
     return TooLarge(f"{TOO_LARGE}: {reason}. More time: --max-seconds, or max_seconds= in Python.")
 
 
-def _take_less(seconds: float) -> None:
+def _take_less(seconds: float, memory: int) -> None:
     """Hold this process to its time and memory, should nobody be there to stop it."""
     try:
         import resource
     except ImportError:
         return
-    wanted = {resource.RLIMIT_CPU: math.ceil(seconds) + 1, resource.RLIMIT_AS: MEMORY}
+    wanted = {resource.RLIMIT_CPU: math.ceil(seconds) + 1, resource.RLIMIT_AS: memory}
     for kind, most in wanted.items():
         _, hard = resource.getrlimit(kind)
         limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
