@@ -39,6 +39,33 @@ def mutated(rng: random.Random, document: Document, others: list[Document]) -> D
     return changed
 
 
+def forged(rng: random.Random, document: Document, others: list[Document]) -> Document:
+    """A copy that is changed in several places at once, so that they fit each other.
+
+    Whole sections come from other documents, or the figures of the loss are made smaller, or the
+    promise is made larger: what somebody does who wants to be believed.
+    """
+    changed, other = copy.deepcopy(document), copy.deepcopy(rng.choice(others))
+    way = rng.randrange(4)
+    if way == 0:
+        shared = [key for key in changed if key in other]
+        for key in rng.sample(shared, min(len(shared), rng.randrange(1, 5))):
+            changed[key] = other[key]
+    elif way == 1:
+        for key in ("promise", "noise", "loss"):
+            changed[key] = other.get(key)
+    elif way == 2:
+        factor = rng.choice((1 - 1e-12, 1 - 1e-4, 0.995, 0.9, 0.5, 1.001, 2.0))
+        for section, key in (("promise", "epsilon"), ("loss", "epsilon"), ("loss", "lower")):
+            if isinstance(changed.get(section), dict) and rng.random() < 0.9:
+                changed[section][key] = changed[section].get(key, 1.0) * factor
+    elif isinstance(changed.get("promise"), dict):
+        changed["promise"]["length"] = rng.choice((None, 1, 2, 3, 8, 9, 12, 1000))
+        if rng.random() < 0.5 and isinstance(changed.get("loss"), dict):
+            changed["loss"] |= {"witness": None, "lower": 0.0}
+    return changed
+
+
 def as_text(rng: random.Random, document: Document) -> bytes:
     """JSON as a careless program writes it: with NaN, with escapes, in some layout."""
     text = json.dumps(document, indent=rng.choice((None, 2)), ensure_ascii=rng.random() < 0.8)

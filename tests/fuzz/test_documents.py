@@ -28,7 +28,7 @@ from chainveil.cli import chain_file
 from chainveil.mechanism import Stream, seeded
 from chainveil.table.discretize import make_discretizer
 from chainveil.table.facts import released_facts
-from tests.fuzz.mutations import as_text, bitten, mutated
+from tests.fuzz.mutations import as_text, bitten, forged, mutated
 from tests.fuzz.truth import ROUNDING, check_accepted, least
 
 TIMES = int(os.environ.get("CHAINVEIL_FUZZ", "1"))
@@ -101,6 +101,8 @@ def _tampered(rng: random.Random, document: Any, others: list[Any]) -> bytes:
             changed = parse(text, "certificate")
         except cv.InvalidInput:
             return text
+    elif rng.random() < 0.2:
+        changed = forged(rng, document, others)
     else:
         changed = mutated(rng, document, others)
     if isinstance(changed, dict) and "seal" in changed and rng.random() < 0.9:
