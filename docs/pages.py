@@ -21,7 +21,7 @@ CHECKED = {
     "recomputed": "computed again from the other fields",
     "fixed": "must be the text of the schema",
     "release": "against the release, where it is given",
-    "bounded": "must not be below the loss",
+    "bounded": "computed again; may err on the safe side only",
     "open": "cannot be checked",
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,24 @@ def _resealed(document: dict[str, Any]) -> dict[str, Any]:
     return {**document, "seal": {"algorithm": "sha256", "digest": seal(document)}}
 
 
+def _unsafe(path: str, value: Any) -> list[Any]:
+    """Small changes that make a certificate say more than is true, or contradict itself."""
+    if path == "loss.epsilon":
+        return [value * 0.999, value * 1.001]
+    if path == "loss.lower":
+        return [value * 1.001]
+    if path in ("chain.transition", "noise.expected_flips"):
+        # What differs in the last bits only is the same on another machine.
+        return [other for other in _changed(value) if not _is_rounding(other, value)]
+    return _changed(value)
+
+
+def _is_rounding(one: Any, other: Any) -> bool:
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_is_rounding, one, other))
+    return bool(math.isclose(one, other, rel_tol=1e-12))
+
+
 ALTERNATIVES: dict[str, list[Any]] = {
     "promise.epsilon": [0.5, 0.99],
     "promise.length": [1, 5],
@@ -110,11 +129,7 @@ def test_any_changed_field_is_rejected(path: str) -> None:
 @pytest.mark.parametrize("path", CHECKED)
 def test_a_changed_field_is_rejected_even_when_sealed_again(path: str) -> None:
     original, value = _plain(_full()), _full()[path]
-    others = ALTERNATIVES.get(path, _changed(value))
-    if path == "noise.expected_flips":
-        # A mean may be added up in another order elsewhere: the last bits are not compared.
-        others = [value * 0.999, value * (1 + 1e-9)]
-    for other in others:
+    for other in ALTERNATIVES.get(path, _unsafe(path, value)):
         document = copy.deepcopy(original)
         _put(document, path, other)
         if not path.startswith("seal"):
@@ -155,7 +170,7 @@ def test_correlated_noise_is_certified() -> None:
         "loss.lower",
         "loss.witness.output",
     ):
-        for other in _changed(certificate[path]):
+        for other in _unsafe(path, certificate[path]):
             document = _plain(certificate)
             _put(document, path, other)
             assert _rejected(_resealed(document), None), (path, other)
@@ -190,17 +205,16 @@ def test_every_kind_of_plan_is_certified(kind: str) -> None:
         "chain.region", "noise.spent", "noise.units", "loss.epsilon", "loss.lower",
         "loss.witness.symbols", "loss.witness.output", "loss.witness.words",
     ):  # fmt: skip
-        for other in _changed(certificate[path])[:2]:
+        for other in _unsafe(path, certificate[path])[:2]:
             document = _plain(certificate)
             _put(document, path, other)
             assert _rejected(_resealed(document), None), (path, other)
-    # Another version may have found another attack; the one claimed is replayed then.
+    # Which version made a certificate makes no difference to what is accepted.
     document = _plain(certificate)
     document["software"]["chainveil"] = "0.0.1"
+    assert not _rejected(_resealed(document), None)
     document["loss"]["witness"]["words"] += "."
     assert _rejected(_resealed(document), None)
-    document["loss"]["witness"]["words"] = certificate["loss.witness.words"]
-    assert not _rejected(_resealed(document), None)
 
 
 def test_a_chain_with_a_start_law_is_certified() -> None:
@@ -228,10 +242,10 @@ def test_the_release_of_another_plan_is_rejected() -> None:
     assert not cv.verify(_plan().certificate(), RELEASED).holds
 
 
-def test_other_versions_agree_within_the_stated_accuracy() -> None:
+def test_machines_agree_within_the_stated_accuracy() -> None:
     document = _plain(_full())
-    document["software"]["python-flint"] = "0.0.1"
     document["loss"]["epsilon"] *= 1 - 1e-12
+    document["loss"]["lower"] *= 1 - 1e-12
     assert not _rejected(_resealed(document), RELEASED)
     document["loss"]["epsilon"] *= 1 - 1e-8
     assert _rejected(_resealed(document), RELEASED)

@@ -147,7 +147,14 @@ class MarkovChain:
     @cached_property
     def stationary(self) -> FloatArray:
         """The stationary distribution, shape (k,), accurate entry by entry."""
-        result = _stationary(self.transition)
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = _stationary(self.transition)
+        if not np.all(np.isfinite(result)):
+            raise InvalidInput(
+                "transition",
+                "a state that is left more than 1e308 times as rarely as another",
+                "a chain whose stationary law doubles can hold",
+            )
         result.setflags(write=False)
         return result
 

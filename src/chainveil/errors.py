@@ -34,6 +34,10 @@ class NotSupported(ChainveilError, NotImplementedError):
     """A valid question that this version cannot answer exactly, and therefore does not answer."""
 
 
+class TooLarge(NotSupported):
+    """A valid question whose answer would take more time or memory than was allowed."""
+
+
 class UnreachableBudget(ChainveilError, ValueError):
     """A privacy budget that a method cannot meet with any amount of noise it can describe."""
 
@@ -66,5 +70,9 @@ class EngineFailure(ChainveilError, RuntimeError):
 def _short(value: object, limit: int = 120) -> str:
     """A value on one line, cut to a readable length; a description in words goes unquoted."""
     in_words = isinstance(value, str) and " " in value
-    text = " ".join((str(value) if in_words else repr(value)).split())
+    try:
+        text = " ".join((str(value) if in_words else repr(value)).split())
+    except (ValueError, RecursionError):
+        # A number of thousands of digits, or lists in lists in lists.
+        text = f"a {type(value).__name__} that is too long to show"
     return text if len(text) <= limit else text[: limit - 1] + "…"

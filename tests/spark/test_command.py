@@ -37,7 +37,7 @@ def test_the_whole_way(spark_session: Any, tmp_path: Path) -> None:
     assert there.stderr == here.stderr
     tables = folder_table(tmp_path / "there.parquet"), pq.read_table(tmp_path / "here.parquet")
     assert in_order(tables[0]).equals(in_order(tables[1]))
-    program("verify", "there.certificate.json", "there.parquet", folder=tmp_path)
+    program("verify", "there.certificate.json", "there.parquet", folder=tmp_path, code=4)
 
 
 @pytest.mark.xdist_group("spark")

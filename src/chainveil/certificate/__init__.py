@@ -7,10 +7,12 @@ claims from its own contents: chain, noise, loss, witness. The schema is in
 
 from __future__ import annotations
 
-from chainveil.certificate.checking import Check, Verification, check
+from chainveil.certificate.checking import check
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import Discretization, Released, ReleasedFile, certify
 from chainveil.certificate.parts import listing_digest
+from chainveil.certificate.results import Check, Verification
+from chainveil.certificate.work import allowing
 
 __all__ = [
     "Certificate",
@@ -19,6 +21,7 @@ __all__ = [
     "Released",
     "ReleasedFile",
     "Verification",
+    "allowing",
     "certify",
     "check",
     "listing_digest",

@@ -11,16 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chainveil.certificate.reading import parse, read_text
 from chainveil.certificate.schema import validate
 from chainveil.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from chainveil.certificate.checking import Verification
+    from chainveil.certificate.results import Verification
     from chainveil.plan import NoisePlan
     from chainveil.privacy.loss import PrivacyLoss
-
-# A certificate is a page of text; anything longer is not one.
-LARGEST = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -60,24 +58,34 @@ class Certificate:
         """JSON in which every number is written so that it is read back to the last bit."""
         return json.dumps(self.document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
-    def verify(self) -> Verification:
-        """Compute everything again; :func:`chainveil.verify` also takes the release."""
-        from chainveil.certificate.checking import check
+    def verify(self, max_seconds: float | None = None) -> Verification:
+        """Compute everything again; :func:`chainveil.verify` also takes the release.
 
-        return check(self)
+        ``max_seconds`` is what each computation may take: 60 seconds unless told.
+        """
+        from chainveil.certificate.checking import check
+        from chainveil.certificate.work import allowing
+
+        with allowing(max_seconds):
+            return check(self)
 
     @cached_property
     def loss(self) -> PrivacyLoss:
         """The loss of the noise on the chain, computed anew."""
-        from chainveil.certificate.checking import loss_of
+        from chainveil.certificate.maths import loss_of
 
         return loss_of(self)
 
-    def plan(self) -> NoisePlan:
-        """The plan that the certificate describes, its loss computed anew."""
-        from chainveil.certificate.checking import plan_of
+    def plan(self, max_seconds: float | None = None) -> NoisePlan:
+        """The plan that the certificate describes, its loss computed anew.
 
-        return plan_of(self)
+        ``max_seconds`` as in :meth:`verify`; an error where that is too little.
+        """
+        from chainveil.certificate.maths import plan_of
+        from chainveil.certificate.work import allowing
+
+        with allowing(max_seconds):
+            return plan_of(self)
 
     def __getitem__(self, path: str) -> Any:
         """The value at a path such as ``"loss.epsilon"``; None inside a section that is null."""
@@ -110,30 +118,3 @@ def canonical(value: Any) -> Any:
     if isinstance(value, float) and math.isfinite(value) and value.is_integer():
         return int(value)
     return value
-
-
-def parse(text: str | bytes, name: str) -> Any:
-    """JSON without repeated keys, NaN or infinity."""
-    if len(text) > LARGEST:
-        raise InvalidInput(name, f"{len(text)} bytes", f"at most {LARGEST} bytes")
-    try:
-        return json.loads(text, object_pairs_hook=_no_repeats, parse_constant=_no_constants)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(name, f"text that is not JSON ({error})", "a JSON object") from None
-
-
-def read_text(path: str | Path) -> bytes:
-    """The bytes of a file, without reading a huge one by mistake."""
-    with Path(path).open("rb") as file:
-        return file.read(LARGEST + 1)
-
-
-def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(pairs)
-    if len(document) < len(pairs):
-        raise ValueError("a field is given twice")
-    return document
-
-
-def _no_constants(word: str) -> Any:
-    raise ValueError(f"{word} is not a number")

@@ -46,7 +46,8 @@ class Released:
     """What can be seen of a release, and checked again by whoever holds it.
 
     A release of several part files has their number in ``parts``; its two digests are then
-    those of listings, see :func:`chainveil.certificate.parts.listing_digest`.
+    those of listings, see :func:`chainveil.certificate.parts.listing_digest`. ``longest`` is
+    the number of rows of the longest series, where it was counted; no certificate holds it.
     """
 
     column: str
@@ -58,6 +59,7 @@ class Released:
     gaps: int = 0
     splits: int = 0
     parts: int | None = None
+    longest: int | None = None
 
 
 def certify(
@@ -117,7 +119,7 @@ def _origin(plan: NoisePlan, origin: Origin | None) -> Origin:
 
 
 def software() -> dict[str, str]:
-    """The versions that a loss depends on to the last bit."""
+    """The versions that a loss was computed with."""
     import chainveil
 
     return {"chainveil": chainveil.__version__, "python-flint": metadata.version("python-flint")}

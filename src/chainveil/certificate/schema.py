@@ -12,8 +12,13 @@ from typing import Any, Literal
 from chainveil.certificate import statements
 from chainveil.errors import InvalidInput
 
+# A state is one byte of a release. What one noise may report, and how many releases are told of.
+MOST_STATES, MOST_OUTPUTS, MOST_RELEASES = 256, 4096, 256
+# The longest whole number, in bits: far beyond any count, and short enough to be written out.
+LONGEST_NUMBER = 4096
+
 # recomputed: from the other fields; fixed: one possible text; release: from the published
-# table; bounded: from one side only; open: nothing to check it against.
+# table; bounded: as recomputed, but may err on the safe side; open: nothing to check it against.
 Checked = Literal["recomputed", "fixed", "release", "bounded", "open"]
 
 
@@ -39,8 +44,8 @@ FIELDS = (
     Field("promise.unit", "text", "fixed", "what is protected"),
     Field("promise.epsilon", "positive number", "bounded", "the budget asked for; the loss is "
           "never above it"),
-    Field("promise.length", "length", "recomputed", "points of a series the promise covers; "
-          "null: any number"),
+    Field("promise.length", "length", "bounded", "points of a series the promise covers, no fewer "
+          "than the longest series of the release has; null: any number"),
     Field("promise.adversary.model", "adversary", "recomputed", "whom the promise holds against; "
           "`any` is Bayesian differential privacy"),
     Field("promise.adversary.target", "index or null", "recomputed", "the point that the model "
@@ -66,9 +71,9 @@ FIELDS = (
     Field("noise.expected_flips", "share", "recomputed", "share of points changed on average"),
     Field("noise.objective", "objective", "open", "what was minimised: `flips`, `estimate` or "
           "`distance`"),
-    Field("loss.epsilon", "number", "recomputed", "the loss of this noise on this chain: an "
+    Field("loss.epsilon", "number", "bounded", "the loss of this noise on this chain: an "
           "upper bound"),
-    Field("loss.lower", "number", "recomputed", "the loss that the witness attains"),
+    Field("loss.lower", "number", "bounded", "a loss that the witness attains"),
     Field("loss.witness.length", "count", "recomputed", "points of the series attacked"),
     Field("loss.witness.target", "index", "recomputed", "the point attacked, counted from 0"),
     Field("loss.witness.known", "pairs", "recomputed", "[point, value] pairs known beforehand"),
@@ -131,10 +136,12 @@ def validate(document: Any, name: str = "certificate") -> None:
 
 
 def leaves(document: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every path and its value; objects are descended into, lists are values."""
-    if isinstance(document, dict):
+    """Every path and its value; objects are descended into, lists and empty objects are values."""
+    if isinstance(document, dict) and document:
         for key, value in document.items():
-            yield from leaves(value, f"{path}.{key}" if path else str(key))
+            # A key with a dot in it must not pass for a path.
+            name = repr(key) if "." in str(key) else str(key)
+            yield from leaves(value, f"{path}.{name}" if path else name)
     else:
         yield path, document
 
@@ -155,9 +162,14 @@ def _check_version(document: dict[str, Any], name: str) -> None:
 
 
 def _check_kind(field: Field, value: Any, name: str) -> None:
-    test, allowed = KINDS[field.kind]
+    check_kind(f"{name} field {field.path}", field.kind, value)
+
+
+def check_kind(name: str, kind: str, value: Any) -> None:
+    """Error unless ``value`` is of one of the :data:`KINDS`."""
+    test, allowed = KINDS[kind]
     if not test(value):
-        raise InvalidInput(f"{name} field {field.path}", value, allowed)
+        raise InvalidInput(name, value, allowed)
 
 
 def _excused(values: dict[str, Any]) -> Iterator[str]:
@@ -177,19 +189,29 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return whole and value >= 0 and value.bit_length() <= LONGEST_NUMBER
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
-def _is_list(value: Any, test: Callable[[Any], bool], least: int = 0) -> bool:
-    return isinstance(value, list) and len(value) >= least and all(test(item) for item in value)
+def _is_list(
+    value: Any, test: Callable[[Any], bool], least: int = 0, most: float = math.inf
+) -> bool:
+    return isinstance(value, list) and least <= len(value) <= most and all(map(test, value))
 
 
 def _is_matrix(value: Any, test: Callable[[Any], bool]) -> bool:
-    return _is_list(value, lambda row: _is_list(row, test, 2), 2) and len(set(map(len, value))) == 1
+    rows = _is_list(value, lambda row: _is_list(row, test, 2, MOST_OUTPUTS), 2, MOST_STATES)
+    return rows and len(set(map(len, value))) == 1
 
 
 def _is_pair(value: Any) -> bool:
@@ -197,7 +219,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def _is_label(value: Any) -> bool:
-    return isinstance(value, str | bool) or _is_number(value)
+    return isinstance(value, bool) or _is_text(value) or _is_number(value)
 
 
 def _is_time(value: Any) -> bool:
@@ -236,10 +258,13 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "length": (lambda v: v is None or (_is_count(v) and v >= 1), "null or at least 1"),
     "pairs": (lambda v: _is_list(v, _is_pair), "a list of pairs of whole numbers"),
     "vector or null": (lambda v: v is None or _is_list(v, _is_number, 2), "null or numbers"),
-    "matrix": (lambda v: _is_matrix(v, _is_number), "a list of rows of numbers"),
+    "matrix": (
+        lambda v: _is_matrix(v, _is_number),
+        f"a list of rows of numbers, at most {MOST_STATES} by {MOST_OUTPUTS}",
+    ),
     "matrices": (
-        lambda v: _is_list(v, lambda item: _is_matrix(item, _is_number)),
-        "a list of matrices",
+        lambda v: _is_list(v, lambda item: _is_matrix(item, _is_number), 0, MOST_RELEASES),
+        f"a list of matrices, at most {MOST_RELEASES}",
     ),
     "region or null": (
         lambda v: v is None or (_is_matrix(v, _is_number) and len(v) == 2 == len(v[0])),
@@ -247,7 +272,14 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "units": (lambda v: _is_matrix(v, _is_count), "a list of rows of whole numbers"),
     "edges": (lambda v: _is_list(v, _is_number), "a list of numbers"),
-    "labels": (lambda v: _is_list(v, _is_label, 2), "a list of texts, numbers or booleans"),
+    "labels": (
+        lambda v: _is_list(v, _is_label, 2, MOST_STATES),
+        f"a list of texts, numbers or booleans, at most {MOST_STATES}",
+    ),
+    "few labels": (
+        lambda v: _is_list(v, _is_label, 0, MOST_STATES),
+        f"a list of texts, numbers or booleans, at most {MOST_STATES}",
+    ),
     "digest": (_is_digest, "64 hexadecimal digits"),
     "adversary": _one_of("any", "ignorant", "informed", "one"),
     "origin": _one_of(*statements.ORIGIN),

@@ -26,9 +26,10 @@ from chainveil.errors import ChainveilError, NotSupported, UnreachableBudget
 
 EPILOG = """
 \b
-Exit codes: 0 done and, for verify, everything holds; 1 verification failed;
-2 wrong usage or unusable input; 3 a budget that cannot be met or a question
-that cannot be answered exactly; 130 interrupted.
+Exit codes: 0 done and, for verify, holds as promised to anyone; 1 verification
+failed; 2 wrong usage or unusable input; 3 a budget that cannot be met, or a
+question that cannot be answered exactly or within --max-seconds; 4 for verify,
+holds with a weaker promise; 130 interrupted.
 
 \b
 Completion: eval "$(_CHAINVEIL_COMPLETE=bash_source chainveil)", in zsh and

@@ -16,6 +16,7 @@ from chainveil.privacy.rounding import upper
 @click.option("--original", required=True, help="The private table that was released.")
 @click.option("--certificate", type=options.FILE, help="Its certificate; default: beside RELEASE.")
 @options.format_options
+@options.max_seconds
 @options.as_json
 def attack(release: str, original: str, certificate: str | None, **given: Any) -> None:
     """Attack a RELEASE and compare with the original.

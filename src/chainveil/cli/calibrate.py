@@ -20,6 +20,7 @@ from chainveil.privacy.rounding import exact, upper
 @options.search_options
 @click.option("-o", "--output", type=options.FILE, help="Write the plan to this file.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
+@options.max_seconds
 @options.as_json
 def calibrate(
     epsilon: float, output: str | None, force: bool, mechanism: Any, **given: Any

@@ -46,6 +46,7 @@ QUESTIONS = (*NUMBERS, "denoise")
               "probability of each state in each row.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @options.format_options
+@options.max_seconds
 @options.as_json
 def estimate(release: str, question: str, **given: Any) -> None:
     """Answer a QUESTION from a RELEASE, with intervals.

@@ -30,6 +30,19 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
+def _allow(context: click.Context, _: click.Parameter, seconds: float | None) -> None:
+    """What a certificate may ask to be computed, for as long as the command runs."""
+    from chainveil.certificate import allowing
+
+    if seconds is not None:
+        context.with_resource(allowing(seconds))
+
+
+max_seconds = click.option(
+    "--max-seconds", type=float, metavar="S", callback=_allow, expose_value=False,
+    help="Seconds that checking the loss of a certificate may take.  [default: 60]",
+)  # fmt: skip
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 
 layout_options = together(
@@ -112,12 +125,15 @@ def read_spent(paths: tuple[str, ...]) -> list[Any]:
 def read_certificate(name: str, path: str) -> Certificate:
     """A certificate that holds, or an error: noise is never taken on trust."""
     from chainveil.certificate import Certificate
-    from chainveil.errors import InvalidInput
+    from chainveil.errors import InvalidInput, TooLarge
 
     certificate = Certificate.read(path)
-    failures = certificate.verify().failures
-    if failures:
-        raise InvalidInput(name, f"{path}: {failures[0].text}", f"a {name} that can be verified")
+    result = certificate.verify()
+    if result.failures:
+        found = f"{path}: {result.failures[0].text}"
+        raise InvalidInput(name, found, f"a {name} that can be verified")
+    if result.undecided:
+        raise TooLarge(f"{name}: {path}: {result.undecided[0]}")
     return certificate
 
 

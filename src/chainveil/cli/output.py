@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-FAILED, USAGE, UNREACHABLE, INTERRUPTED = 1, 2, 3, 130
+FAILED, USAGE, UNREACHABLE, WEAKER, INTERRUPTED = 1, 2, 3, 4, 130
 # Losses that are known this closely need no remark.
 CLOSED = 1e-5
 

@@ -41,6 +41,7 @@ from chainveil.privacy.rounding import upper
               "the release is a folder of Parquet files.")  # fmt: skip
 @click.option("--master", metavar="URL", help="Spark's master, such as local[2] or yarn; default: "
               "what Spark is set up for.")  # fmt: skip
+@options.max_seconds
 @options.as_json
 def sanitize(table: str, output: str, **given: Any) -> None:
     """Publish a column of TABLE (a file, or - for standard input) with a certificate.

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import FAILED, progress, show
+from chainveil.cli.output import FAILED, UNREACHABLE, WEAKER, progress, show
+
+if TYPE_CHECKING:
+    from chainveil.certificate import Verification
 
 
 @click.command()
 @click.argument("certificate", type=options.FILE)
 @click.argument("release", required=False)
 @options.format_options
+@options.max_seconds
 @options.as_json
 def verify(certificate: str, release: str | None, **given: Any) -> int:
     """Check CERTIFICATE again, and the RELEASE that it speaks of.
 
-    Chain, noise, loss and worst attack are computed from the certificate alone; digests,
-    rows and labels from the release. Ends with 0 only if everything that can be checked
-    holds.
+    Says first what is promised. Chain, noise, loss and worst attack are computed from the
+    certificate alone; digests, rows, lengths and labels from the release.
 
+    \b
+    Ends with
+      0  holds as promised to anyone
+      4  holds, with a weaker promise: against a weaker adversary, with seeded
+         noise, or without a release that was checked
+      3  cannot be decided here: the loss takes longer than --max-seconds
+      1  fails
     \b
     Example:
       chainveil verify release.certificate.json release.parquet
@@ -31,15 +41,36 @@ def verify(certificate: str, release: str | None, **given: Any) -> int:
     with progress(None, given["as_json"]) as tell:
         header = not given["no_header"]
         result = check(certificate, release, form=given["form"], header=header, progress=tell)
-    facts = {
+    show(_facts(result), _lines(result), given["as_json"])
+    return _code(result)
+
+
+def _code(result: Verification) -> int:
+    if result.failures:
+        return FAILED
+    if result.undecided:
+        return UNREACHABLE
+    return WEAKER if result.weaker else 0
+
+
+def _facts(result: Verification) -> dict[str, Any]:
+    return {
+        "verdict": result.verdict,
         "holds": result.holds,
+        "weaker": list(result.weaker),
+        "undecided": list(result.undecided),
+        "promise": [{"name": name, "text": text} for name, text in result.promise],
         "checks": [
             {"field": line.field, "status": line.status, "text": line.text}
             for line in result.checks
         ],
     }
+
+
+def _lines(result: Verification) -> list[tuple[str, str]]:
+    """What is promised first; the verdict at both ends, where nobody overlooks it."""
     words = {"holds": "holds", "fails": "FAILS", "open": "cannot be checked"}
     lines = [(words[line.status], f"{line.field}: {line.text}") for line in result.checks]
-    verdict = "everything that can be checked holds" if result.holds else "NOT as claimed"
-    show(facts, [*lines, ("verdict", verdict)], given["as_json"])
-    return 0 if result.holds else FAILED
+    reasons = "; ".join(result.undecided or result.weaker) if not result.failures else ""
+    verdict = f"{result.verdict}: {reasons}" if reasons else result.verdict
+    return [*result.summary, *lines, ("verdict", verdict)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,12 @@ from chainveil.mechanism.correlated import ChainFlips
 from chainveil.mechanism.independent import independent_noise
 from chainveil.mechanism.noises import Draws, Flips, Reports
 from chainveil.mechanism.pieces import Piece, one_series
-from chainveil.mechanism.randomness import Secure, Seeded, Source, as_source
+from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import Mechanism, Report, check_room, release, source_word
+from chainveil.mechanism.stream_state import State, from_words, to_words
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.sequences import as_column, is_column, read_shape
-
-FORMAT = "chainveil-stream-1"
 
 _forks = 0
 
@@ -108,31 +107,19 @@ class Stream:
         """
         with self._lock:
             current = self._work.current if isinstance(self._work, ChainFlips) else None
-            return {
-                "format": FORMAT,
-                "noise": _noise_words(self._noise),
-                "source": _source_words(self._source),
-                "length": self._length,
-                "missing": self._missing,
-                "position": self._position,
-                "gaps": self._gaps,
-                "flipping": current,
-            }
+            return to_words(
+                State(self._noise, self._source, self._length, self._missing, self._position,
+                      self._gaps, current)
+            )  # fmt: skip
 
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> Stream:
         """Go on from what ``save`` returned; a secure stream takes a fresh key."""
-        try:
-            if state["format"] != FORMAT:
-                raise KeyError
-            noise, source = _read_noise(state["noise"]), _read_source(state["source"])
-            stream = cls(noise, source, state["length"], state["missing"])
-            stream._position = checks.whole("position", state["position"], 0)
-            stream._gaps = checks.whole("gaps", state["gaps"], 0)
-            if isinstance(stream._work, ChainFlips):
-                stream._work.current = {0: 0, 1: 1}[state["flipping"]]
-        except (KeyError, TypeError):
-            raise InvalidInput("state", state, "what Stream.save() returned, unchanged") from None
+        saved = from_words(state)
+        stream = cls(saved.noise, saved.source, saved.length, saved.missing)
+        stream._position, stream._gaps = saved.position, saved.gaps
+        if isinstance(stream._work, ChainFlips):
+            stream._work.current = int(saved.flipping or 0)
         return stream
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -226,34 +213,3 @@ def _state(plain: Any, value: Any, states: int) -> int:
     if not whole or not 0 <= plain < states:
         raise InvalidInput("values", value, f"states 0 … {states - 1}, whole numbers")
     return int(plain)
-
-
-def _noise_words(noise: Channel | CorrelatedNoise) -> dict[str, Any]:
-    if isinstance(noise, CorrelatedNoise):
-        return {"rho0": noise.rho0, "rho1": noise.rho1}
-    return {"matrix": noise.matrix.tolist()}
-
-
-def _read_noise(words: Mapping[str, Any]) -> Channel | CorrelatedNoise:
-    if "matrix" in words:
-        return Channel(words["matrix"])
-    return CorrelatedNoise(words["rho0"], words["rho1"])
-
-
-def _source_words(source: Source) -> dict[str, Any]:
-    if isinstance(source, Secure):
-        return {"kind": "secure"}
-    return {
-        "kind": "seeded",
-        "seed": source.seed,
-        "path": list(source.path),
-        "first_series": source.first_series,
-        "first_point": source.first_point,
-    }
-
-
-def _read_source(words: Mapping[str, Any]) -> Source:
-    if words["kind"] == "secure":
-        return Secure()
-    source = Seeded(checks.whole("seed", words["seed"], 0), tuple(words["path"]))
-    return replace(source, first_series=words["first_series"], first_point=words["first_point"])

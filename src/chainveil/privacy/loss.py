@@ -205,8 +205,6 @@ def with_enough_bits(attempt: Callable[[], Result | None]) -> Result:
     """Repeat ``attempt`` with wider and wider balls until it can decide."""
     from flint import ctx
 
-    from chainveil.privacy.two_state.search import PrecisionExhausted
-
     before = ctx.prec
     bits = FIRST_PRECISION
     try:
@@ -214,7 +212,8 @@ def with_enough_bits(attempt: Callable[[], Result | None]) -> Result:
             ctx.prec = bits
             try:
                 result = attempt()
-            except PrecisionExhausted:
+            except ArithmeticError:
+                # Too few bits to decide, or a double that is only to guide left its range.
                 result = None
             if result is not None:
                 return result

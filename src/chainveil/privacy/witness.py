@@ -53,7 +53,7 @@ class Witness(ABC):
 
     @abstractmethod
     def replay(self, chain: MarkovChain, noise: Any, /) -> float:
-        """Log likelihood ratio of the output, computed by another road than the search."""
+        """Log likelihood ratio of the output, computed independently of the search."""
 
     def in_words(self, sees: str = "") -> str:
         """The attack as a sentence without its beginning; of the known points the nearest two."""

@@ -41,17 +41,18 @@ def released_facts(
     tracker = Tracker(series, None)
     parts = table.parts if isinstance(table, Source) else [table]
     states = [_states(part, column, series, discretizer, tracker, progress) for part in parts]
-    seen = tracker.rows, tracker.series
+    seen, longest = (tracker.rows, tracker.series), tracker.longest
     gaps = sum(part.gaps for part in states)
-    if isinstance(table, FrameSource):
-        return Released(column, series, *seen, states[0].sha256, None, gaps)
-    if not table.is_folder:
-        return Released(column, series, *seen, states[0].sha256, _file(table), gaps)
+    if not isinstance(table, Source) or not table.is_folder:
+        file = _file(table) if isinstance(table, Source) else None
+        return Released(column, series, *seen, states[0].sha256, file, gaps, longest=longest)
     names = [Path(part.name).name for part in table.parts]
     whole = listing_digest(
         (name, part.rows, part.sha256) for name, part in zip(names, states, strict=True)
     )
-    return Released(column, series, *seen, whole, _file(table), gaps, parts=len(names))
+    return Released(
+        column, series, *seen, whole, _file(table), gaps, parts=len(names), longest=longest
+    )
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, TooLarge
 from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
 from chainveil.table.clock import Clock
@@ -165,11 +165,13 @@ def _belonging(
     document = Certificate.read(certificate)
     if document["release"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
-    failures = verify(document, release, form=form, header=header, progress=progress).failures
-    if failures:
+    result = verify(document, release, form=form, header=header, progress=progress)
+    if result.undecided and not result.failures:
+        raise TooLarge(f"certificate: {certificate}: {result.undecided[0]}")
+    if not result.holds:
         raise InvalidInput(
             "certificate",
-            f"{certificate}: {failures[0].field}: {failures[0].text}",
+            f"{certificate}: {result.objections[0]}",
             "a certificate that holds and belongs to the release",
             "chainveil verify shows every check.",
         )

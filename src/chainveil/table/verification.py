@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from chainveil.certificate import Certificate, Check, Released, Verification, check
+from chainveil.certificate import Certificate, Released, Verification, allowing, check
 from chainveil.errors import ChainveilError
 from chainveil.table.facts import released_facts
 from chainveil.table.prepare import Progress
@@ -19,8 +18,12 @@ def verify(
     form: str | None = None,
     header: bool = True,
     progress: Progress | None = None,
+    max_seconds: float | None = None,
 ) -> Verification:
     """Compute again whatever a certificate claims.
+
+    The result says first what is promised, and to whom: ``verdict`` tells a promise that holds
+    against anyone from a weaker one, and from one that does not hold.
 
     Parameters
     ----------
@@ -32,23 +35,29 @@ def verify(
         Format of the release where its name does not tell; whether text has a header.
     progress : callable, optional
         Told what is being done and how many rows are.
+    max_seconds : float, optional
+        What each computation may take, 60 seconds unless told. A loss that takes longer is
+        neither confirmed nor denied: the certificate does not hold then.
 
     Examples
     --------
     >>> import chainveil as cv
     >>> plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), epsilon=1)
-    >>> cv.verify(plan.certificate()).holds
-    True
+    >>> result = cv.verify(plan.certificate())
+    >>> result.holds, result.verdict
+    (True, 'holds, with a weaker promise')
+    >>> result.weaker
+    ('no release was checked: this is a plan',)
     """
     document = _document(certificate)
-    if release is None or isinstance(release, Released):
-        return check(document, release)
-    try:
-        return check(document, released_facts(document, release, form, header, progress))
-    except ChainveilError as error:
-        result = check(document)
-        kept = [line for line in result.checks if line.field != "release"]
-        return replace(result, checks=(*kept, Check("release", "fails", str(error))))
+    with allowing(max_seconds):
+        if release is None or isinstance(release, Released):
+            return check(document, release)
+        try:
+            seen = released_facts(document, release, form, header, progress)
+        except ChainveilError as error:
+            return check(document, None, str(error))
+        return check(document, seen)
 
 
 def _document(certificate: Certificate | str | Path) -> Certificate:

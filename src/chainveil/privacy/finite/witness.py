@@ -1,4 +1,4 @@
-"""The attack that attains a loss of a chain with k states, and its replay by another road."""
+"""The attack that attains a loss of a chain with k states, and its independent replay."""
 
 from __future__ import annotations
 

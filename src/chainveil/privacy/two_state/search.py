@@ -42,7 +42,12 @@ class Peak:
 
 def horizon(track: Track, bits: float) -> int:
     """Index behind which the far end matters less than 2^-bits."""
-    return math.ceil(bits * math.log(2) / track.slowest_log_rate()) + 1
+    rate = track.slowest_log_rate()
+    index = bits * math.log(2) / rate if rate > 0 else math.inf
+    if not math.isfinite(index):
+        # The balls are too wide to tell, or the chain forgets so slowly that no double can say.
+        raise PrecisionExhausted
+    return math.ceil(index) + 1
 
 
 def find_peak(track: Track, last: int | None) -> Peak:

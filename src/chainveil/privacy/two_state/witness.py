@@ -1,4 +1,4 @@
-"""The attack that attains a loss, and its replay by another road."""
+"""The attack that attains a loss, and its independent replay."""
 
 from __future__ import annotations
 

@@ -1,0 +1,78 @@
+"""What a certificate promises, in words, and what makes the promise a weaker one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from chainveil.certificate.document import Certificate
+from chainveil.certificate.results import Check
+from chainveil.privacy.rounding import exact, upper
+
+Line = tuple[str, str]
+
+
+def in_words(certificate: Certificate) -> Iterator[Line]:
+    """How much is promised, against whom, for which series, and what is not protected."""
+    yield "promise", _how_much(certificate)
+    yield "against", certificate["promise.adversary.meaning"]
+    yield "series", _length(certificate["promise.length"])
+    yield "chain", _chain(certificate)
+    if certificate["noise.spent"]:
+        number = len(certificate["noise.spent"])
+        yield "together with", f"{number} earlier releases of the same series"
+    yield "randomness", certificate["randomness.meaning"] or "none was drawn"
+    yield "release", _release(certificate)
+    for sentence in (*certificate["promise.unprotected"], *_published(certificate)):
+        yield "not protected", sentence
+
+
+def weaker(certificate: Certificate, checks: Iterable[Check]) -> Iterator[str]:
+    """Why the promise is less than one that holds for a release against anyone, if it is."""
+    if certificate["promise.adversary.model"] != "any":
+        yield f"it holds against {certificate['promise.adversary.meaning']}"
+    if certificate["randomness.source"] == "study":
+        yield f"the noise is from {certificate['randomness.meaning']}"
+    if certificate["release"] is None:
+        yield "no release was checked: this is a plan"
+    elif not any(c.field == "release.states_sha256" and c.status != "open" for c in checks):
+        yield "no release was checked: what is published may be something else"
+
+
+def _how_much(certificate: Certificate) -> str:
+    budget, loss = certificate["promise.epsilon"], certificate["loss.epsilon"]
+    return (
+        f"epsilon {exact(budget)}: the odds about {certificate['promise.unit']} change by at most "
+        f"a factor of e^{upper(loss, 10)}"
+    )
+
+
+def _length(length: int | None) -> str:
+    return "of any length" if length is None else f"of at most {length:,} points"
+
+
+def _chain(certificate: Certificate) -> str:
+    transition, region = certificate["chain.transition"], certificate["chain.region"]
+    words = f"{len(transition)} states"
+    if len(transition) == 2:
+        words += f", 0 to 1 with {transition[0][1]!r}, 1 to 0 with {transition[1][0]!r}"
+    if certificate["chain.initial"] is not None:
+        words += ", with a start law of its own"
+    if region is not None:
+        (q_low, q_high), (r_low, r_high) = region
+        words += f"; any chain with {q_low!r} to {q_high!r} and {r_low!r} to {r_high!r}"
+    return f"{words}: {certificate['chain.meaning']}"
+
+
+def _release(certificate: Certificate) -> str:
+    if certificate["release"] is None:
+        return "none: this is a plan"
+    rows, series = certificate["release.rows"], certificate["release.series"]
+    return f"column {certificate['release.column']}, {rows:,} rows in {series:,} series"
+
+
+def _published(certificate: Certificate) -> Iterator[str]:
+    """What was taken from the private data and is published as it is."""
+    if certificate["chain.origin"] == "private":
+        yield certificate["chain.meaning"]
+    if str(certificate["discretization.origin"]).startswith("private"):
+        yield certificate["discretization.meaning"]

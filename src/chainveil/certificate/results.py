@@ -1,0 +1,87 @@
+"""What comes out of a verification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["holds", "fails", "open"]
+
+AS_PROMISED = "holds as promised to anyone"
+WEAKER = "holds, with a weaker promise"
+UNDECIDED = "cannot be decided here"
+FAILS = "fails: not as claimed"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of a verification; ``field`` is a path of the certificate or a section of it."""
+
+    field: str
+    status: Status
+    text: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a certificate promises, and all checks of it.
+
+    Checks that are "open" could not be made: their text says why, and they are no reason to
+    trust or to distrust.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+    promise : tuple of (name, text)
+        What is promised, in words: how much, against whom, for which series, and what is not
+        protected. True only where the certificate holds.
+    weaker : tuple of str
+        Why the promise is weaker than one that holds for a release against anyone.
+    undecided : tuple of str
+        What would have had to be computed and was too large to compute here.
+    """
+
+    checks: tuple[Check, ...]
+    promise: tuple[tuple[str, str], ...] = ()
+    weaker: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything that could be checked is as claimed, the loss among it."""
+        return not self.objections
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if check.status == "fails")
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """Why the certificate cannot be relied on: what failed, and what is undecided."""
+        return (*(f"{check.field}: {check.text}" for check in self.failures), *self.undecided)
+
+    @property
+    def verdict(self) -> str:
+        """One of "holds as promised to anyone", "holds, with a weaker promise", "cannot be
+        decided here" and "fails: not as claimed".
+        """
+        if self.failures:
+            return FAILS
+        if self.undecided:
+            return UNDECIDED
+        return WEAKER if self.weaker else AS_PROMISED
+
+    @property
+    def summary(self) -> tuple[tuple[str, str], ...]:
+        """The verdict, what is promised, and what makes the promise weaker."""
+        verdict = ("verdict", self.verdict)
+        weaker = (("WEAKER", reason) for reason in self.weaker)
+        undecided = (("UNDECIDED", reason) for reason in self.undecided)
+        return (verdict, *undecided, *weaker, *self.promise)
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {text}" for name, text in self.summary]
+        return "\n".join(
+            [*lines, *(f"{check.status:5}  {check.field}: {check.text}" for check in self.checks)]
+        )

@@ -1,0 +1,63 @@
+"""Certificates made and verified by processes that compute as other machines do.
+
+``python -m tests.machines make`` writes certificates to standard output, one a line;
+``python -m tests.machines verify`` reads them and writes what is held against each, one a line.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import chainveil as cv
+
+LEVELS = cv.MarkovChain(
+    [[0.95, 0.04, 0.01, 0.0], [0.06, 0.88, 0.05, 0.01], [0.01, 0.1, 0.84, 0.05],
+     [0.0, 0.02, 0.1, 0.88]]
+)  # fmt: skip
+THREE = cv.MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
+FIVE = cv.MarkovChain(
+    [[0.5 if x == y else 0.125 + 0.02 * ((x - y) % 5 - 2.5) for y in range(5)] for x in range(5)]
+)
+TWO = cv.MarkovChain.binary(0.0893, 0.1092)
+
+
+def plans() -> Iterator[cv.NoisePlan]:
+    """A plan of every kind."""
+    yield cv.calibrate(TWO, 1.0)
+    yield cv.calibrate(TWO, 2.0, 500)
+    yield cv.calibrate(TWO, 3.0, 7, "ignorant")
+    yield cv.calibrate(cv.MarkovChain.binary(0.1, 0.3, [0.25, 0.75]), 2.0, 12)
+    yield cv.calibrate(TWO, 4.0, spent=[cv.Channel.binary(0.4, 0.4)])
+    yield cv.calibrate(TWO, 2.0, mechanism="correlated")
+    yield cv.calibrate(cv.ChainRegion((0.09, 0.11), (0.18, 0.22)), 3.0)
+    yield cv.calibrate(THREE, 3.0)
+    yield cv.calibrate(THREE, 3.0, 20)
+    yield cv.calibrate(THREE, 3.0, family="ordinal", objective="distance")
+    yield cv.calibrate(THREE, 3.0, 2, family="per-state")
+    yield cv.calibrate(THREE, 4.0, 3, spent=[cv.Channel.randomized_response(3, 0.6)])
+    yield cv.calibrate(FIVE, 2.0)
+
+
+def make() -> Iterator[Any]:
+    """Their certificates, without the line ends."""
+    return (json.loads(plan.certificate().to_json()) for plan in plans())
+
+
+def verify() -> Iterator[Any]:
+    """What is held against each certificate: nothing, where it holds."""
+    for line in sys.stdin:
+        certificate = cv.Certificate.from_json(line)
+        yield list(certificate.verify().objections) + _as_plan(certificate)
+
+
+def _as_plan(certificate: cv.Certificate) -> list[str]:
+    """What is held against the certificate of the plan that is made of it again."""
+    return list(certificate.plan().certificate().verify().objections)
+
+
+if __name__ == "__main__":
+    for found in {"make": make, "verify": verify}[sys.argv[1]]():
+        print(json.dumps(found), flush=True)
