@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +27,17 @@ from chainveil.noise_chain import CorrelatedNoise
 
 FORMAT = "chainveil-stream-1"
 
-_forks = 0
+_streams: WeakSet[Stream] = WeakSet()
 
 
-def _count_fork() -> None:
-    global _forks
-    _forks += 1
+def _free_streams() -> None:
+    """In a forked process: a lock that another thread held at the fork is held for ever."""
+    for stream in _streams:
+        stream._lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
+    os.register_at_fork(after_in_child=_free_streams)
 
 
 class Stream:
@@ -53,7 +55,8 @@ class Stream:
     -----
     A stream may be pushed to from several threads, one point or array at a time. A secure
     stream that is forked, copied, pickled or restored goes on with a fresh key, so that no
-    two of them share noise.
+    two of them share noise. A fork while another thread pushes gives the child the stream as
+    it was before that push.
     """
 
     def __init__(
@@ -68,19 +71,21 @@ class Stream:
         self._source = as_source(rng)
         self._length = None if length is None else checks.whole("length", length, 1)
         self._missing: Missing = missing
-        self._position = 0
-        self._gaps = 0
+        # Position, gaps, and whether the last point was flipped: always those of one moment.
+        self._reached = (0, 0, 0)
         self._lock = threading.Lock()
-        self._home = _here()
         self._work = _at_work(noise, self._source)
+        _streams.add(self)
 
     def push(self, values: Any) -> Any:
         """Sanitize the next point (a number in, a number out) or the next points (a 1-D array).
 
         An error leaves the stream where it was.
         """
-        self._settle_here()
         with self._lock:
+            if isinstance(self._work, ChainFlips):
+                # A push that was broken off, here or at a fork, may have gone on half way.
+                self._work.current = self._reached[2]
             if np.ndim(values) == 0 and not isinstance(values, np.ndarray):
                 return self._push_one(values)
             return self._push_many(values)
@@ -88,7 +93,7 @@ class Stream:
     @property
     def position(self) -> int:
         """Number of points pushed so far."""
-        return self._position
+        return self._reached[0]
 
     @property
     def report(self) -> Report:
@@ -96,7 +101,8 @@ class Stream:
         mechanism: Mechanism = (
             "correlated" if isinstance(self._noise, CorrelatedNoise) else "independent"
         )
-        return Report(mechanism, source_word(self._source), 1, self._position, self._gaps)
+        position, gaps, _ = self._reached
+        return Report(mechanism, source_word(self._source), 1, position, gaps)
 
     def save(self) -> dict[str, Any]:
         """What is needed to go on later, as plain numbers and text, ready for JSON.
@@ -106,30 +112,38 @@ class Stream:
         seed of a seeded stream is in it.
         """
         with self._lock:
-            current = self._work.current if isinstance(self._work, ChainFlips) else None
-            return {
-                "format": FORMAT,
-                "noise": _noise_words(self._noise),
-                "source": _source_words(self._source),
-                "length": self._length,
-                "missing": self._missing,
-                "position": self._position,
-                "gaps": self._gaps,
-                "flipping": current,
-            }
+            position, gaps, flipping = self._reached
+        return {
+            "format": FORMAT,
+            "noise": _noise_words(self._noise),
+            "source": _source_words(self._source),
+            "length": self._length,
+            "missing": self._missing,
+            "position": position,
+            "gaps": gaps,
+            "flipping": flipping if isinstance(self._work, ChainFlips) else None,
+        }
 
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> Stream:
-        """Go on from what ``save`` returned; a secure stream takes a fresh key."""
+        """Go on from what ``save`` returned; a secure stream takes a fresh key.
+
+        Restore a state once. Two streams from one state draw two independent noises: points
+        that are pushed to both are published twice, and the two reports together lose what
+        ``privacy_loss(chain, [channel, channel])`` says, not the loss of one (for correlated
+        noise no figure is offered). A seeded stream draws the same noise again, and two
+        *different* values under the same noise show where they differ.
+        """
         try:
             if state["format"] != FORMAT:
                 raise KeyError
             noise, source = _read_noise(state["noise"]), _read_source(state["source"])
             stream = cls(noise, source, state["length"], state["missing"])
-            stream._position = checks.whole("position", state["position"], 0)
-            stream._gaps = checks.whole("gaps", state["gaps"], 0)
+            position = checks.whole("position", state["position"], 0)
+            gaps, flipping = checks.whole("gaps", state["gaps"], 0), 0
             if isinstance(stream._work, ChainFlips):
-                stream._work.current = {0: 0, 1: 1}[state["flipping"]]
+                flipping = {0: 0, 1: 1}[state["flipping"]]
+            stream._reached = (position, gaps, flipping)
         except (KeyError, TypeError):
             raise InvalidInput("state", state, "what Stream.save() returned, unchanged") from None
         return stream
@@ -137,16 +151,10 @@ class Stream:
     def __reduce__(self) -> tuple[Any, ...]:
         return Stream.restore, (self.save(),)
 
-    def _settle_here(self) -> None:
-        """In a forked process, leave the parent's key and lock behind."""
-        if self._home != _here():
-            self._home, self._lock = _here(), threading.Lock()
-            current = self._work.current if isinstance(self._work, ChainFlips) else 0
-            self._work = _at_work(self._noise, self._source, current)
-
     def _push_one(self, value: Any) -> Any:
         """One point in plain Python: no compiled code, and no array to set up."""
-        reading.check_length("values", self._position + 1, self._length)
+        position, gaps, _ = self._reached
+        reading.check_length("values", position + 1, self._length)
         plain = value.item() if isinstance(value, np.generic) else value
         gap = plain is None or plain != plain or (plain == reading.GAP and self._missing == "keep")
         if gap and self._missing == "error":
@@ -154,9 +162,8 @@ class Stream:
         if isinstance(value, bool | np.generic):
             check_room("values", np.asarray(value).dtype, self._work.outputs)
         state = 0 if gap else _state(plain, value, self._work.states)
-        drawn = self._work.one(self._position, state)
-        self._position += 1
-        self._gaps += int(gap)
+        drawn = self._work.one(position, state)
+        self._reached = (position + 1, gaps + int(gap), self._flipping)
         return value if gap else type(value)(drawn)
 
     def _push_many(self, values: Any) -> Any:
@@ -165,14 +172,19 @@ class Stream:
             raise InvalidInput(
                 "values", f"an array of shape {array.shape}", "a number or 1-D array"
             )
-        reading.check_length("values", self._position + len(array), self._length)
-        work = _Shifted(self._work, self._position)
+        position, gaps, _ = self._reached
+        reading.check_length("values", position + len(array), self._length)
+        work = _Shifted(self._work, position)
         done = release(
             array, work, None, self._source, self._missing, self.report.mechanism, check_first=True
         )
-        self._position += done.report.points
-        self._gaps += done.report.gaps
+        report = done.report
+        self._reached = (position + report.points, gaps + report.gaps, self._flipping)
         return done.values
+
+    @property
+    def _flipping(self) -> int:
+        return self._work.current if isinstance(self._work, ChainFlips) else 0
 
 
 @dataclass(frozen=True)
@@ -207,16 +219,9 @@ class _Shifted:
         return self.work.apply(shifted, states, out)
 
 
-def _here() -> tuple[int, int]:
-    """The process: its number alone could come back after a few generations."""
-    return os.getpid(), _forks
-
-
-def _at_work(
-    noise: Channel | CorrelatedNoise, source: Source, current: int = 0
-) -> Flips | Reports | ChainFlips:
+def _at_work(noise: Channel | CorrelatedNoise, source: Source) -> Flips | Reports | ChainFlips:
     if isinstance(noise, CorrelatedNoise):
-        return ChainFlips(noise, source, current)
+        return ChainFlips(noise, source)
     return independent_noise(noise, Draws(source))
 
 
