@@ -6,7 +6,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -56,6 +58,12 @@ class SparkTable:
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Never: the rows stay where they are."""
         raise AssertionError("the rows of a Spark table are not read on the driver")
+
+    def local_files(self) -> list[Path]:
+        """The files that it is read from, as far as the driver can see them."""
+        addresses = (urlsplit(address) for address in self.frame.inputFiles())
+        paths = [Path(unquote(parts.path)) for parts in addresses if parts.scheme == "file"]
+        return [path for path in paths if path.is_file()]
 
     def columns_of(self, names: Sequence[str]) -> Any:
         """The frame with these columns alone; names are taken to the letter."""
