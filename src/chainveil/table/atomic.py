@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chainveil.errors import InvalidInput
-from chainveil.table.publishing import Entry, beside, claim, locked, publish, recover
+from chainveil.table.publishing import (
+    Entry,
+    beside,
+    claim,
+    locked,
+    publish,
+    recover,
+    was_written,
+)
 
 # Errors by which a file system says that it has no nameless files.
 _NO_NAMELESS = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
@@ -134,8 +142,16 @@ class Draft:
         """Leave nothing behind but what has its name."""
         with contextlib.suppress(OSError):
             self.file.close()
-        if self._name is not None:
+        self._forget_name()
+
+    def _forget_name(self) -> None:
+        if self._name is None:
+            return
+        try:
             self._name.unlink(missing_ok=True)
+        except KeyboardInterrupt:
+            self._name.unlink(missing_ok=True)
+            raise
 
     def _open(self) -> BinaryIO:
         if sys.platform == "linux" and Path("/proc/self/fd").exists():
@@ -146,13 +162,16 @@ class Draft:
             except OSError as error:
                 if error.errno not in _NO_NAMELESS:
                     raise
-        # Within the lock: nobody finds the file before it is claimed.
-        with locked([self.goal.parent]):
-            name = beside(self.goal)
-            handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
-            claim(handle)
-            self._name = name
-        return os.fdopen(handle, "wb", buffering=1 << 20)
+        self._name = beside(self.goal)
+        try:
+            # Within the lock: nobody finds the file before it is claimed.
+            with locked([self.goal.parent]):
+                handle = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+                claim(handle)
+            return os.fdopen(handle, "wb", buffering=1 << 20)
+        except BaseException:
+            self._forget_name()
+            raise
 
     def _link(self, name: Path) -> None:
         folder = os.open(name.parent, os.O_RDONLY)
@@ -182,30 +201,43 @@ def drafts(
 
     ``last`` is something else, ready by then, that takes its name with them and after them.
     """
-    opened: list[Draft] = []
+    paths, done = [real_path(goal) for goal in goals], False
     try:
-        paths = [real_path(goal) for goal in goals]
-        check_apart([*paths, *([] if last is None else [last.goal])])
-        recover(paths)
-        for goal in paths:
-            check_goal(goal, force)
-            with folder_in_words(goal):
-                opened.append(Draft(goal))
-        yield opened
-        for draft in opened:
-            draft.seal()
-        publish([*opened, *([] if last is None else [last])], force)
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            folder = str(Path(goals[0]).parent)
-            raise InvalidInput(
-                "output", f"no space left in {folder}", "room for the whole release",
-                "Nothing was written.",
-            ) from None  # fmt: skip
+        with _in_words(paths), contextlib.ExitStack() as opened:
+            check_apart([*paths, *([] if last is None else [last.goal])])
+            recover(paths)
+            files = [_opened(goal, force, opened) for goal in paths]
+            yield files
+            for draft in files:
+                draft.seal()
+            publish([*files, *([] if last is None else [last])], force)
+            done = True
+    except KeyboardInterrupt as stop:
+        if done:
+            raise was_written(paths[-1]) from stop
         raise
-    finally:
-        for draft in opened:
-            draft.discard()
+
+
+def _opened(goal: Path, force: bool, until: contextlib.ExitStack) -> Draft:
+    check_goal(goal, force)
+    with folder_in_words(goal):
+        draft = Draft(goal)
+    until.callback(draft.discard)
+    return draft
+
+
+@contextmanager
+def _in_words(goals: Sequence[Path]) -> Iterator[None]:
+    """A full disk, as an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise InvalidInput(
+            "output", f"no space left in {goals[0].parent}", "room for the whole release",
+            "Nothing was written.",
+        ) from None  # fmt: skip
 
 
 def real_path(goal: str | Path) -> Path:

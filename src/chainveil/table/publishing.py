@@ -71,17 +71,22 @@ class Entry(Protocol):
 
 def publish(entries: Sequence[Entry], force: bool) -> None:
     """Give all entries their names, or none; the last one is what the others speak of."""
-    with locked(entry.goal.parent for entry in entries):
-        _settle_notes({entry.goal.parent for entry in entries})
-        for entry in entries:
-            entry.check(force)
-        if len(entries) > 1:
-            _publish_together(entries)
-        elif force:
-            entries[0].replace()
-        else:
-            entries[0].place()
-        sync(entry.goal.parent for entry in entries)
+    try:
+        with locked(entry.goal.parent for entry in entries):
+            _settle_notes({entry.goal.parent for entry in entries})
+            for entry in entries:
+                entry.check(force)
+            _publish(entries, force)
+            sync(entry.goal.parent for entry in entries)
+    except KeyboardInterrupt as stop:
+        if entries[-1].stands():
+            raise was_written(entries[-1].goal) from stop
+        raise
+
+
+def was_written(goal: str | Path) -> KeyboardInterrupt:
+    """An interrupt that came too late, in words for who sent it."""
+    return KeyboardInterrupt(f"{goal} was written")
 
 
 def recover(goals: Iterable[Path]) -> None:
@@ -283,6 +288,15 @@ class _Note:
         sync({self.path.parent, *(file.goal.parent for file in self.files)})
 
 
+def _publish(entries: Sequence[Entry], force: bool) -> None:
+    if len(entries) > 1:
+        _publish_together(entries)
+    elif force:
+        entries[0].replace()
+    else:
+        entries[0].place()
+
+
 def _publish_together(entries: Sequence[Entry]) -> None:
     last = entries[-1]
     files = tuple(
@@ -302,11 +316,8 @@ def _publish_together(entries: Sequence[Entry]) -> None:
         for entry in entries:
             entry.place()
         note.settle(finish=True)
-    except BaseException as error:
-        stands = last.stands()
-        _settle_again(note, stands)
-        if stands and isinstance(error, KeyboardInterrupt):
-            raise KeyboardInterrupt(f"{last.goal} was written") from error
+    except BaseException:
+        _settle_again(note, last.stands())
         raise
 
 
