@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import chainveil as cv
+from chainveil.spark.sink import staging
+from chainveil.table.atomic import drafts
 from chainveil.table.flow import Goal, make_goal, sanitize_file
 from chainveil.table.publishing import recover
 from chainveil.table.reading import open_source
@@ -65,8 +67,15 @@ class Scene:
             shutil.rmtree(self.folder / name, ignore_errors=True)
             (self.folder / name).mkdir()
         if self.force:
-            shutil.copy(self.folder / "old.csv", self.release)
-            shutil.copy(self.folder / "old.json", self.certificate)
+            certificate, release = self.old()
+            self.certificate.write_bytes(certificate or b"")
+            self.put(release or b"")
+
+    def put(self, release: bytes) -> None:
+        self.release.write_bytes(release)
+
+    def held(self) -> bytes:
+        return self.release.read_bytes()
 
     def run(self) -> None:
         table = open_source(self.folder / "t.csv")
@@ -76,8 +85,8 @@ class Scene:
         sanitize_file(table, Goal(goal.release, goal.format, goal.certificate, self.force), request)
 
     def found(self) -> tuple[bytes | None, bytes | None]:
-        pair = (self.certificate, self.release)
-        return tuple(p.read_bytes() if p.exists() else None for p in pair)  # type: ignore[return-value]
+        certificate = self.certificate.read_bytes() if self.certificate.exists() else None
+        return certificate, self.held() if self.release.exists() else None
 
     def hidden(self) -> list[str]:
         places = (self.certificate.parent, self.release.parent)
@@ -99,6 +108,34 @@ class Scene:
             return "A RELEASE WITHOUT A CERTIFICATE"
         told = json.loads(certificate)["release"]["file"]["sha256"]
         return "new" if told == hashlib.sha256(release).hexdigest() else "A PAIR THAT IS NONE"
+
+
+class FolderScene(Scene):
+    """The release is a folder, as Spark's is; here without Spark."""
+
+    @property
+    def release(self) -> Path:
+        return self.folder / "out" / "r.parquet"
+
+    def run(self) -> None:
+        goal = self.release
+        with (
+            staging(goal, self.force) as place,
+            drafts([self.certificate], self.force, last=place) as (draft,),
+        ):
+            part = os.urandom(64)
+            (place.attempts / "a").write_bytes(part)
+            (place.attempts / "a").rename(place.release / "part-00000.parquet")
+            digest = hashlib.sha256(part).hexdigest()
+            draft.file.write(json.dumps({"release": {"file": {"sha256": digest}}}).encode())
+
+    def put(self, release: bytes) -> None:
+        self.release.mkdir()
+        (self.release / "part-00000.parquet").write_bytes(release)
+
+    def held(self) -> bytes:
+        (part,) = self.release.iterdir()
+        return part.read_bytes()
 
 
 PLAN: Any = None
@@ -252,12 +289,13 @@ def main() -> None:
     folder, how, words = Path(sys.argv[1]), sys.argv[2], sys.argv[3].split()
     PLAN = cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0)
     (folder / "t.csv").write_text("x\n" + "0\n1\n1\n0\n" * 20)
-    scene = Scene(folder, "force" in words, "apart" in words, "named" in words)
+    kind = FolderScene if "folder" in words else Scene
+    scene = kind(folder, "force" in words, "apart" in words, "named" in words)
     # The old pair; the compiled loops are loaded on the way.
-    first = Scene(folder, False, scene.apart, scene.named)
+    first = kind(folder, False, scene.apart, scene.named)
     first.prepare()
     first.run()
-    shutil.copy(first.release, folder / "old.csv")
+    (folder / "old.csv").write_bytes(first.held())
     shutil.copy(first.certificate, folder / "old.json")
     print(json.dumps(together(scene) if how == "together" else steps(scene, how)))
 

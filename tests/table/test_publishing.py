@@ -43,6 +43,8 @@ def _run(folder: Path, how: str, scene: str) -> dict[str, Any]:
         ("kill", "force apart named"),
         ("interrupt", "force named"),
         ("interrupt", "new apart"),
+        ("kill", "force folder"),
+        ("interrupt", "new folder"),
         ("strace signal=SIGKILL", "force"),
         ("strace signal=SIGTERM", "new apart"),
         ("strace error=ENOSPC", "force"),

@@ -11,6 +11,7 @@ runs then has no folder left to write to.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import time
@@ -99,16 +100,15 @@ def staging(goal: Path, force: bool) -> Iterator[Staging]:
     recover([goal])
     check_folder_goal(goal, force)
     made = Staging(goal, beside(goal))
-    with folder_in_words(goal), locked([goal.parent]):
-        made.attempts.mkdir(parents=True)
-        made.release.mkdir()
-        handle = os.open(made.folder, os.O_RDONLY)
-        claim(handle)
-    try:
+    with contextlib.ExitStack() as until:
+        until.callback(_remove_for_sure, made.folder)
+        with folder_in_words(goal), locked([goal.parent]):
+            made.attempts.mkdir(parents=True)
+            made.release.mkdir()
+            handle = os.open(made.folder, os.O_RDONLY)
+            until.callback(os.close, handle)
+            claim(handle)
         yield made
-    finally:
-        _remove(made.folder)
-        os.close(handle)
 
 
 def local_path(path: str | Path) -> Path:
@@ -162,6 +162,14 @@ def _is_release(folder: Path) -> bool:
         return all(path.suffix == ".parquet" for path in part_files(folder))
     except InvalidInput:
         return False
+
+
+def _remove_for_sure(folder: Path) -> None:
+    try:
+        _remove(folder)
+    except KeyboardInterrupt:
+        _remove(folder)
+        raise
 
 
 def _remove(folder: Path) -> None:
