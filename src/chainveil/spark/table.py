@@ -19,6 +19,11 @@ from chainveil.table.discretize import Discretizer
 from chainveil.table.reading import check_names
 from chainveil.table.request import Layout
 
+ENCRYPTION = "spark.io.encryption.enabled"
+_IN_THE_CLEAR = (
+    "this Spark session writes raw rows to the disks of its workers where they are sorted, in "
+    f"the clear, and leaves them there when it is killed: start it with {ENCRYPTION}=true"
+)
 BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -37,6 +42,8 @@ class SparkTable:
                 BATCH_SETTING, rows, "a number above 0",
                 "Without a limit a whole partition would be held in memory.",
             )  # fmt: skip
+        if str(self.session.conf.get(ENCRYPTION, "false")).lower() != "true":
+            warnings.warn(_IN_THE_CLEAR, UserWarning, stacklevel=4)
 
     @property
     def session(self) -> Any:
