@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,8 @@ def test_a_killed_java_leaves_nothing(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     running, java = _started(scratch)
     os.kill(java, signal.SIGKILL)
+    while _is_running(java):
+        time.sleep(0.05)
     _, told = running.communicate(timeout=60)
     assert running.returncode == 0, told
     assert "Traceback" not in told
@@ -111,6 +114,14 @@ def _look_for_abandoned(scratch: Path) -> None:
     there = {**environment(), "TMPDIR": str(scratch)}
     there.pop("SPARK_LOCAL_DIRS", None)
     subprocess.run([sys.executable, "-c", code], env=there, check=True)
+
+
+def _is_running(process: int) -> bool:
+    """Not if it has ended and waits to be asked about."""
+    try:
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
 
 
 def _names(folder: Path) -> list[str]:

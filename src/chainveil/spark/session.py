@@ -37,17 +37,29 @@ def session(master: str | None = None) -> Iterator[Any]:
         try:
             yield started
         finally:
-            # A Java that was killed cannot be asked to stop.
-            with contextlib.suppress(Exception):
-                started.stop()
+            _stop(started)
+
+
+def _stop(started: Any) -> None:
+    from py4j.protocol import Py4JError
+
+    java = started.sparkContext._gateway.proc if SUBMITTED not in os.environ else None
+    # A Java that was killed cannot be asked to stop, nor one that is being killed.
+    if java is None or java.poll() is None:
+        with contextlib.suppress(Py4JError, OSError):
+            started.stop()
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """What it has to say of a Java that has gone reaches the user as an error of ours."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _start(master: str | None) -> Any:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    # What it has to say of a Java that has gone reaches the user as an error of ours.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_not_of_py4j)
     builder = SparkSession.builder.appName("chainveil")
     settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
     log = scratch.private_folders(os.getpid())[0] / "spark.log"
