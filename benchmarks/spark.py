@@ -190,6 +190,7 @@ def main() -> None:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(given.master).config("spark.ui.enabled", "false")
+    builder = builder.config("spark.io.encryption.enabled", "true")
     session = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:

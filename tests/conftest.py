@@ -15,6 +15,8 @@ from chainveil.spark.needs import java_is_missing
 
 # .ci/run sets it: there, a Spark that cannot start is a failure.
 NEEDED = "CHAINVEIL_NEED_SPARK"
+# Programs of a few seconds do not live to see what better compiled code would bring.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def why_no_spark() -> str | None:
@@ -32,8 +34,7 @@ def spark_session() -> Iterator[Any]:
         pytest.skip(f"Spark cannot start: {reason}")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # Programs of a few seconds do not live to see what better compiled code would bring.
-    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    os.environ.setdefault("JDK_JAVA_OPTIONS", QUICK_JAVA)
     with warnings.catch_warnings():
         # Spark's own imports; nothing of ours.
         warnings.simplefilter("ignore")
@@ -51,6 +52,7 @@ def _start() -> Any:
     settings = {
         "spark.ui.enabled": False,
         "spark.ui.showConsoleProgress": False,
+        "spark.io.encryption.enabled": True,
         "spark.sql.shuffle.partitions": 3,
         # Few rows and many partitions: Spark would otherwise join them to one.
         "spark.sql.adaptive.enabled": False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ ORDER = [
     "checks",
     "counts",
     "sequences",
+    "compiled",
     "simulate",
     "region",
     "disclosure",
@@ -78,6 +80,12 @@ def test_a_later_stage_imports_earlier_ones_never_the_reverse(path: Path) -> Non
     assert room in ORDER, f"{room} has no place in the flow yet"
     for other in (_imported_rooms(path) & set(ORDER)) - BACKWARDS.get(room, set()):
         assert ORDER.index(other) <= ORDER.index(room), f"{room} imports {other}"
+
+
+def test_one_door_to_the_compiler() -> None:
+    """A cache that cannot be written is dealt with there, and nowhere else."""
+    asking = [path.name for path in FILES if re.search(r"njit\(\s*cache", path.read_text("utf-8"))]
+    assert asking == ["compiled.py"]
 
 
 def test_the_import_is_light() -> None:

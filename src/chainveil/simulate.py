@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
+from chainveil.compiled import compiled
 from chainveil.errors import InvalidInput
 
 # Uniform draws held at once: 32 MiB.
@@ -50,7 +50,7 @@ def _cumulative(probabilities: FloatArray) -> FloatArray:
     return sums
 
 
-@numba.njit(cache=True)
+@compiled()
 def _walk(first: Any, steps: Any, uniforms: Any, state: Any, out: Any) -> None:
     for row in range(uniforms.shape[0]):
         current = state[row]

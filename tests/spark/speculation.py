@@ -70,6 +70,7 @@ def session(url: str) -> Any:
     builder = SparkSession.builder.master(url).appName("speculation")
     settings = {
         "spark.ui.enabled": False,
+        "spark.io.encryption.enabled": True,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "600m",

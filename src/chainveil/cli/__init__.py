@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 
 import click
 
@@ -68,6 +69,8 @@ for command in (
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the program; ends the process with a meaningful code."""
+    # Whoever runs a command has no use for the line of ours that warns.
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     sys.exit(run(arguments))
 
 

@@ -57,9 +57,14 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     """
     from chainveil.cli import earlier
     from chainveil.mechanism.randomness import seeded
+    from chainveil.table.atomic import real_path
+    from chainveil.table.publishing import recover, was_written
 
     rng = None if given["seed"] is None else seeded(given["seed"])
     where = _certificate_goal(output, given["certificate"])
+    if where is not None:
+        # What an interrupted run has left is no earlier release.
+        recover([real_path(where), *([] if output == "-" else [real_path(output)])])
     known = earlier.certificates(where, given["spent"])
     if given["engine"] == "spark":
         from chainveil.cli.spark import sanitize_folder
@@ -69,6 +74,16 @@ def sanitize(table: str, output: str, **given: Any) -> None:
         if given["master"] is not None:
             raise click.UsageError("--master belongs to --engine spark.")
         certificate = _sanitize_here(table, output, given, rng)
+    try:
+        _tell(certificate, output, where, known, given["as_json"])
+    except KeyboardInterrupt as stop:
+        raise was_written(output) from stop
+
+
+def _tell(certificate: Any, output: str, where: Path | None, known: Any, as_json: bool) -> None:
+    """What was written, and what to mind about it."""
+    from chainveil.cli import earlier
+
     _warnings(certificate)
     again = earlier.same_data(certificate, known)
     if again:
@@ -81,7 +96,7 @@ def sanitize(table: str, output: str, **given: Any) -> None:
             "release": output, "certificate": str(where), "contents": certificate.document,
             "earlier": [str(path) for path, _ in again],
         }  # fmt: skip
-        show(facts, _lines(certificate, output, str(where)), given["as_json"])
+        show(facts, _lines(certificate, output, str(where)), as_json)
 
 
 def _certificate_goal(output: str, certificate: str | None) -> Path | None:

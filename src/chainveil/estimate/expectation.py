@@ -16,13 +16,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 
-_compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract"}, nogil=True)
-_reordering = numba.njit(
-    cache=True, error_model="numpy", fastmath={"contract", "reassoc"}, nogil=True
-)
+from chainveil.compiled import compiled
+
+_compiled = compiled(error_model="numpy", fastmath={"contract"}, nogil=True)
+_reordering = compiled(error_model="numpy", fastmath={"contract", "reassoc"}, nogil=True)
 # Products of likelihoods are turned into a logarithm before they could vanish.
 SMALL = 1e-200
 # Points after which messages of many states are brought back to one: each waits for the one

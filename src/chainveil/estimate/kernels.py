@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+from chainveil.compiled import compiled
+
 # Ones that a byte can hold.
 SHORT = 255
 
-_compiled = numba.njit(cache=True, nogil=True)
+_compiled = compiled(nogil=True)
 
 
 @_compiled

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from chainveil.compiled import compiled
 
 DONE = -1
 SHRUNK = -2
@@ -25,7 +26,7 @@ SHRUNK = -2
 TINY = 1e-250
 SMALLEST = 1e-50
 
-_compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
+_compiled = compiled(error_model="numpy", fastmath={"contract"})
 
 
 @_compiled

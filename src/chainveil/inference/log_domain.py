@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from chainveil.compiled import compiled
 from chainveil.inference.finite_state import DONE
 
-_compiled = numba.njit(cache=True, error_model="numpy")
+_compiled = compiled(error_model="numpy")
 
 
 @_compiled

@@ -22,6 +22,8 @@ from typing import Any
 import numba
 import numpy as np
 
+from chainveil.compiled import compiled
+
 # Rows taken side by side: four vector registers of eight doubles, so that one division can
 # start while others are under way.
 LANES = 32
@@ -29,7 +31,7 @@ LANES = 32
 LONGEST_ABREAST = 1024
 
 # Multiply-add in one rounding; nothing else is relaxed, so infinities keep their meaning.
-_compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
+_compiled = compiled(error_model="numpy", fastmath={"contract"})
 # Pasted into its caller, where the compiler sees that no two arrays overlap.
 _pasted = numba.njit(inline="always", error_model="numpy", fastmath={"contract"})
 

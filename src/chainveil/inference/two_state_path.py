@@ -25,9 +25,10 @@ from typing import Any
 import numba
 import numpy as np
 
+from chainveil.compiled import compiled
 from chainveil.inference.two_state import LANES, LONGEST_ABREAST
 
-_compiled = numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
+_compiled = compiled(error_model="numpy", fastmath={"contract"})
 # Pasted into its caller, where the compiler sees that no two arrays overlap.
 _pasted = numba.njit(inline="always", error_model="numpy", fastmath={"contract"})
 

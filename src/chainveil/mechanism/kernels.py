@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from chainveil.compiled import compiled
 from chainveil.mechanism.vectors import (
     STRIPE,
     flip_block,
@@ -25,7 +25,7 @@ _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _swapped(word: Any) -> Any:
     """The eight bytes of a word in the opposite order."""
     result = np.uint64(0)
@@ -34,7 +34,7 @@ def _swapped(word: Any) -> Any:
     return result
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(nogil=True, inline="always")
 def _listed(mask: Any, base: int, found: Any, places: Any) -> Any:
     """List ``base`` plus the place of each set bit behind the ``found`` so far; the new number.
 
@@ -51,7 +51,7 @@ def _listed(mask: Any, base: int, found: Any, places: Any) -> Any:
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _find(symbols: Any, reserved: Any, places: Any) -> int:
     """List the place of each symbol below ``reserved``, in order; returns how many."""
     found = np.uint64(0)
@@ -61,7 +61,7 @@ def _find(symbols: Any, reserved: Any, places: Any) -> int:
     return np.int64(found)  # type: ignore[return-value]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def flip(states: Any, high0: Any, high1: Any, out: Any, base: int, ties: Any) -> int:
     """Two states: write the reports of all points that do not tie; list those that do.
 
@@ -88,7 +88,7 @@ def flip(states: Any, high0: Any, high1: Any, out: Any, base: int, ties: Any) ->
     return np.int64(found) if strange == _ZERO else np.int64(-1)  # type: ignore[return-value]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def flip_codes(symbols: Any, high0: Any, high1: Any, codes: Any, ties: Any) -> int:
     """Noise chain: what each symbol makes of either noise state; lists ties like ``flip``.
 
@@ -102,7 +102,7 @@ def flip_codes(symbols: Any, high0: Any, high1: Any, codes: Any, ties: Any) -> i
     return _find(symbols, np.uint8(1), ties)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def settle_flips(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, out: Any) -> None:
     """Decide ties of two states; ``draws`` : uint64 (2 n,), of which every other is used."""
     either = low0 ^ low1
@@ -112,7 +112,7 @@ def settle_flips(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, out: A
         out[ties[i]] = state ^ np.uint8((draws[2 * i] >> shift) < low)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def settle_codes(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, codes: Any) -> None:
     """Decide ties of the noise chain, from either noise state."""
     for i in range(len(ties)):
@@ -122,7 +122,7 @@ def settle_codes(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, codes:
         codes[ties[i]] = np.uint8(from0 | np.uint8((from0 ^ from1) << np.uint8(1)))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def walk(states: Any, codes: Any, offsets: Any, starts: Any, fresh: Any, out: Any) -> None:
     """Run the noise chain along each series and flip: ``out = states XOR noise``.
 
@@ -142,7 +142,7 @@ def walk(states: Any, codes: Any, offsets: Any, starts: Any, fresh: Any, out: An
         starts[j] = noise
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def walk_rows(states: Any, codes: Any, owner: Any, fresh: Any, noise: Any, out: Any) -> None:
     """As ``walk``, where neighbouring rows may belong to different series.
 
@@ -159,7 +159,7 @@ def walk_rows(states: Any, codes: Any, owner: Any, fresh: Any, noise: Any, out: 
         out[i] = states[i] ^ held
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def advances(owner: Any, points: Any, last: Any, out: Any) -> int:
     """How many points each row lies after the row of its series before.
 
@@ -177,7 +177,7 @@ def advances(owner: Any, points: Any, last: Any, out: Any) -> int:
     return total if least > 0 else -1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def report_few(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ties: Any) -> int:
     """Up to 8 states and outputs; ``last`` : uint8 (7, 16), by output and state, padded with 255.
 
@@ -199,7 +199,7 @@ def report_few(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ti
     return np.int64(found)  # type: ignore[return-value]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def report_many(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, ties: Any) -> int:
     """Any number of states: each point is compared with its whole row. Ties as above."""
     for i in range(len(states)):
@@ -211,7 +211,7 @@ def report_many(states: Any, symbols: Any, reserved: Any, last: Any, out: Any, t
     return _find(symbols, reserved, ties)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def settle_reports(
     ties: Any, draws: Any, shift: Any, rest: Any, symbols: Any, tied: Any, out: Any
 ) -> None:
@@ -226,7 +226,7 @@ def settle_reports(
         out[place] = result
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def flip_packed(
     states: Any, symbols: Any, offsets: Any, skip: int, masks: Any, out: Any, ties: Any
 ) -> None:
@@ -253,7 +253,7 @@ def flip_packed(
         base += groups * 8 * STRIPE
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _flip_few(states: Any, planes: Any, masks: Any, out: Any, ties: Any) -> None:
     """Part of a group, a byte at a time; ``planes`` begins at the first byte's first plane."""
     for i in range(len(states)):
@@ -271,7 +271,7 @@ def _flip_few(states: Any, planes: Any, masks: Any, out: Any, ties: Any) -> None
         out[i] = np.uint8(state ^ (some & ((below0 & ~state) | (below1 & state))))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def find_bits(words: Any, places: Any) -> int:
     """List the places of set bits (bit 0 of byte 0 first); returns how many."""
     found = np.uint64(0)
@@ -280,7 +280,7 @@ def find_bits(words: Any, places: Any) -> int:
     return np.int64(found)  # type: ignore[return-value]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def settle_bits(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, out: Any) -> None:
     """Decide ties of packed points; ``ties`` : places of bits in ``out``."""
     either = low0 ^ low1
@@ -292,7 +292,7 @@ def settle_bits(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, out: An
         out[byte] ^= np.uint8(np.uint8((draws[2 * i] >> shift) < low) << bit)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def tie_counters(
     ties: Any, offsets: Any, series: Any, first: Any, plane: Any, counters: Any
 ) -> None:
@@ -310,7 +310,7 @@ def tie_counters(
         counters[i, 1] = _swapped(plane | point)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def row_counters(numbers: Any, points: Any, width: Any, plane: Any, counters: Any) -> None:
     """The counter of the block in which ``width`` bytes a point bring each row: shape (n, 2)."""
     for i in range(len(points)):
@@ -318,7 +318,7 @@ def row_counters(numbers: Any, points: Any, width: Any, plane: Any, counters: An
         counters[i, 1] = _swapped(plane | np.uint64((points[i] * width) >> 4))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def pick_symbols(points: Any, width: Any, blocks: Any, out: Any) -> None:
     """The ``width`` bytes of each row out of its block; ``out`` : uint8 (n * width,)."""
     for i in range(len(points)):
@@ -327,7 +327,7 @@ def pick_symbols(points: Any, width: Any, blocks: Any, out: Any) -> None:
             out[i * width + byte] = blocks[place + byte]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def run_counters(
     lengths: Any, series: Any, block: Any, skip: Any, plane: Any, counters: Any
 ) -> None:
@@ -340,7 +340,7 @@ def run_counters(
             at += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def join_runs(lengths: Any, skip: Any, blocks: Any, out: Any) -> None:
     """Drop the bytes of the blocks that no run asked for; ``out`` : uint8 (sum of lengths,)."""
     source = 0

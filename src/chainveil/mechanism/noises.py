@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from chainveil.channel import Channel
 from chainveil.mechanism import tables
 from chainveil.mechanism.pieces import LONG, PIECE, Piece
-from chainveil.mechanism.randomness import BLOCK, SPARE, Bytes, Keystream, Plane, Source, fill_up
+from chainveil.mechanism.randomness import (
+    BLOCK,
+    SPARE,
+    Bytes,
+    Keystream,
+    Plane,
+    Source,
+    fill_up,
+    this_process,
+)
 
 IntArray = NDArray[np.int64]
 
@@ -23,17 +32,35 @@ VEIL = 1 << 17
 
 
 class Draws:
-    """Random bytes for pieces of series: the keystream and the scratch memory it needs."""
+    """Random bytes for pieces of series: the keystream and the scratch memory it needs.
+
+    Everything that draws noise reaches its key through here. In a forked process the source is
+    opened anew: parent and child would otherwise draw the same noise.
+    """
 
     def __init__(self, source: Source) -> None:
-        self.keystream: Keystream = source.open()
+        self._source = source
+        self.keystream = source.open()
         self._series = source.first_series
         self._point = source.first_point
         self._joined = np.empty(0, np.uint8)
         self._counters = np.empty((0, 2), np.uint64)
+        self.ties = np.empty(0, np.int64)
+
+    @property
+    def keystream(self) -> Keystream:
+        """The keystream of this process."""
+        if self._home != this_process():
+            self.keystream = self._source.open()
+        return self._keystream
+
+    @keystream.setter
+    def keystream(self, keystream: Keystream) -> None:
+        self._keystream = keystream
         self._window = b""
         self._window_at: tuple[Plane, int] | None = None
-        self.ties = np.empty(0, np.int64)
+        # Last: nobody may think the key is this process's own before it is.
+        self._home = this_process()
 
     @cached_property
     def kernels(self) -> Any:
@@ -45,8 +72,9 @@ class Draws:
     def symbol(self, plane: Plane, point: int, width: int = 1) -> int:
         """The symbol of one point of the first series, as ``symbols`` gives it."""
         place, inside = divmod((point + self._point) * width, WINDOW)
+        keystream = self.keystream
         if self._window_at != (plane, place):
-            run = self.keystream.run(plane, self._series, place * WINDOW, WINDOW)
+            run = keystream.run(plane, self._series, place * WINDOW, WINDOW)
             self._window, self._window_at = run.tobytes(), (plane, place)
         return int.from_bytes(self._window[inside : inside + width], "little")
 

@@ -36,6 +36,22 @@ _DOMAIN = b"chainveil: noise for study, not for release; version 1"
 
 Bytes = NDArray[np.uint8]
 
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_count_fork)
+
+
+def this_process() -> tuple[int, int]:
+    """Tells a process from its parent: its number alone could come back after a few generations."""
+    return os.getpid(), _forks
+
 
 class Plane(IntEnum):
     """What the bytes of a series are used for; planes never overlap."""
@@ -159,9 +175,9 @@ def as_source(rng: Source | None) -> Source:
 class Keystream:
     """Random bytes under one key, found by their address.
 
-    Lives within one call or one stream, never leaves its process, and is not safe for
-    use by several threads at once. The arrays it hands out are overwritten by the next
-    request of the same kind.
+    Lives within one call or one stream, never leaves its process (``Draws`` sees to that
+    after a fork), and is not safe for use by several threads at once. The arrays it hands
+    out are overwritten by the next request of the same kind.
     """
 
     def __init__(self, key: bytes) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,16 +27,17 @@ from chainveil.mechanism.stream_state import State, from_words, to_words
 from chainveil.noise_chain import CorrelatedNoise
 from chainveil.sequences import as_column, is_column, read_shape
 
-_forks = 0
+_streams: WeakSet[Stream] = WeakSet()
 
 
-def _count_fork() -> None:
-    global _forks
-    _forks += 1
+def _free_streams() -> None:
+    """In a forked process: a lock that another thread held at the fork is held for ever."""
+    for stream in _streams:
+        stream._lock = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
+    os.register_at_fork(after_in_child=_free_streams)
 
 
 class Stream:
@@ -53,7 +55,8 @@ class Stream:
     -----
     A stream may be pushed to from several threads, one point or array at a time. A secure
     stream that is forked, copied, pickled or restored goes on with a fresh key, so that no
-    two of them share noise.
+    two of them share noise. A fork while another thread pushes gives the child the stream as
+    it was before that push.
     """
 
     def __init__(
@@ -68,19 +71,21 @@ class Stream:
         self._source = as_source(rng)
         self._length = None if length is None else checks.whole("length", length, 1)
         self._missing: Missing = missing
-        self._position = 0
-        self._gaps = 0
+        # Position, gaps, and whether the last point was flipped: always those of one moment.
+        self._reached = (0, 0, 0)
         self._lock = threading.Lock()
-        self._home = _here()
         self._work = _at_work(noise, self._source)
+        _streams.add(self)
 
     def push(self, values: Any) -> Any:
         """Sanitize the next point (a number in, a number out) or points (a 1-D array, a column).
 
         An error leaves the stream where it was.
         """
-        self._settle_here()
         with self._lock:
+            if isinstance(self._work, ChainFlips):
+                # A push that was broken off, here or at a fork, may have gone on half way.
+                self._work.current = self._reached[2]
             if np.ndim(values) == 0 and not isinstance(values, np.ndarray):
                 return self._push_one(values)
             return self._push_many(values)
@@ -88,7 +93,7 @@ class Stream:
     @property
     def position(self) -> int:
         """Number of points pushed so far."""
-        return self._position
+        return self._reached[0]
 
     @property
     def report(self) -> Report:
@@ -96,7 +101,8 @@ class Stream:
         mechanism: Mechanism = (
             "correlated" if isinstance(self._noise, CorrelatedNoise) else "independent"
         )
-        return Report(mechanism, source_word(self._source), 1, self._position, self._gaps)
+        position, gaps, _ = self._reached
+        return Report(mechanism, source_word(self._source), 1, position, gaps)
 
     def save(self) -> dict[str, Any]:
         """What is needed to go on later, as plain numbers and text, ready for JSON.
@@ -106,35 +112,36 @@ class Stream:
         seed of a seeded stream is in it.
         """
         with self._lock:
-            current = self._work.current if isinstance(self._work, ChainFlips) else None
-            return to_words(
-                State(self._noise, self._source, self._length, self._missing, self._position,
-                      self._gaps, current)
-            )  # fmt: skip
+            position, gaps, flipping = self._reached
+        memory = flipping if isinstance(self._work, ChainFlips) else None
+        return to_words(
+            State(
+                self._noise, self._source, self._length, self._missing, position, gaps, memory
+            )
+        )  # fmt: skip
 
     @classmethod
     def restore(cls, state: Mapping[str, Any]) -> Stream:
-        """Go on from what ``save`` returned; a secure stream takes a fresh key."""
+        """Go on from what ``save`` returned; a secure stream takes a fresh key.
+
+        Restore a state once. Two streams from one state draw two independent noises: points
+        that are pushed to both are published twice, and the two reports together lose what
+        ``privacy_loss(chain, [channel, channel])`` says, not the loss of one (for correlated
+        noise no figure is offered). A seeded stream draws the same noise again, and two
+        *different* values under the same noise show where they differ.
+        """
         saved = from_words(state)
         stream = cls(saved.noise, saved.source, saved.length, saved.missing)
-        stream._position, stream._gaps = saved.position, saved.gaps
-        if isinstance(stream._work, ChainFlips):
-            stream._work.current = int(saved.flipping or 0)
+        stream._reached = (saved.position, saved.gaps, int(saved.flipping or 0))
         return stream
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stream.restore, (self.save(),)
 
-    def _settle_here(self) -> None:
-        """In a forked process, leave the parent's key and lock behind."""
-        if self._home != _here():
-            self._home, self._lock = _here(), threading.Lock()
-            current = self._work.current if isinstance(self._work, ChainFlips) else 0
-            self._work = _at_work(self._noise, self._source, current)
-
     def _push_one(self, value: Any) -> Any:
         """One point in plain Python: no compiled code, and no array to set up."""
-        reading.check_length("values", self._position + 1, self._length)
+        position, gaps, _ = self._reached
+        reading.check_length("values", position + 1, self._length)
         plain = value.item() if isinstance(value, np.generic) else value
         gap = plain is None or plain != plain or (plain == reading.GAP and self._missing == "keep")
         if gap and self._missing == "error":
@@ -142,9 +149,8 @@ class Stream:
         if isinstance(value, bool | np.generic):
             check_room("values", np.asarray(value).dtype, self._work.outputs)
         state = 0 if gap else _state(plain, value, self._work.states)
-        drawn = self._work.one(self._position, state)
-        self._position += 1
-        self._gaps += int(gap)
+        drawn = self._work.one(position, state)
+        self._reached = (position + 1, gaps + int(gap), self._flipping)
         return value if gap else type(value)(drawn)
 
     def _push_many(self, values: Any) -> Any:
@@ -153,14 +159,19 @@ class Stream:
             raise InvalidInput(
                 "values", "several series", "a number, or one series as a 1-D array or a column"
             )
-        reading.check_length("values", self._position + len(array), self._length)
-        work = _Shifted(self._work, self._position)
+        position, gaps, _ = self._reached
+        reading.check_length("values", position + len(array), self._length)
+        work = _Shifted(self._work, position)
         done = release(
             array, work, None, self._source, self._missing, self.report.mechanism, check_first=True
         )
-        self._position += done.report.points
-        self._gaps += done.report.gaps
+        report = done.report
+        self._reached = (position + report.points, gaps + report.gaps, self._flipping)
         return as_column(done.values) if is_column(values) else done.values
+
+    @property
+    def _flipping(self) -> int:
+        return self._work.current if isinstance(self._work, ChainFlips) else 0
 
 
 @dataclass(frozen=True)
@@ -195,16 +206,9 @@ class _Shifted:
         return self.work.apply(shifted, states, out)
 
 
-def _here() -> tuple[int, int]:
-    """The process: its number alone could come back after a few generations."""
-    return os.getpid(), _forks
-
-
-def _at_work(
-    noise: Channel | CorrelatedNoise, source: Source, current: int = 0
-) -> Flips | Reports | ChainFlips:
+def _at_work(noise: Channel | CorrelatedNoise, source: Source) -> Flips | Reports | ChainFlips:
     if isinstance(noise, CorrelatedNoise):
-        return ChainFlips(noise, source, current)
+        return ChainFlips(noise, source)
     return independent_noise(noise, Draws(source))
 
 

@@ -26,13 +26,15 @@ from chainveil.spark.sink import Staging, local_path, released_file, staging, st
 from chainveil.spark.survey import SPARK, Survey, lengths, survey
 from chainveil.spark.table import SparkTable, check_types, mapped, need_order, quoted
 from chainveil.spark.trouble import surfaced
-from chainveil.table.atomic import check_goal, drafts
+from chainveil.table.atomic import check_goal, drafts, real_path
 from chainveil.table.discretize import Label
 from chainveil.table.flow import certificate_path
 from chainveil.table.frames import FrameSource
 from chainveil.table.noise import check_length
 from chainveil.table.prepare import Prepared, check_not_empty, prepare_with
+from chainveil.table.publishing import recover
 from chainveil.table.request import Layout, LookedUp, Readable, Request
+from chainveil.table.unchanged import check_unchanged, identity
 
 
 @dataclass(frozen=True)
@@ -135,12 +137,13 @@ class Goal:
     def certificate_path(self) -> Path:
         """By default beside the folder."""
         given = self.certificate
-        return certificate_path(self.path) if given is None else Path(given).absolute()
+        return certificate_path(self.path) if given is None else real_path(given)
 
     def check(self) -> None:
         """Error where the certificate would lie in the release, or over another file."""
         if self.path in (self.certificate_path, *self.certificate_path.parents):
             raise InvalidInput("certificate", str(self.certificate), "a file beside the release")
+        recover([self.path, self.certificate_path])
         check_goal(self.certificate_path, self.force)
 
 
@@ -161,6 +164,8 @@ def release(
     layout.check(table)
     with staging(goal.path, goal.force) as place:
         _check_elsewhere(table, goal)
+        files = table.local_files()
+        before = identity("of Spark", files)
         prepared = prepare_with(SPARK, table, request)
         check_types(table, layout, prepared.discretizer)
         ordered = prepared.plan.mechanism == "correlated" or not rng.for_release
@@ -168,17 +173,13 @@ def release(
             need_order(layout, "correlated or seeded noise")
         seen = _seen(table, layout, prepared, ordered)
         check_length(prepared.plan, seen)
-        with drafts([goal.certificate_path], goal.force) as (draft,):
+        # The certificate first: a release never stands there without its own.
+        with drafts([goal.certificate_path], goal.force, last=place) as (draft,):
             parts = _write(table, layout, prepared, rng, ordered, place)
+            check_unchanged("of Spark", before, files)
             seen = _checked(prepared.plan, seen, parts, ordered)
             made = _certificate(layout, prepared, rng, seen, parts)
             draft.file.write(made.to_json().encode())
-        # The certificate first: a release never stands there without one.
-        try:
-            place.publish()
-        except BaseException:
-            goal.certificate_path.unlink(missing_ok=True)
-            raise
     return SparkRelease(read_back(table.session, goal.path), made, goal.path)
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from chainveil.errors import EngineFailure
-from chainveil.spark import needs
+from chainveil.spark import needs, scratch
 
 # Set by spark-submit, which has its own say about the Python of the workers.
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -31,22 +32,40 @@ def session(master: str | None = None) -> Iterator[Any]:
     if (master or "local").startswith("local") and SUBMITTED not in os.environ:
         # Workers on this machine run the Python that runs this command, unless told otherwise.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with tempfile.TemporaryDirectory(prefix="chainveil-") as folder:
-        log = Path(folder) / "spark.log"
-        started = _start(master, log)
+    with scratch.cleared_when_terminated():
+        started = _start(master)
         try:
             yield started
         finally:
+            _stop(started)
+
+
+def _stop(started: Any) -> None:
+    from py4j.protocol import Py4JError
+
+    java = started.sparkContext._gateway.proc if SUBMITTED not in os.environ else None
+    # A Java that was killed cannot be asked to stop, nor one that is being killed.
+    if java is None or java.poll() is None:
+        with contextlib.suppress(Py4JError, OSError):
             started.stop()
 
 
-def _start(master: str | None, log: Path) -> Any:
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    """What it has to say of a Java that has gone reaches the user as an error of ours."""
+    return "py4j" not in Path(record.pathname).parts
+
+
+def _start(master: str | None) -> Any:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
+    logging.getLogger().addFilter(_not_of_py4j)
     builder = SparkSession.builder.appName("chainveil")
-    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-    for name, value in quiet.items():
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    log = scratch.private_folders(os.getpid())[0] / "spark.log"
+    if SUBMITTED not in os.environ:
+        settings |= scratch.settings()
+    for name, value in settings.items():
         builder = builder.config(name, value)
     if master is not None:
         builder = builder.master(master)

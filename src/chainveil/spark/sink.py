@@ -11,7 +11,8 @@ runs then has no folder left to write to.
 
 from __future__ import annotations
 
-import secrets
+import contextlib
+import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,8 @@ from pathlib import Path
 from chainveil.certificate import ReleasedFile, listing_digest
 from chainveil.errors import InvalidInput
 from chainveil.spark.part import Part
-from chainveil.table.atomic import folder_in_words
+from chainveil.table.atomic import check_goal, folder_in_words, real_path
+from chainveil.table.publishing import beside, claim, locked, recover, sync
 from chainveil.table.reading import part_files
 
 FORMAT = "parquet"
@@ -34,7 +36,6 @@ class Staging:
 
     goal: Path
     folder: Path
-    force: bool
 
     @property
     def attempts(self) -> Path:
@@ -57,18 +58,27 @@ class Staging:
             self._take(part, self.release / name)
         return named
 
-    def publish(self) -> None:
-        """Give the folder its name; what stood there goes, if that was asked for."""
-        old = self.folder / "replaced"
-        check_folder_goal(self.goal, self.force)
-        if self.goal.exists():
-            self.goal.rename(old)
-        try:
-            self.release.rename(self.goal)
-        except OSError:
-            if old.exists():
-                old.rename(self.goal)
-            raise
+    def check(self, force: bool) -> None:
+        """Error where something stands there that may not be replaced."""
+        check_folder_goal(self.goal, force)
+
+    def place(self) -> None:
+        """Give the folder its name, unless something stands there."""
+        if os.path.lexists(self.goal):
+            raise _exists(self.goal)
+        sync([self.release])
+        self.release.rename(self.goal)
+
+    def replace(self) -> None:
+        """Never: a folder is published with its certificate, which puts the old one aside."""
+        raise AssertionError("a release has a certificate")
+
+    def stands(self) -> bool:
+        """Whether the folder has its name."""
+        return not self.release.exists()
+
+    def sha256(self) -> None:
+        """A folder has none."""
 
     def _take(self, part: Part, goal: Path) -> None:
         path = self.attempts / part.file
@@ -82,16 +92,23 @@ class Staging:
 
 @contextmanager
 def staging(goal: Path, force: bool) -> Iterator[Staging]:
-    """A hidden folder that is gone at the end, with everything that was not published."""
+    """A hidden folder that is gone at the end, with everything that was not published.
+
+    The driver claims it while it lives; what a driver that was killed has left, the next one
+    for the same goal removes.
+    """
+    recover([goal])
     check_folder_goal(goal, force)
-    made = Staging(goal, goal.with_name(f".{goal.name}.{secrets.token_hex(4)}.part"), force)
-    with folder_in_words(goal):
-        made.attempts.mkdir(parents=True)
-        made.release.mkdir()
-    try:
+    made = Staging(goal, beside(goal))
+    with contextlib.ExitStack() as until:
+        until.callback(_remove_for_sure, made.folder)
+        with folder_in_words(goal), locked([goal.parent]):
+            made.attempts.mkdir(parents=True)
+            made.release.mkdir()
+            handle = os.open(made.folder, os.O_RDONLY)
+            until.callback(os.close, handle)
+            claim(handle)
         yield made
-    finally:
-        _remove(made.folder)
 
 
 def local_path(path: str | Path) -> Path:
@@ -103,23 +120,30 @@ def local_path(path: str | Path) -> Path:
             "output", text, "a folder that the driver and all workers share under one path",
             "Mount the store, or copy the finished release there.",
         )  # fmt: skip
-    return Path(rest if found else text.removeprefix("file:")).absolute()
+    return real_path(Path(rest if found else text.removeprefix("file:")).absolute())
 
 
 def check_folder_goal(goal: Path, force: bool) -> None:
     """Error if something would be overwritten that should not be."""
     if not goal.parent.is_dir():
         raise InvalidInput("output", str(goal), "a folder that exists")
-    if not goal.exists():
+    if not os.path.lexists(goal):
         return
+    if not goal.is_dir() or goal.is_symlink():
+        # A file may make room for a folder; links, pipes and devices may not.
+        check_goal(goal, force)
     if not force:
-        raise InvalidInput(
-            "output", f"{goal}, which exists", "a new folder", "Overwrite it with --force."
-        )
+        raise _exists(goal)
     if goal.is_dir() and any(goal.iterdir()) and not _is_release(goal):
         raise InvalidInput(
             "output", f"{goal}, a folder with other things in it", "a folder of Parquet files"
         )
+
+
+def _exists(goal: Path) -> InvalidInput:
+    return InvalidInput(
+        "output", f"{goal}, which exists", "a new folder", "Overwrite it with --force."
+    )
 
 
 def released_file(parts: Sequence[tuple[str, Part]]) -> ReleasedFile:
@@ -138,6 +162,14 @@ def _is_release(folder: Path) -> bool:
         return all(path.suffix == ".parquet" for path in part_files(folder))
     except InvalidInput:
         return False
+
+
+def _remove_for_sure(folder: Path) -> None:
+    try:
+        _remove(folder)
+    except KeyboardInterrupt:
+        _remove(folder)
+        raise
 
 
 def _remove(folder: Path) -> None:

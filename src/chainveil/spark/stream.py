@@ -8,7 +8,6 @@ not there was never seen by anybody.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from chainveil.spark.sink import local_path
 from chainveil.spark.table import SparkTable, check_types
 from chainveil.table.discretize import Label
 from chainveil.table.prepare import find_discretizer
+from chainveil.table.publishing import is_abandoned, recover, remove
 from chainveil.table.request import Layout, Request
 
 CHECKPOINT = "_checkpoint"
@@ -100,10 +100,9 @@ class _Batches:
 
     def __call__(self, frame: Any, number: int) -> None:
         goal = Goal(self.folder / f"batch-{number:010d}.parquet")
+        recover([goal.path, goal.certificate_path])
         if goal.path.exists() or frame.isEmpty():
             return
-        # A certificate without its folder is left from an attempt that ended in between.
-        goal.certificate_path.unlink(missing_ok=True)
         release(SparkTable(frame), self.request, goal)
 
 
@@ -120,5 +119,6 @@ def _folder(path: Path) -> Path:
         )  # fmt: skip
     for left in path.glob(".batch-*.part"):
         # From a driver that was killed: noise that nobody has seen.
-        shutil.rmtree(left, ignore_errors=True)
+        if is_abandoned(left):
+            remove(left)
     return path

@@ -6,7 +6,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +19,11 @@ from chainveil.table.discretize import Discretizer
 from chainveil.table.reading import check_names
 from chainveil.table.request import Layout
 
+ENCRYPTION = "spark.io.encryption.enabled"
+_IN_THE_CLEAR = (
+    "this Spark session writes raw rows to the disks of its workers where they are sorted, in "
+    f"the clear, and leaves them there when it is killed: start it with {ENCRYPTION}=true"
+)
 BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -35,6 +42,8 @@ class SparkTable:
                 BATCH_SETTING, rows, "a number above 0",
                 "Without a limit a whole partition would be held in memory.",
             )  # fmt: skip
+        if str(self.session.conf.get(ENCRYPTION, "false")).lower() != "true":
+            warnings.warn(_IN_THE_CLEAR, UserWarning, stacklevel=4)
 
     @property
     def session(self) -> Any:
@@ -56,6 +65,12 @@ class SparkTable:
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Never: the rows stay where they are."""
         raise AssertionError("the rows of a Spark table are not read on the driver")
+
+    def local_files(self) -> list[Path]:
+        """The files that it is read from, as far as the driver can see them."""
+        addresses = (urlsplit(address) for address in self.frame.inputFiles())
+        paths = [Path(unquote(parts.path)) for parts in addresses if parts.scheme == "file"]
+        return [path for path in paths if path.is_file()]
 
     def columns_of(self, names: Sequence[str]) -> Any:
         """The frame with these columns alone; names are taken to the letter."""

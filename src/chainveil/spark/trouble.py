@@ -49,6 +49,8 @@ def surfaced() -> Iterator[None]:
         if found is not None:
             raise found from None
         raise EngineFailure("Spark", _in_words(text)) from error
+    except ConnectionError as error:
+        raise EngineFailure("Spark", "its Java has ended: killed, or out of memory") from error
 
 
 def no_space() -> InvalidInput:

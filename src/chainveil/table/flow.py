@@ -16,11 +16,12 @@ from chainveil.certificate import Certificate, ReleasedFile, certify
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.table import formats
-from chainveil.table.atomic import Digested, check_goal, drafts
+from chainveil.table.atomic import Digested, check_apart, check_goal, drafts, real_path
 from chainveil.table.discretize import Discretizer
 from chainveil.table.formats import Format
-from chainveil.table.noise import ColumnNoise, check_length, released_rows
+from chainveil.table.noise import ColumnNoise, check_length, check_same_rows, released_rows
 from chainveil.table.prepare import Prepared, Progress, check_not_empty, follow, prepare
+from chainveil.table.publishing import recover
 from chainveil.table.reading import Source
 from chainveil.table.request import Layout, Request, one_column
 from chainveil.table.tracker import Tracker
@@ -41,20 +42,18 @@ class Goal:
 
     def check(self, table: Source) -> None:
         """Error now rather than after an hour."""
+        recover(map(real_path, self.paths))
         for path in self.paths:
-            check_goal(path, self.force)
             same = path.exists() and not isinstance(table.place, bytes)
             if same and path.samefile(str(table.place)):
                 raise InvalidInput("output", f"{path}, the table itself", "another file")
-        if len(set(self.paths)) < len(self.paths):
-            raise InvalidInput(
-                "certificate", str(self.certificate), "another file than the release"
-            )
+            check_goal(path, self.force)
+        check_apart(self.paths)
 
     @property
     def paths(self) -> list[Path]:
         """The files to write, in the order in which they take their names."""
-        # The certificate first: a release never stands there without one.
+        # The certificate first: a release never stands there without its own.
         release = [] if self.release == "-" else [Path(self.release)]
         return ([] if self.certificate is None else [self.certificate]) + release
 
@@ -102,6 +101,7 @@ def sanitize_file(
         except BaseException:
             sink.abandon()
             raise
+        check_same_rows(prepared.seen, noise.rows)
         check_length(prepared.plan, seen)
         file = ReleasedFile(str(goal.format), sink.bytes, sink.sha256)
         certificate = _certificate(request.layout, prepared, noise, seen, file)

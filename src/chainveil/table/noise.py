@@ -89,6 +89,15 @@ def released_rows(
     )  # fmt: skip
 
 
+def check_same_rows(seen: Seen | None, rows: int) -> None:
+    """Error if the table had another number of rows when it was fitted than when it was read."""
+    if seen is not None and seen.rows != rows:
+        raise InvalidInput(
+            "table", f"{seen.rows:,} rows at first, {rows:,} rows later",
+            "a table that stays the same while it is read", "Work on a copy.",
+        )  # fmt: skip
+
+
 def check_length(plan: NoisePlan, seen: Seen) -> None:
     """Error if a series is longer than the plan's promise covers."""
     length = plan.loss.length

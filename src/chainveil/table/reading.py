@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from chainveil.errors import InvalidInput
 from chainveil.table import formats
 from chainveil.table.formats import Format
+from chainveil.table.unchanged import Identity, check_unchanged, identity
 from chainveil.table.whitespace import TabbedLines
 
 # Rows of a batch: large enough that the cost of a batch is nothing, small enough for memory.
@@ -107,12 +108,32 @@ class Source:
             return None
         return pq.read_metadata(self.parts[0]._binary())
 
+    @cached_property
+    def _identity(self) -> Identity:
+        """The files as they were when they were first looked at."""
+        return identity(self.name, self._files)
+
+    @property
+    def _files(self) -> list[Path]:
+        if isinstance(self.place, bytes):
+            return []
+        return part_files(self.place) if self.is_folder else [self.place]
+
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """All rows, in order; only ``columns`` where they are given."""
+        """All rows, in order; only ``columns`` where they are given.
+
+        An error where the files are not what they were when the table was opened: what was
+        fitted on one table must not be the noise of another.
+        """
+        check_unchanged(self.name, self._identity, self._files)
+        yield from self._batches(columns)
+        check_unchanged(self.name, self._identity, self._files)
+
+    def _batches(self, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         wanted = None if columns is None else list(dict.fromkeys(columns))
         if self.is_folder:
             for part in self.parts:
-                yield from part.batches(wanted)
+                yield from part._batches(wanted)
             return
         with _in_words(self.name):
             if self.format.is_text:
@@ -260,10 +281,16 @@ def open_source(
     path = Path(place)
     if path.is_dir():
         _check_folder(path, form)
-        return Source(path, formats.Format("parquet"), header, text)
+        return _known(Source(path, formats.Format("parquet"), header, text))
     if not path.exists():
         raise InvalidInput("table", str(path), "a file that exists")
-    return Source(path, formats.by_path(path, form), header, text)
+    return _known(Source(path, formats.by_path(path, form), header, text))
+
+
+def _known(source: Source) -> Source:
+    """Remember the files from now on, before anything is read."""
+    assert source._identity is not None
+    return source
 
 
 def part_files(folder: Path) -> list[Path]:

@@ -37,8 +37,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from chainveil.compiled import compiled
 
 OPEN, KNOWN_0, KNOWN_1, ANY = 0, 1, 2, 3
 
@@ -49,7 +50,7 @@ DOWN = 1 - 2.0**-49
 CHECK_EVERY = 8
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _transition(leave0: float, leave1: float) -> Any:
     """A two-state transition matrix from its off-diagonal numbers."""
     matrix = np.empty((2, 2))
@@ -58,7 +59,7 @@ def _transition(leave0: float, leave1: float) -> Any:
     return matrix
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def step_matrices(q: float, r: float, rho0: float, rho1: float) -> Any:
     """The matrices W, shape (2, 2, 2, 2): output here, output next, value here, value next."""
     data, noise = _transition(q, r), _transition(rho0, rho1)
@@ -71,7 +72,7 @@ def step_matrices(q: float, r: float, rho0: float, rho1: float) -> Any:
     return weights
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _moebius(matrix: Any, ratio: float) -> float:
     """Image of a ratio in [0, inf]; never 0/0, since no column of a step matrix vanishes."""
     if ratio > 1:
@@ -82,7 +83,7 @@ def _moebius(matrix: Any, ratio: float) -> float:
     return float(top / (matrix[1, 0] * ratio + matrix[1, 1]))
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _step(weights: Any, box: Any, out: Any) -> None:
     """One step towards the target for one family; ``box[z] = (low, high)``, shape (2, 2)."""
     for z in range(2):
@@ -96,7 +97,7 @@ def _step(weights: Any, box: Any, out: Any) -> None:
         out[z, 0], out[z, 1] = low * DOWN, high * UP
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def first_boxes(weights: Any) -> Any:
     """The four families at distance 1, shape (family, z, low or high)."""
     boxes = np.empty((4, 2, 2))
@@ -114,7 +115,7 @@ def first_boxes(weights: Any) -> Any:
     return boxes
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _first_priors(q: float, r: float) -> Any:
     """Enclosure of ``P(0, v) / P(1, v)``, shape (v, low or high)."""
     priors = np.empty((2, 2))
@@ -124,7 +125,7 @@ def _first_priors(q: float, r: float) -> Any:
     return priors
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _step_priors(data: Any, priors: Any, out: Any) -> None:
     """From ``P^d(0, v) / P^d(1, v)`` to the same at ``d + 1``; a Möbius map as well."""
     for value in range(2):
@@ -134,7 +135,7 @@ def _step_priors(data: Any, priors: Any, out: Any) -> None:
         out[value, 1] = max(first, second) * UP
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _side(boxes: Any, priors: Any, family: int, direction: int, z: int) -> float:
     """Upper end of one side's factor; direction 0 is "0 over 1", direction 1 "1 over 0"."""
     low, high = boxes[family, z, 0], boxes[family, z, 1]
@@ -144,7 +145,7 @@ def _side(boxes: Any, priors: Any, family: int, direction: int, z: int) -> float
     return float((high / prior[0] if direction == 0 else prior[1] / low) * UP)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _tails(boxes: Any, before: Any, priors: Any, known: bool, tails: Any) -> None:
     """Bound every side factor from this distance on, shape (direction, z).
 
@@ -163,14 +164,14 @@ def _tails(boxes: Any, before: Any, priors: Any, known: bool, tails: Any) -> Non
             tails[direction, z] = min(tails[direction, z], factor * worst * UP)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _total(weight: Any, side: Any, direction: int, z: int) -> float:
     """Logarithm of the whole ratio with the same factor on both sides."""
     sign = 1.0 if direction == 0 else -1.0
     return float(sign * np.log(weight[z]) + 2 * np.log(side[direction, z]))
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _spread(weight: Any, best: Any, tails: Any, every: bool) -> Any:
     """Lower estimate of the loss, upper bound, and how far the tails stand above."""
     lower, upper, gap = 0.0, 0.0, 0.0
@@ -183,7 +184,7 @@ def _spread(weight: Any, best: Any, tails: Any, every: bool) -> Any:
     return lower, upper, gap if every else upper - lower
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def scan(
     q: float,
     r: float,
@@ -241,7 +242,7 @@ def scan(
     return distance, met, best, where, family, tails
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _stalled(best: Any, tails: Any, last: Any) -> bool:
     """Whether rounding has brought both bounds to a halt since the last look."""
     moved = False
@@ -254,7 +255,7 @@ def _stalled(best: Any, tails: Any, last: Any) -> bool:
     return not moved
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def trace(weights: Any, family: int, distance: int, z: int, top: int) -> Any:
     """The outputs beyond the target that attain one end of a box, nearest first.
 
@@ -286,7 +287,7 @@ def trace(weights: Any, family: int, distance: int, z: int, top: int) -> Any:
     return outputs
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def follow(q: float, r: float, weights: Any, family: int, z: int, outputs: Any) -> Any:
     """Enclosure ``(low, high)`` of the side factor "0 over 1" for given outputs beyond ``z``."""
     data = _transition(q, r)
@@ -313,7 +314,7 @@ def follow(q: float, r: float, weights: Any, family: int, z: int, outputs: Any) 
     return low, high
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def forward(start: Any, transition: Any, fixed: Any, output: Any) -> Any:
     """Probability that x agrees with ``fixed`` and z with ``output``; -1 stands for anything.
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from chainveil.compiled import compiled
 
 # Times that all outputs are gone through for one source and depth.
 SWEEPS = 12
@@ -16,7 +17,7 @@ SWEEPS = 12
 LONGEST = 2048
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def strong_attack(
     matrix: Any, emission: Any, starts: Any, prior: Any, first: Any, last: Any, a: int, b: int
 ) -> tuple[float, int, int, Any]:
@@ -52,7 +53,7 @@ def strong_attack(
     return best, best_source, best_depth, best_symbols
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _best_depth(
     matrix: Any,
     emission: Any,
@@ -84,7 +85,7 @@ def _best_depth(
     return place
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _improve(matrix: Any, emission: Any, start: Any, a: int, b: int, symbols: Any) -> float:
     """Improve the outputs in place, one by one, until none changes; the log ratio they reach."""
     k, depth = len(matrix), len(symbols)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from chainveil.compiled import compiled
 
 # Ratios above this are as good as infinite, and kept away from overflow.
 LARGEST_RATIO = 1e200
@@ -22,7 +23,7 @@ UNIT = 2.0**-53
 FLOW_TRIALS = 6
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def box_bound(over: Any, under: Any, zone: Any) -> float:
     """Upper bound on ``over . w / under . w`` for w in the zone, by one state as the unit.
 
@@ -81,7 +82,7 @@ def box_bound(over: Any, under: Any, zone: Any) -> float:
     return best
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _quotient(above: float, below: float) -> float:
     if above == 0.0:
         return 0.0
@@ -90,7 +91,7 @@ def _quotient(above: float, below: float) -> float:
     return above / below
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def pair_order(zone: Any) -> Any:
     """Pairs x * k + y of the support by rising zone[x, y]; -1 behind the last finite one."""
     k = len(zone)
@@ -107,7 +108,7 @@ def pair_order(zone: Any) -> Any:
     return order
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _flow_bound(over: Any, under: Any, zone: Any, order: Any, level: float, room: Any) -> float:
     """Upper bound on ``over . w / under . w`` for w in the zone, by a flow between states.
 
@@ -143,13 +144,13 @@ def _flow_bound(over: Any, under: Any, zone: Any, order: Any, level: float, room
     return bound
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def row_bound(over: Any, under: Any, zone: Any, order: Any, room: Any) -> float:
     """Upper bound on ``over . w / under . w`` for w in the zone: the better of two."""
     return _with_flows(box_bound(over, under, zone), over, under, zone, order, room)
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _with_flows(best: float, over: Any, under: Any, zone: Any, order: Any, room: Any) -> float:
     """The bound ``best`` of one unit, or a lower one by a flow."""
     if best == 0.0 or best == np.inf or order[0] < 0:
@@ -180,7 +181,7 @@ def _with_flows(best: float, over: Any, under: Any, zone: Any, order: Any, room:
     return best
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def close_zone(zone: Any) -> None:
     """Tighten a zone by its own detours: zone[x, y] <= zone[x, u] zone[u, y]."""
     k = len(zone)
@@ -195,7 +196,7 @@ def close_zone(zone: Any) -> None:
                         zone[x, y] = detour
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def zone_images(steps: Any, zone: Any, inflate: float) -> Any:
     """The zones that ``zone`` becomes after one more point, one for each output: (m, k, k)."""
     outputs, k, _ = steps.shape
@@ -221,7 +222,7 @@ def zone_images(steps: Any, zone: Any, inflate: float) -> Any:
     return images
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def zone_levels(steps: Any, zone: Any, count: int, inflate: float, shrinks: bool) -> Any:
     """``zone`` and its images after 1, 2, … points, where all entries of steps are positive.
 
@@ -245,7 +246,7 @@ def zone_levels(steps: Any, zone: Any, count: int, inflate: float, shrinks: bool
     return levels
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _joined_bound(steps: Any, a: int, b: int, zone: Any, order: Any, room: Any) -> float:
     """Upper bound on the ratio at a and b after one more point with any output.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import heapq
 from typing import Any
 
-import numba
 import numpy as np
 
+from chainveil.compiled import compiled
 from chainveil.privacy.finite.kernels import row_bound
 
 # A node is split by depth where the prior varies by more than this share of its doubt. Depths
@@ -18,7 +18,7 @@ from chainveil.privacy.finite.kernels import row_bound
 PATIENCE = 0.2
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _zones_bound(
     over: Any, under: Any, zones: Any, orders: Any, room: Any, first: int, last: int
 ) -> float:
@@ -28,7 +28,7 @@ def _zones_bound(
     return best
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _zone_range(exact: Any, union: Any, source: int, single: bool, left: int, period: int) -> Any:
     """Where the zones of the messages that are ``left`` points from their end are stored."""
     if single and left < exact.shape[1]:
@@ -38,7 +38,7 @@ def _zone_range(exact: Any, union: Any, source: int, single: bool, left: int, pe
     return union[source, left if left < last else last + (left - last) % period]
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _prior_range(
     prior: Any, tail: Any, source: int, j1: int, j2: int, a: int, b: int, period: int
 ) -> tuple[float, float, int]:
@@ -66,7 +66,7 @@ def _prior_range(
     return most, least, place
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def root_bounds(
     zones: Any,
     orders: Any,
@@ -103,7 +103,7 @@ def root_bounds(
     return bounds
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _first_tasks(first: Any, last: Any, period: int, apart: int) -> Any:
     """Sources and depths to begin with, rows (source, j1, j2); ``j2 = -1``: without end.
 
@@ -121,13 +121,13 @@ def _first_tasks(first: Any, last: Any, period: int, apart: int) -> Any:
     return tasks
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _block_end(last: int, j: int, period: int) -> int:
     """The last depth up to ``last`` that is a whole number of periods behind ``j``."""
     return -1 if last < 0 else last - (last - j) % period
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _scaled(over: Any, under: Any) -> None:
     """Divide both rows by one power of two, so that neither overflows nor underflows.
 
@@ -150,14 +150,14 @@ def _scaled(over: Any, under: Any) -> None:
             under[x] = 0.0
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _grown(array: Any) -> Any:
     larger = np.empty((2 * array.shape[0], array.shape[1]), array.dtype)
     larger[: array.shape[0]] = array
     return larger
 
 
-@numba.njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def branch_and_bound(
     steps: Any,
     zones: Any,

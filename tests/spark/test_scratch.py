@@ -1,0 +1,144 @@
+"""What Spark writes on the way: for nobody else's eyes, encrypted, and removed in the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chainveil.spark.scratch import PREFIX
+from chainveil.spark.table import ENCRYPTION, SparkTable
+from tests.cli.program import environment
+from tests.conftest import NEEDED, QUICK_JAVA, why_no_spark
+
+SECRET = b"SECRET-"
+
+# A session of our own that has moved secret rows and waits, so that it can be killed.
+WAITING = """
+import sys
+from chainveil.spark.session import session
+
+with session("local[2]") as spark:
+    rows = spark.range(2000).selectExpr("id % 7 as k", "concat('SECRET-', id) as v")
+    assert rows.repartition(3, "k").selectExpr("max(v)").collect()
+    print(spark.sparkContext._gateway.proc.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def _started(scratch: Path, **more: str) -> tuple[subprocess.Popen[str], int]:
+    """The process, and the number of its Java."""
+    reason = why_no_spark()
+    if reason is not None and not os.environ.get(NEEDED):
+        pytest.skip(f"Spark cannot start: {reason}")
+    scratch.mkdir(exist_ok=True)
+    there = {**environment(), "SPARK_LOCAL_IP": "127.0.0.1", "JDK_JAVA_OPTIONS": QUICK_JAVA}
+    there.pop("SPARK_LOCAL_DIRS", None)
+    there |= {"TMPDIR": str(scratch), **more}
+    running = subprocess.Popen(
+        [sys.executable, "-c", WAITING], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=there, cwd=scratch.parent,
+    )  # fmt: skip
+    assert running.stdout is not None
+    return running, int(running.stdout.readline())
+
+
+def _check_private(scratch: Path) -> None:
+    """All of it lies in one folder of our own, and nothing can be read from it."""
+    (folder,) = scratch.iterdir()
+    assert folder.name.startswith(PREFIX)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert any(path.suffix == ".data" and path.stat().st_size for path in files)
+    assert not [path for path in files if SECRET in path.read_bytes()]
+
+
+@pytest.mark.xdist_group("spark")
+def test_what_a_killed_run_leaves_the_next_one_removes(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    running, java = _started(scratch)
+    try:
+        _check_private(scratch)
+        # A run beside it leaves it alone.
+        _look_for_abandoned(scratch)
+        _check_private(scratch)
+    finally:
+        os.kill(java, signal.SIGKILL)
+        running.kill()
+        running.communicate(timeout=60)
+    _check_private(scratch)
+    assert _names(tmp_path) == ["scratch"]
+    _look_for_abandoned(scratch)
+    assert _names(scratch) == []
+
+
+@pytest.mark.xdist_group("spark")
+def test_a_killed_java_leaves_nothing(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    running, java = _started(scratch)
+    os.kill(java, signal.SIGKILL)
+    while _is_running(java):
+        time.sleep(0.05)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 0, told
+    assert "Traceback" not in told
+    assert _names(scratch) == []
+
+
+@pytest.mark.xdist_group("spark")
+def test_the_disks_that_were_chosen_for_it_are_used_and_cleared(tmp_path: Path) -> None:
+    disks = [tmp_path / "one", tmp_path / "two"]
+    running, _ = _started(tmp_path / "scratch", SPARK_LOCAL_DIRS=",".join(map(str, disks)))
+    for disk in disks:
+        (folder,) = disk.iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert any(folder.rglob("blockmgr-*"))
+    assert _names(tmp_path / "scratch") == []
+    running.send_signal(signal.SIGTERM)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 143, told
+    assert [_names(disk) for disk in disks] == [[], []]
+
+
+def _look_for_abandoned(scratch: Path) -> None:
+    """As every run does that starts a session."""
+    code = "import os; from chainveil.spark import scratch; scratch.private_folders(os.getpid())"
+    there = {**environment(), "TMPDIR": str(scratch)}
+    there.pop("SPARK_LOCAL_DIRS", None)
+    subprocess.run([sys.executable, "-c", code], env=there, check=True)
+
+
+def _is_running(process: int) -> bool:
+    """Not if it has ended and waits to be asked about."""
+    try:
+        return " Z " not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.xdist_group("spark")
+def test_a_session_that_does_not_encrypt_is_told(spark_session: Any) -> None:
+    other = spark_session.newSession()
+    other._jsparkSession.sessionState().conf().setConfString(ENCRYPTION, "false")
+    assert _told_of(spark_session.range(1)) == []
+    (told,) = _told_of(other.range(1))
+    assert f"{ENCRYPTION}=true" in told
+
+
+def _told_of(frame: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        SparkTable(frame)
+    return [str(one.message) for one in caught if one.category is UserWarning]
