@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,7 +41,8 @@ class Goal:
 
     def check(self, table: Source) -> None:
         """Error now rather than after an hour."""
-        for path in self.paths:
+        # The release first: it is the one that was asked for.
+        for path in reversed(self.paths):
             check_goal(path, self.force)
             same = path.exists() and not isinstance(table.place, bytes)
             if same and path.samefile(str(table.place)):
@@ -64,11 +65,13 @@ def make_goal(
 ) -> Goal:
     """A goal with the default certificate beside the release, and the format of its ending."""
     if release == "-":
-        found = formats.read_name(form, "format") or table.format.name
+        name = formats.read_name(form, "format") or table.format.name
         path = None if certificate is None else Path(certificate)
-        return Goal(release, Format(found), path, force)
+        return Goal(release, Format(name, None, table.format.delimiter), path, force)
     beside = certificate_path(release) if certificate is None else Path(certificate)
-    return Goal(release, formats.by_path(release, form, "output"), beside, force)
+    # What stands between cells of a CSV table stands between those of the release.
+    found = replace(formats.by_path(release, form, "output"), delimiter=table.format.delimiter)
+    return Goal(release, found, beside, force)
 
 
 def certificate_path(release: str | Path) -> Path:

@@ -61,7 +61,10 @@ class Format:
                 "delimiter", delimiter, "one ASCII character other than a quote or a line end"
             )
         if self.name in ("tsv", "text"):
-            raise InvalidInput("delimiter", f"{delimiter!r} beside {self.name}", "CSV")
+            raise InvalidInput(
+                "delimiter", f"{delimiter!r} for a table in {self.name}", "CSV alone has one",
+                "If the table is CSV, say --format csv.",
+            )  # fmt: skip
         return replace(self, delimiter=delimiter)
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ def first_cells(file: Any, name: str, delimiter: str, quoting: bool) -> list[str
         raise InvalidInput("table", f"no rows in {name}", "at least one row")
     # A name in quotes may go on in the next line, where that is allowed.
     lines = (line.decode() for line in io.BytesIO(start))
-    rule = csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE
+    rule: Any = csv.QUOTE_MINIMAL if quoting else csv.QUOTE_NONE
     try:
         cells = next(csv.reader(lines, delimiter=delimiter, quoting=rule, strict=True))
     except UnicodeDecodeError:

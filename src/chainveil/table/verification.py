@@ -18,6 +18,8 @@ def verify(
     *,
     form: str | None = None,
     header: bool = True,
+    delimiter: str | None = None,
+    multiline: bool = False,
     progress: Progress | None = None,
 ) -> Verification:
     """Compute again whatever a certificate claims.
@@ -30,6 +32,9 @@ def verify(
         The published table. Without it nothing about the release is checked.
     form, header : optional
         Format of the release where its name does not tell; whether text has a header.
+    delimiter, multiline : optional
+        What stands between the cells of CSV, by default a comma; whether its quoted cells may
+        hold line ends.
     progress : callable, optional
         Told what is being done and how many rows are.
 
@@ -44,7 +49,9 @@ def verify(
     if release is None or isinstance(release, Released):
         return check(document, release)
     try:
-        return check(document, released_facts(document, release, form, header, progress))
+        text = {"delimiter": delimiter, "multiline": multiline}
+        found = released_facts(document, release, form, header, progress, **text)
+        return check(document, found)
     except ChainveilError as error:
         result = check(document)
         kept = [line for line in result.checks if line.field != "release"]
