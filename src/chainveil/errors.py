@@ -12,6 +12,10 @@ class ChainveilError(Exception):
     """Root of every error that chainveil raises on purpose."""
 
 
+class ChainveilWarning(UserWarning):
+    """Something that a user should look at, though it was done as asked."""
+
+
 class InvalidInput(ChainveilError, ValueError):
     """An argument that cannot be used.
 

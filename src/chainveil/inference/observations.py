@@ -101,7 +101,8 @@ def _flat_known(known: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
         return np.concatenate([part.reshape(-1) for part in parts]), lengths
     array = np.asarray(known)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
-        raise InvalidInput("known", known, KNOWN_ALLOWED)
+        found = f"an array of shape {array.shape} and dtype {array.dtype.name}"
+        raise InvalidInput("known", found, KNOWN_ALLOWED)
     count = 1 if array.ndim == 1 else array.shape[0]
     return array.reshape(-1), np.full(count, array.shape[-1])
 
@@ -119,7 +120,9 @@ def _from_mapping(known: Mapping[Any, Any], series: Sequences, states: int) -> N
         values = whole_states("known", np.asarray(value))
         if values.shape not in ((), (series.count,)):
             raise InvalidInput(
-                "known", value, f"one state, or one for each of the {series.count} series"
+                "known",
+                f"states of shape {values.shape}",
+                f"one state, or one for each of the {series.count} series",
             )
         check_alphabet("known", values.reshape(-1), states)
         flat[series.offsets[:-1] + where] = values

@@ -131,7 +131,9 @@ class Stream:
             if isinstance(stream._work, ChainFlips):
                 stream._work.current = {0: 0, 1: 1}[state["flipping"]]
         except (KeyError, TypeError):
-            raise InvalidInput("state", state, "what Stream.save() returned, unchanged") from None
+            raise InvalidInput(
+                "state", "something else", "what Stream.save() returned, unchanged"
+            ) from None
         return stream
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -150,10 +152,10 @@ class Stream:
         plain = value.item() if isinstance(value, np.generic) else value
         gap = plain is None or plain != plain or (plain == reading.GAP and self._missing == "keep")
         if gap and self._missing == "error":
-            raise InvalidInput("values", value, "no gaps", reading.GAP_ADVICE)
+            raise InvalidInput("values", "a missing value", "no gaps", reading.GAP_ADVICE)
         if isinstance(value, bool | np.generic):
             check_room("values", np.asarray(value).dtype, self._work.outputs)
-        state = 0 if gap else _state(plain, value, self._work.states)
+        state = 0 if gap else _state(plain, self._work.states)
         drawn = self._work.one(self._position, state)
         self._position += 1
         self._gaps += int(gap)
@@ -220,10 +222,10 @@ def _at_work(
     return independent_noise(noise, Draws(source))
 
 
-def _state(plain: Any, value: Any, states: int) -> int:
+def _state(plain: Any, states: int) -> int:
     whole = isinstance(plain, int) or (isinstance(plain, float) and plain.is_integer())
     if not whole or not 0 <= plain < states:
-        raise InvalidInput("values", value, f"states 0 … {states - 1}, whole numbers")
+        raise reading.no_state("values", plain, states)
     return int(plain)
 
 

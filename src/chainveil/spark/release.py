@@ -29,7 +29,7 @@ from chainveil.table.atomic import check_goal, drafts
 from chainveil.table.discretize import Label
 from chainveil.table.flow import certificate_path
 from chainveil.table.frames import FrameSource
-from chainveil.table.noise import check_length
+from chainveil.table.noise import check_length, warn_of_one_state
 from chainveil.table.prepare import Prepared, check_not_empty, prepare_with
 from chainveil.table.request import Layout, LookedUp, Readable, Request
 
@@ -170,6 +170,9 @@ def release(
         with drafts([goal.certificate_path], goal.force) as (draft,):
             parts = _write(table, layout, prepared, rng, ordered, place)
             seen = _checked(prepared.plan, seen, parts, ordered)
+            lowest = min(part.lowest for _, part in parts)
+            highest = max(part.highest for _, part in parts)
+            warn_of_one_state(prepared.discretizer, seen.rows, lowest, highest)
             made = _certificate(layout, prepared, rng, seen, parts)
             draft.file.write(made.to_json().encode())
         # The certificate first: a release never stands there without one.

@@ -9,13 +9,14 @@ not there was never seen by anybody.
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chainveil.certificate.make import Origin
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import ChainveilWarning, InvalidInput, NotSupported
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
@@ -110,7 +111,10 @@ class _Batches:
             return
         # A certificate without its folder is left from an attempt that ended in between.
         goal.certificate_path.unlink(missing_ok=True)
-        release(SparkTable(frame), self.request, goal)
+        with warnings.catch_warnings():
+            # Few rows: that all of them are in one state means nothing.
+            warnings.simplefilter("ignore", ChainveilWarning)
+            release(SparkTable(frame), self.request, goal)
 
 
 def _folder(path: Path) -> Path:

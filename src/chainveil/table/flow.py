@@ -19,7 +19,7 @@ from chainveil.table import formats
 from chainveil.table.atomic import Digested, check_goal, drafts
 from chainveil.table.discretize import Discretizer
 from chainveil.table.formats import Format
-from chainveil.table.noise import ColumnNoise, check_length, released_rows
+from chainveil.table.noise import ColumnNoise, check_length, released_rows, warn_of_one_state
 from chainveil.table.prepare import Prepared, Progress, check_not_empty, follow, prepare
 from chainveil.table.reading import Source
 from chainveil.table.request import Layout, Request, one_column
@@ -106,6 +106,7 @@ def sanitize_file(
             sink.abandon()
             raise
         check_length(prepared.plan, seen)
+        warn_of_one_state(prepared.discretizer, noise.rows, noise.lowest, noise.highest)
         file = ReleasedFile(str(goal.format), sink.bytes, sink.sha256)
         certificate = _certificate(request.layout, prepared, noise, seen, file)
         if goal.certificate is not None:
