@@ -166,9 +166,9 @@ def test_a_late_quote_leaves_nothing_behind(
 
 @pytest.mark.parametrize("cell", ["a\tb", "a\nb", "a\rb"])
 def test_tsv_holds_no_tab_and_no_line_end(cell: str, tmp_path: Path) -> None:
-    table = pa.table({"person": ["p", "p", "p"], "bpm": [50.0, 70.0, 60.0], "n": ["x", cell, "z"]})
+    table = pa.table({"person": ["p", cell, "p"], "bpm": [50.0, 70.0, 60.0]})
     pq.write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(cv.InvalidInput, match=r"output: .*row 2, column 'n'.*no quotes"):
+    with pytest.raises(cv.InvalidInput, match=r"output: .*row 2, column 'person'.*no quotes"):
         _release(open_source(tmp_path / "a.parquet"), tmp_path / "r.tsv")
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
