@@ -39,7 +39,8 @@ EPILOG = """
 \b
 Exit codes: 0 done and, for verify, everything holds; 1 verification failed;
 2 wrong usage or unusable input; 3 a budget that cannot be met or a question
-that cannot be answered exactly; 70 a mistake of chainveil itself; 130 interrupted.
+that cannot be answered exactly; 70 a mistake of chainveil itself;
+130 interrupted.
 
 \b
 Completion: eval "$(_CHAINVEIL_COMPLETE=bash_source chainveil)", in zsh and

@@ -76,7 +76,7 @@ def _check_text(path: str, given: dict[str, Any]) -> None:
         if source.columns != first.columns:
             raise InvalidInput(f"table {file}", "other columns than the first file has", "the same")
         rows = 0
-        for batch in source.batches():
+        for batch in replace(source, types=first.schema).batches():
             empty = _first_empty(batch) if len(source.columns) == 1 else None
             if empty is not None:
                 found = f"an empty line in {row_text(rows + empty)}"

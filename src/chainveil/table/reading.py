@@ -44,6 +44,8 @@ class Source:
         Whether columns of a text file stay text, to the letter; else types are inferred.
     multiline : bool
         Whether cells of a CSV file may hold line ends, in quotes.
+    types : schema, optional
+        Types of the columns of a text file that does not stay text; else the first rows tell.
     """
 
     place: Path | bytes
@@ -51,6 +53,7 @@ class Source:
     header: bool = True
     text: bool = True
     multiline: bool = False
+    types: pa.Schema | None = None
 
     @property
     def name(self) -> str:
@@ -172,7 +175,8 @@ class Source:
 
     @contextmanager
     def _csv(self, columns: list[str] | None) -> Iterator[Any]:
-        types = {name: pa.string() for name in self.columns} if self.text else {}
+        known = [] if self.types is None else zip(self.types.names, self.types.types, strict=True)
+        types = {name: pa.string() for name in self.columns} if self.text else dict(known)
         names = None if self.header else self.columns
         with self._tabbed(self.columns) as file:
             reader = pa_csv.open_csv(
