@@ -32,7 +32,7 @@ GOOD = "person,minute,bpm\n" + "".join(
         (
             "t.csv",
             GOOD + "b,30,SECRET72\n",
-            "a cell that is not a whole number, in row 61, column 'bpm'",
+            "not a (whole )?number.*(row 61|series 'b')",
         ),
         ("t.tsv", GOOD.replace(",", "\t").replace("a\t7", "a\r\t7"), "carriage return"),
     ],
