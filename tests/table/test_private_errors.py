@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -88,6 +89,14 @@ def test_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_first_row_is_not_taken_for_names(tmp_path: Path) -> None:
+    for content in (f"{NUMBER},55\n3,56\n", f"{NUMBER},{NUMBER}\n3,56\n"):
+        (tmp_path / "a.csv").write_text(content)
+        told = _fails(lambda: Layout("bpm").check(open_source(tmp_path / "a.csv")))
+        assert "--no-header" in told
+        assert str(NUMBER) not in told
+
+
 def test_typed_files(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     column = pa.array(["55", SECRET])
@@ -122,6 +131,19 @@ ARRAYS: dict[str, Callable[[], Any]] = {
     ),
     "a frame of states": lambda: cv.sanitize_table(
         pa.table({"x": [NUMBER, 1]}), "x", 1.0, states=[0, 1], chain=CHAIN
+    ),
+    "a frame of numbers and words": lambda: cv.sanitize_table(
+        pd.DataFrame({"x": [NUMBER, SECRET]}), "x", 1.0, threshold=1, chain=CHAIN
+    ),
+    "a frame of huge numbers": lambda: cv.sanitize_table(
+        pd.DataFrame({"x": [NUMBER, 10**30]}), "x", 1.0, threshold=1, chain=CHAIN
+    ),
+    "a frame of lone surrogates": lambda: cv.sanitize_table(
+        pd.DataFrame({"x": pd.Series(["1", "\ud800" + SECRET], dtype=object)}),
+        "x",
+        1.0,
+        threshold=1,
+        chain=CHAIN,
     ),
     "an infinite number": lambda: cv.sanitize_table(
         pa.table({"x": [NUMBER, float("-inf")]}), "x", 1.0, threshold=1, chain=CHAIN

@@ -102,4 +102,4 @@ def _in_words(error: Exception) -> str:
         r"^\s*(?:Caused by: )?([A-Za-z_.]*(?:Error|Exception))\b", text, re.MULTILINE
     )
     name = kinds[-1] if kinds else type(error).__name__
-    return f"{name}; what it says is left out, as it may quote rows: see the log of Spark"
+    return f"{name}; what it says is left out, as it may quote rows"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chainveil.errors import InvalidInput
+from chainveil.table.place import NO_HEADER, is_number
 from chainveil.table.strict import BOM
 
 # The longest first line.
@@ -41,7 +42,11 @@ def check_names(names: Sequence[str]) -> None:
     """Error where two columns have one name."""
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
-        raise InvalidInput("table", f"two columns named {twice!r}", "a name for each column")
+        # A number is no name: the first line may be a private row.
+        number = is_number(twice)
+        found = "two columns named by one number" if number else f"two columns named {twice!r}"
+        advice = NO_HEADER if number else ""
+        raise InvalidInput("table", found, "a name for each column", advice)
 
 
 def _first_lines(file: Any, name: str) -> bytes:

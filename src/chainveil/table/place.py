@@ -10,6 +10,10 @@ from chainveil.errors import InvalidInput
 
 # Names of columns that an error lists.
 MOST_NAMES = 30
+NO_HEADER = (
+    "The first line holds numbers: if it is a row and no header, say --no-header, and the columns "
+    "are called column1, column2, …"
+)
 # Marks that stand between cells in files that are taken for another format.
 DELIMITERS = {
     ";": "--delimiter ';'",
@@ -52,7 +56,19 @@ def check_column(argument: str, name: str | None, columns: Iterable[str]) -> Non
         raise InvalidInput(argument, name, "the name of a column, a text")
     if not names:
         raise InvalidInput(argument, name, "a column, but none has a text for a name")
+    if any(map(is_number, names)):
+        # A first line of values is no list of names, but a private row.
+        raise InvalidInput(argument, name, f"one of the {len(names):,} columns", NO_HEADER)
     raise InvalidInput(argument, name, f"one of the columns {_listed(names)}", _advice(name, names))
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, as no name of a column is that somebody chose."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _listed(names: list[str]) -> str:

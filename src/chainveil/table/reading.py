@@ -291,6 +291,11 @@ def open_source(
         return Source(path, formats.Format("parquet").delimited(delimiter), header, text)
     if not path.exists():
         raise InvalidInput("table", str(path), "a file that exists")
+    if not path.is_file():
+        raise InvalidInput(
+            "table", f"{path}, a pipe or device", "a file, which can be read twice",
+            "Or - for standard input.",
+        )  # fmt: skip
     found = formats.by_path(path, form).delimited(delimiter)
     return Source(path, found, header, text, multiline)
 
