@@ -185,6 +185,19 @@ def test_truncated_files_are_errors_and_nothing_is_written(name: str, tmp_path: 
         assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+def test_a_damaged_arrow_file_is_an_error_whatever_arrow_makes_of_it(tmp_path: Path) -> None:
+    whole = _write(flat().select(["person", "bpm"]), tmp_path / "a.arrow").read_bytes()
+    refused = set()
+    for place in range(8, len(whole) - 4, 3):
+        # A length that no memory holds, where one stands.
+        (tmp_path / "a.arrow").write_bytes(whole[:place] + b"\xff\xff\xff\x7f" + whole[place + 4 :])
+        try:
+            list(open_source(tmp_path / "a.arrow").batches())
+        except cv.InvalidInput as error:
+            refused.add(str(error).rpartition("found ")[2][:6])
+    assert "malloc" in refused
+
+
 def test_nothing_is_overwritten_without_a_word(tmp_path: Path) -> None:
     source = _write(flat(), tmp_path / "a.csv")
     goal = tmp_path / "b.csv"

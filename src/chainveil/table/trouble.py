@@ -48,7 +48,9 @@ def in_words(name: str, text: Text | None = None) -> Iterator[None]:
     """Arrow's errors about the file ``name`` as ours; ``text`` where it is a text file."""
     try:
         yield
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    except pa.ArrowCancelled:
+        raise
+    except pa.ArrowException as error:
         raise _told(f"table {name}", " ".join(str(error).split()), text) from None
     except PermissionError:
         raise InvalidInput(f"table {name}", "no permission", "a file that may be read") from None
