@@ -158,6 +158,11 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("r.*"))
 
 
+def test_a_pipe_is_no_table(capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo("t.csv")
+    assert "a pipe or device" in _told(capsys, "fit", "t.csv", *ASK)
+
+
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     table = os.fsencode(tmp_path) + b"/t\xff.csv"
     Path(os.fsdecode(table)).write_text(GOOD)

@@ -19,6 +19,7 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
     from chainveil.spark.sink import check_folder_goal, local_path
     from chainveil.spark.table import SparkTable
 
+    _check_paths(output, table, given["reference"])
     _check_output(output, given["output_format"])
     goal = Goal(local_path(output), given["certificate"], given["force"])
     check_folder_goal(goal.path, goal.force)
@@ -35,6 +36,17 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
             public = _read(spark, given["reference"], sources[1], given)
             request = replace(request, reference=as_table(public))
         return release(SparkTable(frame), request, goal, rng).certificate
+
+
+def _check_paths(*paths: str | None) -> None:
+    """Java takes paths as text."""
+    from chainveil.errors import InvalidInput
+
+    for path in paths:
+        try:
+            (path or "").encode()
+        except UnicodeEncodeError:
+            raise InvalidInput("path", path, "a path in UTF-8, on Spark") from None
 
 
 def _check_output(output: str, form: str | None) -> None:
