@@ -19,7 +19,8 @@ class ChainveilWarning(UserWarning):
 class InvalidInput(ChainveilError, ValueError):
     """An argument that cannot be used.
 
-    The message names the argument, the value found, what is allowed, and what to do.
+    The message names the argument, the value found, what is allowed, and what to do. Of
+    private data ``found`` says what kind of problem there is, never the value.
     """
 
     def __init__(self, argument: str, found: object, allowed: str, advice: str = "") -> None:
