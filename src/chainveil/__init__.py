@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from chainveil.channel import Channel
     from chainveil.errors import (
         ChainveilError,
+        ChainveilWarning,
         EngineFailure,
         InvalidInput,
         MissingExtra,
@@ -36,6 +37,7 @@ _HOMES = {
     "Certificate": "chainveil.certificate",
     "ChainRegion": "chainveil.region",
     "ChainveilError": "chainveil.errors",
+    "ChainveilWarning": "chainveil.errors",
     "Channel": "chainveil.channel",
     "CorrelatedNoise": "chainveil.noise_chain",
     "EngineFailure": "chainveil.errors",
@@ -72,6 +74,7 @@ __all__ = [
     "Certificate",
     "ChainRegion",
     "ChainveilError",
+    "ChainveilWarning",
     "Channel",
     "CorrelatedNoise",
     "EngineFailure",

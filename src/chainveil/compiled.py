@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numba
 
 _NOWHERE = "no locator available"
 _told = False
 
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+
+def compiled(**options: Any) -> Callable[[FunctionT], FunctionT]:
     """``numba.njit`` with its cache; without it where nothing may be written.
 
     The cache lies in the folder of the package, or in that of the user. Where neither can be
@@ -20,14 +22,14 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     code, and one that others can write to would let them run theirs.
     """
 
-    def wrap(function: Callable[..., Any]) -> Any:
+    def wrap(function: FunctionT) -> FunctionT:
         try:
-            return numba.njit(cache=True, **options)(function)
+            return cast(FunctionT, numba.njit(cache=True, **options)(function))
         except RuntimeError as error:
             if _NOWHERE not in str(error):
                 raise
         _tell()
-        return numba.njit(**options)(function)
+        return cast(FunctionT, numba.njit(**options)(function))
 
     return wrap
 

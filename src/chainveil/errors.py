@@ -12,10 +12,15 @@ class ChainveilError(Exception):
     """Root of every error that chainveil raises on purpose."""
 
 
+class ChainveilWarning(UserWarning):
+    """Something that a user should look at, though it was done as asked."""
+
+
 class InvalidInput(ChainveilError, ValueError):
     """An argument that cannot be used.
 
-    The message names the argument, the value found, what is allowed, and what to do.
+    The message names the argument, the value found, what is allowed, and what to do. Of
+    private data ``found`` says what kind of problem there is, never the value.
     """
 
     def __init__(self, argument: str, found: object, allowed: str, advice: str = "") -> None:

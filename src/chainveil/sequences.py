@@ -1,4 +1,8 @@
-"""One series or many, in any of the shapes a user may hold them, as one flat array."""
+"""One series or many, in any of the shapes a user may hold them, as one flat array.
+
+The points are private: an error says where one stands and what is wrong with it, never which
+it is.
+"""
 
 from __future__ import annotations
 
@@ -90,10 +94,10 @@ def whole_states(name: str, array: NDArray[Any]) -> NDArray[Any]:
     with np.errstate(invalid="ignore"):
         wrong = np.flatnonzero(~(array == np.floor(array)) | np.isinf(array))
     if len(wrong):
-        where, what = int(wrong[0]), float(array.flat[wrong[0]])
+        where = int(wrong[0])
         raise InvalidInput(
             name,
-            what,
+            "a number that is not whole",
             "whole numbers, one a state",
             f"It stands at point {where}; discretize the series first.",
         )
@@ -110,7 +114,8 @@ def check_alphabet(name: str, flat: NDArray[Any], states: int | None) -> None:
     limit = "states 0, 1, 2, …" if states is None else f"states 0 … {states - 1}"
     wrong = (flat < 0) if states is None else (flat < 0) | (flat >= states)
     where = int(np.argmax(wrong))
-    raise InvalidInput(name, int(flat[where]), limit, f"It stands at point {where}.")
+    found = "a number below 0" if flat[where] < 0 else "a number above the last state"
+    raise InvalidInput(name, found, limit, f"It stands at point {where}.")
 
 
 def _is_frame(value: Any) -> bool:
@@ -167,7 +172,7 @@ def _to_array(name: str, value: Any) -> NDArray[Any]:
     try:
         return value if isinstance(value, np.ndarray) else np.asarray(value)
     except (TypeError, ValueError):
-        raise InvalidInput(name, value, ALLOWED) from None
+        raise InvalidInput(name, f"an object of type {type(value).__name__}", ALLOWED) from None
 
 
 def _from_array(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

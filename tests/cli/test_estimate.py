@@ -126,7 +126,7 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
     for how, message in (
         (["--max-gap", "10"], b"time: found None"),
         (["--time", "when", "--step", "10"], b"max_gap: found None"),
-        (["--time", "when", "--step", "7", "--max-gap", "30"], b"a step of 10 in row 2"),
+        (["--time", "when", "--step", "7", "--max-gap", "30"], b"a longer step in row 2"),
     ):
         done = program("estimate", "release.csv", "transitions", *how, folder=tmp_path, code=2)
         assert message in done.stderr

@@ -110,8 +110,8 @@ def test_every_family_in_one_step(family: str, capsys: pytest.CaptureFixture[str
 def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     level = [*WHERE, "--column", "level", "--epsilon", "3", "-o", "never.csv"]
     wrong: list[tuple[list[str], int, str]] = [
-        (["--states", "rest,walk"], 2, "found 'run'"),
-        (["--states", "rest,walk,ran"], 2, "Did you mean 'ran'"),
+        (["--states", "rest,walk"], 2, "none of the states"),
+        (["--states", "rest,walk,Run"], 2, "but for upper and lower case"),
         (["--states", "rest,walk,rest"], 2, "differ"),
         (["--edges", "1,2"], 2, "numbers"),
         (["--edges", "2,1"], 2, "increasing"),

@@ -85,7 +85,8 @@ def computed_loss(question: str) -> float:
     fields = json.loads(question)
     model: Any = cv.MarkovChain(fields["chain.transition"], fields["chain.initial"])
     if fields["chain.region"] is not None:
-        model = cv.ChainRegion(*map(tuple, fields["chain.region"]))
+        q, r = map(tuple, fields["chain.region"])
+        model = cv.ChainRegion(q, r)
     noises: Any = [
         cv.Channel(matrix) for matrix in (*fields["noise.spent"], fields["noise.matrix"])
     ]

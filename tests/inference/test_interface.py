@@ -75,15 +75,15 @@ def test_known_points_in_every_form() -> None:
 @pytest.mark.parametrize(
     ("z", "known", "message"),
     [
-        ([0, 2, 1], None, "z: found 2; allowed: states 0 … 1"),
-        ([0, -1, 1], None, "z: found -1"),
-        ([0.5, 1.0], None, "z: found 0.5"),
+        ([0, 2, 1], None, "z: found a number above the last state; allowed: states 0 … 1"),
+        ([0, -1, 1], None, "z: found a number below 0"),
+        ([0.5, 1.0], None, "z: found a number that is not whole"),
         ([0, 1], {2: 0}, "known: found position 2; allowed: positions 0 … 1"),
         ([0, 1], {-1: 0}, "known: found -1"),
-        ([0, 1], {1: 2}, "known: found 2; allowed: states 0 … 1"),
+        ([0, 1], {1: 2}, "known: found a number above the last state; allowed: states 0 … 1"),
         ([0, 1], [0, -1, 1], "known: found series of lengths"),
-        ([0, 1], [0, -2], "known: found -2"),
-        ([0, 1], "both", "known: found 'both'"),
+        ([0, 1], [0, -2], "known: found a number below 0"),
+        ([0, 1], "both", "known: found an array of shape ()"),
     ],
 )
 def test_errors(function: Any, z: Any, known: Any, message: str) -> None:
@@ -94,13 +94,13 @@ def test_errors(function: Any, z: Any, known: Any, message: str) -> None:
 
 def test_impossible_known_points() -> None:
     silent = Channel.binary(0.0, 0.2)
-    with pytest.raises(InvalidInput, match="known: found state 0 at point 1"):
+    with pytest.raises(InvalidInput, match="known: found a state at point 1"):
         smoothed(CHAIN, silent, [0, 1, 1], {1: 0})
     fixed = MarkovChain.binary(0.2, 0.3, initial=[1, 0])
-    with pytest.raises(InvalidInput, match="known: found state 1 at point 0 of series 1"):
+    with pytest.raises(InvalidInput, match="known: found a state at point 0 of series 1"):
         smoothed(fixed, CHANNEL, [[1, 0], [1, 1]], {0: [0, 1]})
     alternating = MarkovChain.binary(1.0, 1.0)
-    with pytest.raises(InvalidInput, match="known: found state 0 at point 1"):
+    with pytest.raises(InvalidInput, match="known: found a state at point 1"):
         viterbi(alternating, CHANNEL, [0, 0], {0: 0, 1: 0})
 
 

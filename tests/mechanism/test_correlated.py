@@ -68,7 +68,7 @@ def test_the_grid() -> None:
 
 def test_bad_input() -> None:
     wrong: list[tuple[Any, Any, dict[str, Any], str]] = [
-        ([0, 2], NOISE, {}, "found 2"),
+        ([0, 2], NOISE, {}, "above the last state"),
         ([0, 1], cv.Channel.binary(0.1, 0.1), {}, "CorrelatedNoise"),
         ([0, 1], NOISE, {"rng": seeded(1).at(point=5)}, "point 0"),
         ([], NOISE, {}, "no points"),

@@ -113,8 +113,8 @@ def test_bad_rows() -> None:
         (CHAINED, zeros, Rows(owner, np.array([3, 3]), numbers), "order"),
         (CHAINED, zeros, Rows(owner, np.array([0, MOST_UNSEEN + 3]), numbers), "gap"),
         (CHAINED, zeros, None, "every state"),
-        (CHAINED, zeros + 2, Rows(owner, np.arange(2), numbers), "found 2"),
-        (FEW, zeros + 5, Rows(owner, np.arange(2), numbers), "found 5"),
+        (CHAINED, zeros + 2, Rows(owner, np.arange(2), numbers), "above the last state"),
+        (FEW, zeros + 5, Rows(owner, np.arange(2), numbers), "above the last state"),
         (TWO, zeros, Rows(owner[:1], np.arange(1), numbers), "every state"),
     ]
     for noise, states, rows, message in wrong:

@@ -71,6 +71,7 @@ def test_files_and_folders_in_the_session_there_is(
         (["t.csv", "-o", "r.csv"], "folder of Parquet files"),
         (["t.arrow", "-o", "r.parquet"], "does not read arrow"),
         (["none.csv", "-o", "r.parquet"], "exists"),
+        (["none\udcff.csv", "-o", "r.parquet"], "a path in UTF-8"),
         (["t.csv", "-o", "r.parquet", "--series", "persn"], "Did you mean 'person'"),
         (["t.csv", "-o", "none/r.parquet"], "a folder that exists"),
     ],

@@ -44,4 +44,6 @@ def awkward() -> pa.Table:
 def flat() -> pa.Table:
     """The columns that a text file can hold without loss."""
     plain = awkward().select(["person", "bpm", "word", "flag"])
+    words = pa.array(['say "hi", you', '5" of rain', "", "ünï"] * (ROWS // 4))
+    plain = plain.set_column(2, "word", words)
     return plain.append_column("minute", pa.array(np.arange(ROWS) % POINTS))

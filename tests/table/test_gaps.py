@@ -137,7 +137,7 @@ def test_gaps_are_an_error_unless_asked_for() -> None:
     with pytest.raises(cv.InvalidInput, match="missing"):
         cv.sanitize_table(table, "bpm", 1.0, threshold=60, chain=CHAIN, missing="drop")  # type: ignore[arg-type]
     endless = pa.table({"x": [1.0, float("inf"), None]})
-    with pytest.raises(cv.InvalidInput, match=r"inf.*row 2"):
+    with pytest.raises(cv.InvalidInput, match=r"infinite.*row 2"):
         cv.sanitize_table(endless, "x", 1.0, threshold=60, chain=CHAIN, missing="keep")
     with pytest.raises(cv.InvalidInput, match="NaN"):
         make_discretizer(threshold=1.0, labels=["NaN", "high"]).keeping("keep")

@@ -30,7 +30,9 @@ def sample_given(
     series = np.empty((length, size), dtype=np.uint8)
     weights = chain.start * ahead[0]
     if weights.sum() <= 0:
-        raise InvalidInput("known", dict(known), "states that the chain allows together")
+        raise InvalidInput(
+            "known", "states of probability zero", "states that the chain allows together"
+        )
     series[0] = _draw(weights[None, :], np.zeros(size, dtype=np.int64), generator)
     for t in range(1, length):
         series[t] = _draw(chain.transition * ahead[t], series[t - 1], generator)

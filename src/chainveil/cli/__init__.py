@@ -22,7 +22,18 @@ from chainveil.cli import (
     sanitize,
     verify,
 )
-from chainveil.cli.output import FAILED, INTERRUPTED, UNREACHABLE, USAGE, complain
+from chainveil.cli.output import (
+    BUG,
+    FAILED,
+    INTERRUPTED,
+    TRACEBACK,
+    UNREACHABLE,
+    USAGE,
+    complain,
+    complain_of_bug,
+    complain_of_usage,
+    warnings_in_words,
+)
 from chainveil.errors import ChainveilError, NotSupported, UnreachableBudget
 
 EPILOG = """
@@ -30,7 +41,7 @@ EPILOG = """
 Exit codes: 0 done and, for verify, holds as promised to anyone; 1 verification
 failed; 2 wrong usage or unusable input; 3 a budget that cannot be met, or a
 question that cannot be answered exactly or within --max-seconds; 4 for verify,
-holds with a weaker promise; 130 interrupted.
+holds with a weaker promise; 70 a mistake of chainveil itself; 130 interrupted.
 
 \b
 Completion: eval "$(_CHAINVEIL_COMPLETE=bash_source chainveil)", in zsh and
@@ -77,11 +88,12 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code."""
     try:
-        result = cli.main(arguments, prog_name="chainveil", standalone_mode=False)
+        with warnings_in_words():
+            result = cli.main(arguments, prog_name="chainveil", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        complain_of_usage(error)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
         # Click puts its own exception before the interrupt, which may say what is left.
@@ -98,4 +110,9 @@ def run(arguments: list[str] | None = None) -> int:
     except (ChainveilError, OSError) as error:
         complain(error)
         return USAGE
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        complain_of_bug(error)
+        return BUG
     return result if isinstance(result, int) else 0

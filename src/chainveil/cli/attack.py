@@ -99,11 +99,14 @@ def _beaten(scores: dict[str, Any], majority: float, bound: float) -> list[str]:
 
 
 def _table(path: str, given: dict[str, Any]) -> Any:
-    """A table; --format is for the one of the two whose name does not tell."""
+    """A table; --format and --delimiter are for the one of the two that they fit."""
     from chainveil.table import formats
 
-    told = path != "-" and formats.told_by(path)
-    return options.read_source(path, {**given, "form": None} if told else given)
+    if path == "-" or not formats.told_by(path):
+        return options.read_source(path, given)
+    is_csv = formats.by_path(path).name == "csv"
+    other = {"form": None, "delimiter": given["delimiter"] if is_csv else None}
+    return options.read_source(path, {**given, **other})
 
 
 def _guesses(plan: Any, seen: Any) -> dict[str, Any]:

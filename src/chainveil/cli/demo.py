@@ -10,7 +10,7 @@ import click
 
 from chainveil.cli import options
 from chainveil.cli.fetching import PHYSIONET
-from chainveil.cli.output import note, show
+from chainveil.cli.output import note, printable, show
 
 SEED, SERIES, MINUTES = 2026, 20, 1500
 Q, R = 0.0893, 0.1092
@@ -151,7 +151,7 @@ def _run(step: list[str], as_json: bool) -> int:
     from chainveil.cli import run
 
     if not as_json:
-        click.echo(click.style("\n$ chainveil " + " ".join(step), bold=True))
+        click.echo(click.style("\n$ chainveil " + printable(" ".join(step)), bold=True))
         return run(step)
     import contextlib
     import io

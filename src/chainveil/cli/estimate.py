@@ -68,8 +68,8 @@ def estimate(release: str, question: str, **given: Any) -> None:
     with progress(None, given["as_json"]) as tell:
         held = read_released(
             release, certificate, given["by"], given["time"], given["form"],
-            not given["no_header"], tell, step=given["step"], max_gap=given["max_gap"],
-            neighbours=neighbours,
+            progress=tell, step=given["step"], max_gap=given["max_gap"],
+            neighbours=neighbours, **options.read_lines(given),
         )  # fmt: skip
     if held.splits and neighbours:
         warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "

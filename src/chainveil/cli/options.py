@@ -70,6 +70,10 @@ format_options = together(
                  "where the file's name does not tell."),
     click.option("--no-header", is_flag=True, help="The first line holds values; columns are "
                  "called column1, column2, …"),
+    click.option("--delimiter", metavar="CHARACTER", help="What stands between the cells of CSV, "
+                 "such as ';'; default: a comma."),
+    click.option("--multiline", is_flag=True, help="Cells of CSV may hold line ends, in quotes; "
+                 "otherwise these are an error."),
 )  # fmt: skip
 
 chain_options = together(
@@ -148,7 +152,16 @@ def read_source(table: str, options: dict[str, Any], text: bool = True) -> Sourc
     """The table; ``text`` keeps the cells of a text file to the letter."""
     from chainveil.table.reading import open_source
 
-    return open_source(table, options["form"], not options["no_header"], text)
+    return open_source(table, options["form"], text=text, **read_lines(options))
+
+
+def read_lines(options: dict[str, Any]) -> dict[str, Any]:
+    """How the lines of a text file are read, from --no-header, --delimiter and --multiline."""
+    return {
+        "header": not options["no_header"],
+        "delimiter": options["delimiter"],
+        "multiline": options["multiline"],
+    }
 
 
 def read_discretization(options: dict[str, Any]) -> dict[str, Any]:

@@ -1,49 +1,126 @@
-"""What goes to the terminal: results to standard output, the rest to standard error."""
+"""What goes to the terminal: results to standard output, the rest to standard error.
+
+Everything printed goes through :func:`printable` or :func:`to_json`: names of columns, labels and
+files come from others, and no terminal may obey them.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import sys
+import traceback
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import floor
+from pathlib import Path
 from typing import Any
 
 import click
 
-FAILED, USAGE, UNREACHABLE, WEAKER, INTERRUPTED = 1, 2, 3, 4, 130
+from chainveil.errors import ChainveilWarning
+
+FAILED, USAGE, UNREACHABLE, WEAKER, BUG, INTERRUPTED = 1, 2, 3, 4, 70, 130
+# Set in the environment, it lets errors of the program itself show all they know.
+TRACEBACK = "CHAINVEIL_TRACEBACK"
 # Losses that are known this closely need no remark.
 CLOSED = 1e-5
+# Characters that steer a terminal or the direction of writing, or that cannot be written at all.
+_STEERING = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: object) -> str:
+    """Text for a terminal; what would steer it becomes visible, as in \\x1b."""
+    return _STEERING.sub(lambda found: _escape(found[0]), str(text))
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def to_json(facts: Any, indent: int | None = None) -> str:
+    """JSON in which no character steers a terminal; its meaning is the same."""
+    text = json.dumps(facts, indent=indent, ensure_ascii=False, default=_plain)
+    return _STEERING.sub(lambda found: _json_escape(found[0]), text)
+
+
+def _json_escape(character: str) -> str:
+    # Line ends are JSON's own layout: inside a string they are escaped already.
+    return character if character == "\n" else f"\\u{ord(character):04x}"
 
 
 def show(facts: Mapping[str, Any], lines: Sequence[tuple[str, str]], as_json: bool) -> None:
     """Print ``facts`` as JSON for machines, or ``lines`` of name and text for people."""
     if as_json:
-        click.echo(json.dumps(facts, indent=2, ensure_ascii=False, default=_plain))
+        click.echo(to_json(facts, indent=2))
         return
-    width = max((len(name) for name, _ in lines), default=0)
-    for name, text in lines:
+    safe = [(printable(name), printable(text)) for name, text in lines]
+    width = max((len(name) for name, _ in safe), default=0)
+    for name, text in safe:
         click.echo(f"{click.style(name.ljust(width), bold=True)}  {text}".rstrip())
 
 
 def note(text: str) -> None:
     """A remark for who sits at a terminal."""
     if sys.stderr.isatty():
-        click.echo(text, err=True)
+        click.echo(printable(text), err=True)
 
 
 def warn(text: str) -> None:
     """Something that bears on the promise: always said."""
-    click.echo(click.style("warning: ", fg="yellow", bold=True) + text, err=True)
+    click.echo(click.style("warning: ", fg="yellow", bold=True) + printable(text), err=True)
+
+
+@contextmanager
+def warnings_in_words() -> Iterator[None]:
+    """Warnings of the library, said as the program says its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ChainveilWarning)
+        show_others = warnings.showwarning
+
+        def tell(message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, ChainveilWarning):
+                warn(str(message))
+            else:
+                show_others(message, category, *where, **more)
+
+        warnings.showwarning = tell
+        yield
 
 
 def complain(error: object) -> None:
     """An error in words; as JSON where the machine asked for JSON."""
     if "--json" in sys.argv:
         facts = {"error": type(error).__name__, "message": str(error)}
-        click.echo(json.dumps(facts, ensure_ascii=False), err=True)
+        click.echo(to_json(facts), err=True)
     else:
-        click.echo(click.style("error: ", fg="red", bold=True) + str(error), err=True)
+        click.echo(click.style("error: ", fg="red", bold=True) + printable(error), err=True)
+
+
+def complain_of_usage(error: click.ClickException) -> None:
+    """A wrong use of the program, in Click's words."""
+    told = io.StringIO()
+    error.show(told)
+    for line in told.getvalue().splitlines():
+        click.echo(printable(line), err=True)
+
+
+def complain_of_bug(error: BaseException) -> None:
+    """An error of the program itself: where it arose, and not what it says of the data."""
+    places = traceback.extract_tb(error.__traceback__)
+    where = f"{Path(places[-1].filename).name}, line {places[-1].lineno}" if places else "nowhere"
+    ours = [place for place in places if "chainveil" in Path(place.filename).parts]
+    if ours:
+        where = f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}"
+    complain(
+        f"{type(error).__name__} in {where}: a mistake of chainveil, please report it. What the "
+        f"error says is left out, as it may quote the data; with {TRACEBACK}=1 it is shown"
+    )
 
 
 @contextmanager
@@ -53,6 +130,7 @@ def progress(total: int | None, quiet: bool) -> Iterator[Any]:
         yield None
         return
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import (
         BarColumn,
         Progress,
@@ -72,7 +150,8 @@ def progress(total: int | None, quiet: bool) -> Iterator[Any]:
         def tell(what: str, rows: int) -> None:
             if what not in tasks:
                 # Work that counts no rows has no end that could be foreseen.
-                tasks[what] = bar.add_task(what, total=total if rows else None)
+                name = escape(printable(what))
+                tasks[what] = bar.add_task(name, total=total if rows else None)
             bar.advance(tasks[what], rows)
 
         yield tell
@@ -85,8 +164,9 @@ def working(text: str, quiet: bool) -> Iterator[None]:
         yield
         return
     from rich.console import Console
+    from rich.markup import escape
 
-    with Console(stderr=True).status(text):
+    with Console(stderr=True).status(escape(printable(text))):
         yield
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from chainveil.cli import options
 from chainveil.cli.output import note
 
 
@@ -18,12 +19,16 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
     from chainveil.spark.sink import check_folder_goal, local_path
     from chainveil.spark.table import SparkTable
 
+    _check_paths(output, table, given["reference"])
     _check_output(output, given["output_format"])
     goal = Goal(local_path(output), given["certificate"], given["force"])
     check_folder_goal(goal.path, goal.force)
     sources = [_source(path, given) for path in (table, given["reference"]) if path is not None]
     for source in sources:
         request.layout.check(source)
+    for path in (table, given["reference"]):
+        if path is not None:
+            _check_text(path, given)
     note("starting Spark …")
     with session(given["master"]) as spark:
         frame = _read(spark, table, sources[0], given)
@@ -31,6 +36,17 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
             public = _read(spark, given["reference"], sources[1], given)
             request = replace(request, reference=as_table(public))
         return release(SparkTable(frame), request, goal, rng).certificate
+
+
+def _check_paths(*paths: str | None) -> None:
+    """Java takes paths as text."""
+    from chainveil.errors import InvalidInput
+
+    for path in paths:
+        try:
+            (path or "").encode()
+        except UnicodeEncodeError:
+            raise InvalidInput("path", path, "a path in UTF-8, on Spark") from None
 
 
 def _check_output(output: str, form: str | None) -> None:
@@ -45,17 +61,48 @@ def _check_output(output: str, form: str | None) -> None:
 
 def _source(path: str, given: dict[str, Any]) -> Any:
     """The table as one machine would read it, for the types of its columns."""
-    from chainveil.table.reading import open_source, part_files
-
     if path == "-":
         raise click.UsageError("On Spark the table is a file or a folder, not standard input.")
-    file = part_files(Path(path))[0] if Path(path).is_dir() else Path(path)
-    text = given["text"]
-    source = open_source(file, given["form"], not given["no_header"], text)
+    source = options.read_source(str(_files(path)[0]), given, given["text"])
     if source.format.name in ("text", "arrow"):
         raise click.UsageError(f"Spark does not read {source.format.name}: give CSV, TSV or "
                                "Parquet.")  # fmt: skip
     return source
+
+
+def _files(path: str) -> list[Path]:
+    """A file, or the files of a folder."""
+    from chainveil.table.reading import part_files
+
+    return part_files(Path(path)) if Path(path).is_dir() else [Path(path)]
+
+
+def _check_text(path: str, given: dict[str, Any]) -> None:
+    """Read text once as one machine would: Spark mends what is broken, without a word."""
+    from chainveil.errors import InvalidInput
+    from chainveil.table.place import row_text
+
+    first = _source(path, given)
+    for file in _files(path) if first.format.is_text else []:
+        source = options.read_source(str(file), given, given["text"])
+        if source.columns != first.columns:
+            raise InvalidInput(f"table {file}", "other columns than the first file has", "the same")
+        rows = 0
+        for batch in replace(source, types=first.schema).batches():
+            empty = _first_empty(batch) if len(source.columns) == 1 else None
+            if empty is not None:
+                found = f"an empty line in {row_text(rows + empty)}"
+                raise InvalidInput(f"table {file}", found, "a value in every row, on Spark")
+            rows += batch.num_rows
+
+
+def _first_empty(batch: Any) -> int | None:
+    """The first row of a table of one column that is an empty line, which Spark leaves out."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    row: int = pc.index(batch.column(0).cast(pa.string()).fill_null(""), "").as_py()
+    return None if row < 0 else row
 
 
 def _read(spark: Any, path: str, source: Any, given: dict[str, Any]) -> Any:
@@ -69,5 +116,8 @@ def _read(spark: Any, path: str, source: Any, given: dict[str, Any]) -> Any:
     reader = spark.read.schema(struct_type(source.schema))
     # A value that does not fit its column is an error, not a missing value.
     reader = reader.option("mode", "FAILFAST").option("header", not given["no_header"])
-    reader = reader.option("sep", source.format.separator).option("multiLine", True)
-    return reader.option("escape", '"').csv(place)
+    reader = reader.option("sep", source.format.separator)
+    if not source.format.has_quotes:
+        # An empty mark: quotes are characters like any other.
+        return reader.option("quote", "").csv(place)
+    return reader.option("multiLine", given["multiline"]).option("escape", '"').csv(place)

@@ -39,8 +39,8 @@ def verify(certificate: str, release: str | None, **given: Any) -> int:
     from chainveil.table.verification import verify as check
 
     with progress(None, given["as_json"]) as tell:
-        header = not given["no_header"]
-        result = check(certificate, release, form=given["form"], header=header, progress=tell)
+        reading = options.read_lines(given)
+        result = check(certificate, release, form=given["form"], progress=tell, **reading)
     show(_facts(result), _lines(result), given["as_json"])
     return _code(result)
 

@@ -110,11 +110,11 @@ def known_points(known: Any, series: Sequences, states: int) -> NDArray[np.int64
 
 def _flat_known(known: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if isinstance(known, str | bytes) or np.isscalar(known):
-        raise InvalidInput("known", known, KNOWN_ALLOWED)
+        raise InvalidInput("known", f"an object of type {type(known).__name__}", KNOWN_ALLOWED)
     held = read_shape("known", known)
     parts = list(np.atleast_2d(held)) if isinstance(held, np.ndarray) else held
     if any(part.dtype.kind not in "biuf" for part in parts):
-        raise InvalidInput("known", known, KNOWN_ALLOWED)
+        raise InvalidInput("known", "values that are no whole numbers", KNOWN_ALLOWED)
     return np.concatenate(parts), np.array([len(part) for part in parts])
 
 
@@ -131,7 +131,9 @@ def _from_mapping(known: Mapping[Any, Any], series: Sequences, states: int) -> N
         values = whole_states("known", np.asarray(value))
         if values.shape not in ((), (series.count,)):
             raise InvalidInput(
-                "known", value, f"one state, or one for each of the {series.count} series"
+                "known",
+                f"states of shape {values.shape}",
+                f"one state, or one for each of the {series.count} series",
             )
         check_alphabet("known", values.reshape(-1), states)
         flat[series.offsets[:-1] + where] = values

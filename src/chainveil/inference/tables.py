@@ -115,10 +115,9 @@ def impossible_at(model: Tables, seen: Observations, point: int) -> InvalidInput
             "series that the chain and the channel can produce",
             "Check the chain, the channel and the known points.",
         )
-    output, state = divmod(symbol - model.outputs, model.states)
     return InvalidInput(
         "known",
-        f"state {state} at {place}, which has probability zero with output {output} there",
+        f"a state at {place} that has probability zero with the output there",
         "known states that the chain and the channel allow together with z",
     )
 

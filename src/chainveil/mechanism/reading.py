@@ -122,7 +122,18 @@ def _check_states(name: str, raw: NDArray[Any], states: int, piece: Piece) -> No
         advice += f" If it marks a gap: {GAP_ADVICE}"
     elif raw.dtype.kind == "f":
         advice += " Discretize the series first."
-    raise InvalidInput(name, raw[first].item(), f"states 0 … {states - 1}, whole numbers", advice)
+    raise no_state(name, raw[first].item(), states, advice)
+
+
+def no_state(name: str, value: Any, states: int, advice: str = "") -> InvalidInput:
+    """The error of a point that is no state; the value is private and is not told."""
+    if not isinstance(value, int | float):
+        found = f"an object of type {type(value).__name__}"
+    elif value != value // 1:
+        found = "a number that is not whole"
+    else:
+        found = "a number below 0" if value < 0 else "a number above the last state"
+    return InvalidInput(name, found, f"states 0 … {states - 1}, whole numbers", advice)
 
 
 def _check_kind(name: str, array: NDArray[Any]) -> None:

@@ -188,7 +188,11 @@ def _goal(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
         return Table(fresh[0] if isinstance(table.held, np.ndarray) else fresh), False
     goals = [out] if isinstance(table.held, np.ndarray) else out
     if not isinstance(goals, list | tuple) or len(goals) != len(parts):
-        raise InvalidInput("out", out, f"a list of {len(parts)} arrays, one a series of x")
+        raise InvalidInput(
+            "out",
+            f"an object of type {type(out).__name__}",
+            f"a list of {len(parts)} arrays, one a series of x",
+        )
     for part, goal in zip(parts, goals, strict=True):
         check_goal("x", part, goal)
     in_place = any(np.may_share_memory(a, b) for a, b in zip(parts, goals, strict=True))

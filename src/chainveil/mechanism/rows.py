@@ -21,6 +21,7 @@ from chainveil.mechanism.independent import independent_noise, sanitize
 from chainveil.mechanism.noises import TOP, Draws
 from chainveil.mechanism.pieces import PIECE, one_series
 from chainveil.mechanism.randomness import SPARE, Bytes, Plane, Source, fill_up
+from chainveil.mechanism.reading import no_state
 from chainveil.mechanism.release import check_room
 from chainveil.noise_chain import CorrelatedNoise
 
@@ -136,7 +137,9 @@ class RowNoise:
         if not self.needs_rows or len(states) == 0:
             return self._anywhere(states)
         if rows is None or not len(rows.owner) == len(rows.points) == len(states):
-            raise InvalidInput("rows", rows, "the series and the point of every state")
+            raise InvalidInput(
+                "rows", "other numbers of rows", "the series and the point of every state"
+            )
         if self._chains is not None:
             return self._chains.apply(states, rows)
         return self._at_addresses(states, rows)
@@ -233,5 +236,5 @@ def _check(states: NDArray[Any], count: int, outputs: int) -> None:
     """Error unless all are states: the compiled loops do not look."""
     check_room("states", states.dtype, outputs)
     if int(states.min()) < 0 or int(states.max()) >= count:
-        wrong = states[np.argmax((states < 0) | (states >= count))]
-        raise InvalidInput("states", wrong.item(), f"states 0 … {count - 1}")
+        first = int(np.argmax((states < 0) | (states >= count)))
+        raise no_state("states", states[first].item(), count, f"It is point {first}.")

@@ -145,10 +145,10 @@ class Stream:
         plain = value.item() if isinstance(value, np.generic) else value
         gap = plain is None or plain != plain or (plain == reading.GAP and self._missing == "keep")
         if gap and self._missing == "error":
-            raise InvalidInput("values", value, "no gaps", reading.GAP_ADVICE)
+            raise InvalidInput("values", "a missing value", "no gaps", reading.GAP_ADVICE)
         if isinstance(value, bool | np.generic):
             check_room("values", np.asarray(value).dtype, self._work.outputs)
-        state = 0 if gap else _state(plain, value, self._work.states)
+        state = 0 if gap else _state(plain, self._work.states)
         drawn = self._work.one(position, state)
         self._reached = (position + 1, gaps + int(gap), self._flipping)
         return value if gap else type(value)(drawn)
@@ -212,8 +212,8 @@ def _at_work(noise: Channel | CorrelatedNoise, source: Source) -> Flips | Report
     return independent_noise(noise, Draws(source))
 
 
-def _state(plain: Any, value: Any, states: int) -> int:
+def _state(plain: Any, states: int) -> int:
     whole = isinstance(plain, int) or (isinstance(plain, float) and plain.is_integer())
     if not whole or not 0 <= plain < states:
-        raise InvalidInput("values", value, f"states 0 … {states - 1}, whole numbers")
+        raise reading.no_state("values", plain, states)
     return int(plain)

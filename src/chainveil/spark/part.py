@@ -47,6 +47,8 @@ class Part:
         Series seen and gaps that split them, where series come whole; else 0.
     sha256, states_sha256 : str
         Digests of the file, and of the published states a byte each.
+    lowest, highest : int
+        Of the states before noise; for the driver alone.
     """
 
     partition: int
@@ -58,11 +60,13 @@ class Part:
     bytes: int
     sha256: str
     states_sha256: str
+    lowest: int
+    highest: int
 
 
 TELLS = (
     "partition bigint, file string, rows bigint, gaps bigint, series bigint, splits bigint, "
-    "bytes bigint, sha256 string, states_sha256 string"
+    "bytes bigint, sha256 string, states_sha256 string, lowest bigint, highest bigint"
 )
 
 
@@ -121,7 +125,7 @@ class WritePart:
             raise
         followed = (0, 0) if tracker is None else (tracker.series, tracker.splits)
         tells = (noise.rows, noise.gaps, *followed, sink.bytes, sink.sha256, noise.sha256)
-        return Part(context.partitionId(), name, *tells)
+        return Part(context.partitionId(), name, *tells, noise.lowest, noise.highest)
 
     def _pour(
         self, first: pa.RecordBatch, rest: Batches, sink: Digested

@@ -30,7 +30,7 @@ from chainveil.table.atomic import check_goal, drafts, real_path
 from chainveil.table.discretize import Label
 from chainveil.table.flow import certificate_path
 from chainveil.table.frames import FrameSource
-from chainveil.table.noise import check_length
+from chainveil.table.noise import check_length, warn_of_one_state
 from chainveil.table.prepare import Prepared, check_not_empty, prepare_with
 from chainveil.table.publishing import recover
 from chainveil.table.request import Layout, LookedUp, Readable, Request
@@ -178,6 +178,9 @@ def release(
             parts = _write(table, layout, prepared, rng, ordered, place)
             check_unchanged("of Spark", before, files)
             seen = _checked(prepared.plan, seen, parts, ordered)
+            lowest = min(part.lowest for _, part in parts)
+            highest = max(part.highest for _, part in parts)
+            warn_of_one_state(prepared.discretizer, seen.rows, lowest, highest)
             made = _certificate(layout, prepared, rng, seen, parts)
             draft.file.write(made.to_json().encode())
     return SparkRelease(read_back(table.session, goal.path), made, goal.path)

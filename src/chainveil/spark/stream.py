@@ -8,12 +8,13 @@ not there was never seen by anybody.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import ChainveilWarning, InvalidInput, NotSupported
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
@@ -103,7 +104,10 @@ class _Batches:
         recover([goal.path, goal.certificate_path])
         if goal.path.exists() or frame.isEmpty():
             return
-        release(SparkTable(frame), self.request, goal)
+        with warnings.catch_warnings():
+            # Few rows: that all of them are in one state means nothing.
+            warnings.simplefilter("ignore", ChainveilWarning)
+            release(SparkTable(frame), self.request, goal)
 
 
 def _folder(path: Path) -> Path:

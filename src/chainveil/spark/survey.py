@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from chainveil.spark.table import SparkTable, check_types, mapped, need_order, quoted, started_clock
@@ -77,7 +76,7 @@ def survey(
     with surfaced():
         found = linked.groupBy("kind", "earlier", "before", CODE).count().collect()
         if any(row["kind"] in ("same", "wrong") for row in found):
-            _complain(linked, table, layout, clock)
+            _complain(linked, layout, clock)
     check_not_empty(sum(row["count"] for row in found))
     gaps = discretizer is not None and discretizer.missing == "keep"
     known = [row for row in found if not (gaps and GAP in (row["before"], row[CODE]))]
@@ -170,22 +169,11 @@ def _kind(clock: Clock) -> Any:
     return kind.otherwise("next")
 
 
-def _complain(linked: Any, table: SparkTable, layout: Layout, clock: Clock) -> None:
-    """Name the first row, by series and time, whose step is not allowed."""
+def _complain(linked: Any, layout: Layout, clock: Clock) -> None:
+    """Name the series of the first row whose step is not allowed."""
     wrong = linked.where(linked["kind"].isin("same", "wrong"))
-    row = wrong.orderBy(SERIES, TICK).select(SERIES, TICK, "step").first()
-    assert layout.time is not None
-    time = _time_of(row[TICK], table.schema.field(layout.time).type)
-    cells = {"series": None if layout.series is None else row[SERIES], "time": time}
-    raise clock.complaint(row["step"], in_words(cells))
-
-
-def _time_of(tick: Any, kind: pa.DataType) -> Any:
-    """A tick as a value of the time column."""
-    bits = {32: pa.int32(), 64: pa.int64()}
-    if not pa.types.is_temporal(kind):
-        return tick
-    return pa.array([tick], bits[kind.bit_width]).view(kind)[0].as_py()
+    row = wrong.orderBy(SERIES, TICK).select(SERIES, "step").first()
+    raise clock.complaint(row["step"], in_words(None if layout.series is None else row[SERIES]))
 
 
 def _counted(

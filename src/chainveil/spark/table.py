@@ -16,7 +16,7 @@ import pyarrow as pa
 from chainveil.errors import InvalidInput
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer
-from chainveil.table.reading import check_names
+from chainveil.table.header import check_names
 from chainveil.table.request import Layout
 
 ENCRYPTION = "spark.io.encryption.enabled"

@@ -91,7 +91,10 @@ def with_series(column: pa.Array, name: str, first_row: int = 0) -> pa.Array:
 
 
 class placed:  # noqa: N801
-    """Errors about a row of a batch name its series and time: rows of Spark have no number."""
+    """Errors about a row of a batch name its series: rows of Spark have no number.
+
+    Its time is private, as its value is.
+    """
 
     def __init__(self, layout: Layout, batch: pa.RecordBatch, first_row: int = 0) -> None:
         self._layout, self._batch, self._first = layout, batch, first_row
@@ -104,24 +107,16 @@ class placed:  # noqa: N801
             raise moved(error, self._place()) from None
 
     def _place(self) -> Callable[[int], str]:
-        names = (self._layout.series, self._layout.time)
+        name = self._layout.series
 
         def place(row: int) -> str:
-            cells = {
-                word: self._batch.column(name)[row - self._first].as_py()
-                for word, name in zip(("series", "time"), names, strict=True)
-                if name is not None and name in self._batch.schema.names
-            }
-            return in_words(cells)
+            if name is None or name not in self._batch.schema.names:
+                return in_words(None)
+            return in_words(self._batch.column(name)[row - self._first].as_py())
 
         return place
 
 
-def in_words(cells: dict[str, Any]) -> str:
-    """A row by its series and its time, as far as they are known."""
-    told = [f"{word} {str(cell)!r}" for word, cell in cells.items() if cell is not None]
-    return (
-        "the row of " + ", ".join(told)
-        if told
-        else "one of its rows (series and time would name it)"
-    )
+def in_words(series: Any) -> str:
+    """A row by its series, where that is known."""
+    return "one of its rows" if series is None else f"a row of series {str(series)!r}"

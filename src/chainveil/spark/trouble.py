@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
+
 from chainveil import errors
 from chainveil.errors import ChainveilError, EngineFailure, InvalidInput
 
@@ -29,6 +31,9 @@ def marked() -> Iterator[None]:
         yield
     except ChainveilError as error:
         raise TaskFailure(_mark(error)) from None
+    except pa.ArrowException as error:
+        # Arrow quotes values.
+        raise TaskFailure(_mark(EngineFailure("Arrow", type(error).__name__))) from None
     except OSError as error:
         if error.errno not in FULL:
             raise
@@ -48,9 +53,10 @@ def surfaced() -> Iterator[None]:
         found = _unmark(text)
         if found is not None:
             raise found from None
-        raise EngineFailure("Spark", _in_words(text)) from error
-    except ConnectionError as error:
-        raise EngineFailure("Spark", "its Java has ended: killed, or out of memory") from error
+        # Spark's own report may quote rows.
+        raise EngineFailure("Spark", _in_words(error)) from None
+    except ConnectionError:
+        raise EngineFailure("Spark", "its Java has ended: killed, or out of memory") from None
 
 
 def no_space() -> InvalidInput:
@@ -63,6 +69,8 @@ def no_space() -> InvalidInput:
 
 def _mark(error: ChainveilError) -> str:
     parts = [str(error)]
+    if isinstance(error, EngineFailure):
+        parts = [error.engine, error.reason]
     if isinstance(error, InvalidInput):
         found = error.found if isinstance(error.found, _PLAIN) else str(error.found)
         parts = [error.argument, found, error.allowed, error.advice]  # type: ignore[list-item]
@@ -80,10 +88,20 @@ def _unmark(text: str) -> ChainveilError | None:
     return made
 
 
-def _in_words(text: str) -> str:
-    """The line of Spark's report that says most."""
+def _in_words(error: Exception) -> str:
+    """What Spark's report says most clearly, but for the rows that it may quote."""
+    from pyspark.errors import AnalysisException
+
+    text = str(error)
     if "No module named 'chainveil'" in text:
         return "chainveil is not installed for the Python that the workers run"
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if re.match(r"[A-Za-z.]*(Error|Exception)\b", line)]
-    return (told or lines or ["no reason was given"])[-1 if told else 0]
+    if "No space left on device" in text:
+        return "no space left on a device"
+    if isinstance(error, AnalysisException):
+        # About names, types and paths, before any row is read.
+        return next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
+    kinds = re.findall(
+        r"^\s*(?:Caused by: )?([A-Za-z_.]*(?:Error|Exception))\b", text, re.MULTILINE
+    )
+    name = kinds[-1] if kinds else type(error).__name__
+    return f"{name}; what it says is left out, as it may quote rows"

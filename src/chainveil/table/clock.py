@@ -93,8 +93,9 @@ class Clock:
                 self.name, f"a step back in {place}", "times that increase in a series",
                 "Sort the table by time first; nothing is sorted here.",
             )  # fmt: skip
+        # Which step it is stays private: between beats it tells the rate.
         return InvalidInput(
-            self.name, f"a step of {self.in_words(step)} in {place}",
+            self.name, f"a {'longer' if step > self.usual else 'shorter'} step in {place}",
             f"steps of {self.in_words(self.usual)}",
             "Give max_gap to split the series at longer steps.",
         )  # fmt: skip
@@ -131,9 +132,8 @@ class Clock:
         finite = np.isfinite(values)
         if not finite.all():
             row = int(np.argmin(finite))
-            raise InvalidInput(
-                self.name, float(values[row]), "a time in every row", at_row(first_row + row)
-            )
+            found = "no time" if np.isnan(values[row]) else "an infinite time"
+            raise InvalidInput(self.name, found, "a time in every row", at_row(first_row + row))
         return values
 
     def _from_text(self, column: pa.Array, first_row: int) -> pa.Array:
@@ -155,8 +155,9 @@ class Clock:
         """Name the first row that cannot be read in the way most of the column can."""
         for row, text in enumerate(column.to_pylist()):
             if not any(_readable(text, kind) for kind in kinds):
+                found = "a cell that is no time" if text else "an empty cell"
                 raise InvalidInput(
-                    self.name, text or "an empty cell", "numbers or times as 2026-01-31 12:00:00",
+                    self.name, found, "numbers or times as 2026-01-31 12:00:00",
                     at_row(first_row + row),
                 )  # fmt: skip
         raise InvalidInput(self.name, "a mixture of numbers and times", "one kind of time")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -191,9 +190,10 @@ class Discretizer:
         if str(value).strip() in NO_VALUE:
             raise missing_value(name, row)
         texts = [str(state) for state in states]
-        close = difflib.get_close_matches(str(value), texts, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise InvalidInput(name, value, f"the states {', '.join(texts)}", at_row(row) + hint)
+        found = "a value that is none of the states"
+        if str(value).casefold() in (text.casefold() for text in texts):
+            found += " but for upper and lower case"
+        raise InvalidInput(name, found, ", ".join(texts), at_row(row))
 
 
 MISSING_ADVICE = (
@@ -260,7 +260,7 @@ def numbers(column: pa.Array, name: str, first_row: int = 0) -> NDArray[np.float
         row = int(np.argmin(np.isfinite(values)))
         if np.isnan(values[row]):
             raise missing_value(name, first_row + row)
-        raise InvalidInput(name, float(values[row]), "finite numbers", f"{at_row(first_row + row)}")
+        raise InvalidInput(name, "an infinite number", "finite numbers", at_row(first_row + row))
     return values
 
 
@@ -273,8 +273,9 @@ def _text_numbers(column: pa.Array, name: str, first_row: int) -> pa.Array:
             if not _reads_as_number(text):
                 if text in NO_VALUE:
                     raise missing_value(name, first_row + row) from None
-                raise InvalidInput(name, text, "numbers", at_row(first_row + row)) from None
-        raise
+                found = "a cell that is not a number"
+                raise InvalidInput(name, found, "numbers", at_row(first_row + row)) from None
+        raise InvalidInput(name, "cells that are not numbers", "numbers") from None
 
 
 def _reads_as_number(text: str) -> bool:
@@ -352,5 +353,10 @@ def _texts(labels: Sequence[Label]) -> list[str]:
 
 def _check_distinct(name: str, labels: Sequence[Label]) -> None:
     texts = _texts(labels)
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise InvalidInput(name, text, "text that can be written in UTF-8") from None
     if len(set(texts)) < len(texts) or not all(texts):
         raise InvalidInput(name, list(labels), "labels that differ from each other, none empty")

@@ -31,11 +31,15 @@ def released_facts(
     form: str | None = None,
     header: bool = True,
     progress: Progress | None = None,
+    **text: Any,
 ) -> Released:
-    """Rows, series and digests of a release, read with the labels of its certificate."""
+    """Rows, series and digests of a release, read with the labels of its certificate.
+
+    ``text`` is how text is read, as in :func:`chainveil.table.reading.open_source`.
+    """
     discretizer = _labels(certificate)
     column, series = certificate["release.column"], certificate["release.series_column"]
-    table = _open(release, form, header)
+    table = _open(release, form, header, text)
     check_column("column", column, table.columns)
     check_column("series", series, table.columns)
     tracker = Tracker(series, None)
@@ -95,10 +99,12 @@ def _missing(certificate: Certificate) -> Missing:
     return "keep" if certificate["release.gaps"] else "error"
 
 
-def _open(release: Any, form: str | None, header: bool) -> Source | FrameSource:
+def _open(
+    release: Any, form: str | None, header: bool, text: dict[str, Any]
+) -> Source | FrameSource:
     if not isinstance(release, str | Path):
         return FrameSource(release)
-    return open_source(release, form, header)
+    return open_source(release, form, header, **text)
 
 
 def _file(source: Source) -> ReleasedFile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +19,13 @@ from chainveil.table import formats
 from chainveil.table.atomic import Digested, check_apart, check_goal, drafts, real_path
 from chainveil.table.discretize import Discretizer
 from chainveil.table.formats import Format
-from chainveil.table.noise import ColumnNoise, check_length, check_same_rows, released_rows
+from chainveil.table.noise import (
+    ColumnNoise,
+    check_length,
+    check_same_rows,
+    released_rows,
+    warn_of_one_state,
+)
 from chainveil.table.prepare import Prepared, Progress, check_not_empty, follow, prepare
 from chainveil.table.publishing import recover
 from chainveil.table.reading import Source
@@ -43,7 +49,8 @@ class Goal:
     def check(self, table: Source) -> None:
         """Error now rather than after an hour."""
         recover(map(real_path, self.paths))
-        for path in self.paths:
+        # The release first: it is the one that was asked for.
+        for path in reversed(self.paths):
             same = path.exists() and not isinstance(table.place, bytes)
             if same and path.samefile(str(table.place)):
                 raise InvalidInput("output", f"{path}, the table itself", "another file")
@@ -63,11 +70,13 @@ def make_goal(
 ) -> Goal:
     """A goal with the default certificate beside the release, and the format of its ending."""
     if release == "-":
-        found = formats.read_name(form, "format") or table.format.name
+        name = formats.read_name(form, "format") or table.format.name
         path = None if certificate is None else Path(certificate)
-        return Goal(release, Format(found), path, force)
+        return Goal(release, Format(name, None, table.format.delimiter), path, force)
     beside = certificate_path(release) if certificate is None else Path(certificate)
-    return Goal(release, formats.by_path(release, form, "output"), beside, force)
+    # What stands between cells of a CSV table stands between those of the release.
+    found = replace(formats.by_path(release, form, "output"), delimiter=table.format.delimiter)
+    return Goal(release, found, beside, force)
 
 
 def certificate_path(release: str | Path) -> Path:
@@ -103,6 +112,7 @@ def sanitize_file(
             raise
         check_same_rows(prepared.seen, noise.rows)
         check_length(prepared.plan, seen)
+        warn_of_one_state(prepared.discretizer, noise.rows, noise.lowest, noise.highest)
         file = ReleasedFile(str(goal.format), sink.bytes, sink.sha256)
         certificate = _certificate(request.layout, prepared, noise, seen, file)
         if goal.certificate is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -30,10 +30,11 @@ NAMES: tuple[Name, ...] = ("csv", "tsv", "text", "parquet", "arrow")
 
 @dataclass(frozen=True)
 class Format:
-    """A format, and how the file as a whole is compressed."""
+    """A format, how the file as a whole is compressed, and what stands between cells of CSV."""
 
     name: Name
     compression: Compression | None = None
+    delimiter: str = ","
 
     @property
     def is_text(self) -> bool:
@@ -43,7 +44,28 @@ class Format:
     @property
     def separator(self) -> str:
         """What stands between the cells of a line."""
-        return {"csv": ",", "tsv": "\t", "text": " "}[self.name]
+        return {"csv": self.delimiter, "tsv": "\t", "text": " "}[self.name]
+
+    @property
+    def has_quotes(self) -> bool:
+        """Whether a quote is more than a character: only in CSV."""
+        return self.name == "csv"
+
+    def delimited(self, delimiter: str | None) -> Format:
+        """The format with another delimiter for CSV; None keeps the one it has."""
+        if delimiter is None:
+            return self
+        one = len(delimiter) == 1 and delimiter.isascii()
+        if not one or delimiter in '"\r\n' or not (delimiter == "\t" or delimiter.isprintable()):
+            raise InvalidInput(
+                "delimiter", delimiter, "one ASCII character other than a quote or a line end"
+            )
+        if self.name in ("tsv", "text"):
+            raise InvalidInput(
+                "delimiter", f"{delimiter!r} for a table in {self.name}", "CSV alone has one",
+                "If the table is CSV, say --format csv.",
+            )  # fmt: skip
+        return replace(self, delimiter=delimiter)
 
     def __str__(self) -> str:
         return self.name + (f"+{self.compression}" if self.compression else "")

@@ -112,8 +112,9 @@ def _relation(table: pa.Table, original: Any) -> Any:
 def _array(series: Any, name: str) -> pa.Array:
     try:
         column = series.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        raise InvalidInput(name, "values of several types", "values of one type") from None
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        found = "values of several types, or of one that Arrow does not know"
+        raise InvalidInput(name, found, "values of one type") from None
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     # Views and run-end encodings are of no use here and not known everywhere.

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.certificate import Released, ReleasedFile
-from chainveil.errors import InvalidInput
+from chainveil.errors import ChainveilWarning, InvalidInput
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import source_word
 from chainveil.mechanism.rows import RowNoise, Rows
 from chainveil.plan import NoisePlan
-from chainveil.table.discretize import GAP
+from chainveil.table.discretize import GAP, Discretizer
 from chainveil.table.places import Places
 from chainveil.table.prepare import Seen
 from chainveil.table.request import Layout
 from chainveil.table.tracker import Blocks, Tracker
+
+# The lowest and the highest of no states at all.
+NO_STATES = (256, -1)
 
 
 class ColumnNoise:
@@ -39,6 +43,8 @@ class ColumnNoise:
         self._digest = hashlib.sha256()
         self.rows = 0
         self.gaps = 0
+        # The lowest and the highest state of the table; it is private.
+        self.lowest, self.highest = NO_STATES
 
     @property
     def source(self) -> Literal["release", "study"]:
@@ -60,6 +66,8 @@ class ColumnNoise:
         """The states to publish for the next rows."""
         if len(codes) == 0:
             return codes
+        if self.lowest >= self.highest:
+            self._watch(codes)
         rows = None
         if self._noise.needs_rows and blocks is not None:
             rows = self._places.rows(blocks, self.rows)
@@ -67,6 +75,13 @@ class ColumnNoise:
         self._digest.update(np.ascontiguousarray(noisy, np.uint8).data)
         self.rows += len(codes)
         return noisy
+
+    def _watch(self, codes: NDArray[np.uint8]) -> None:
+        """Look which states occur, until there are two."""
+        held = codes[codes != GAP] if self._keeps_gaps else codes
+        if len(held):
+            self.lowest = min(self.lowest, int(held.min()))
+            self.highest = max(self.highest, int(held.max()))
 
     def _beneath(self, codes: NDArray[np.uint8], rows: Rows | None) -> NDArray[np.uint8]:
         """Noise for every row, the gaps included, which then stay gaps."""
@@ -96,6 +111,21 @@ def check_same_rows(seen: Seen | None, rows: int) -> None:
             "table", f"{seen.rows:,} rows at first, {rows:,} rows later",
             "a table that stays the same while it is read", "Work on a copy.",
         )  # fmt: skip
+
+
+def warn_of_one_state(discretizer: Discretizer, rows: int, lowest: int, highest: int) -> None:
+    """Say so where limits leave all values in one state.
+
+    No error: whether a release appears must not depend on the values.
+    """
+    if discretizer.edges and rows > 1 and lowest == highest:
+        warnings.warn(
+            "the limits (threshold or edges) leave only one state: all values lie on the same side "
+            "of each. Are they in the units of the column? The release is made all the same, "
+            "since whether there is one must not depend on the values",
+            ChainveilWarning,
+            stacklevel=2,
+        )
 
 
 def check_length(plan: NoisePlan, seen: Seen) -> None:

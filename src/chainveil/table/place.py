@@ -8,6 +8,20 @@ from collections.abc import Callable, Iterable
 
 from chainveil.errors import InvalidInput
 
+# Names of columns that an error lists.
+MOST_NAMES = 30
+NO_HEADER = (
+    "The first line holds numbers: if it is a row and no header, say --no-header, and the columns "
+    "are called column1, column2, …"
+)
+# Marks that stand between cells in files that are taken for another format.
+DELIMITERS = {
+    ";": "--delimiter ';'",
+    "|": "--delimiter '|'",
+    "\t": "--format tsv",
+    ",": "--format csv",
+}
+
 
 def row_text(row: int) -> str:
     """A row by its number; ``row`` counts from 0, people count from 1."""
@@ -42,6 +56,36 @@ def check_column(argument: str, name: str | None, columns: Iterable[str]) -> Non
         raise InvalidInput(argument, name, "the name of a column, a text")
     if not names:
         raise InvalidInput(argument, name, "a column, but none has a text for a name")
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    advice = f"Did you mean {close[0]!r}?" if close else ""
-    raise InvalidInput(argument, name, f"one of the columns {', '.join(map(repr, names))}", advice)
+    if any(map(is_number, names)):
+        # A first line of values is no list of names, but a private row.
+        raise InvalidInput(argument, name, f"one of the {len(names):,} columns", NO_HEADER)
+    raise InvalidInput(argument, name, f"one of the columns {_listed(names)}", _advice(name, names))
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, as no name of a column is that somebody chose."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _listed(names: list[str]) -> str:
+    """Names of columns, as many as somebody would read."""
+    told = ", ".join(repr(name) for name in names[:MOST_NAMES])
+    return told + (f" … and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else "")
+
+
+def _advice(name: str, names: list[str]) -> str:
+    """The name that was meant, or why there is but one column."""
+    said = {mark: how for mark, how in DELIMITERS.items() if len(names) == 1 and mark in names[0]}
+    if said:
+        mark, how = max(said.items(), key=lambda pair: names[0].count(pair[0]))
+        return f"The table has one column: if {mark!r} stands between the cells, say {how}."
+    folded = {other.casefold(): other for other in names}
+    found = folded.get(name.casefold())
+    if found is None:
+        close = difflib.get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.4)
+        found = folded[close[0]] if close else None
+    return "" if found is None else f"Did you mean {found!r}?"

@@ -101,7 +101,7 @@ def _whole_steps(blocks: Blocks, first_row: int) -> IntArray:
     if crooked.any():
         place = int(np.argmax(crooked))
         raise InvalidInput(
-            "time", f"a gap of {blocks.steps[place]:.6g} steps", "gaps of whole steps, where the "
+            "time", "a gap that is no whole number of steps", "gaps of whole steps, where the "
             "noise is correlated", at_row(first_row + int(blocks.broken[place])),
         )  # fmt: skip
     return whole.astype(np.int64)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +19,15 @@ import pyarrow.parquet as pq
 from chainveil.errors import InvalidInput
 from chainveil.table import formats
 from chainveil.table.formats import Format
+from chainveil.table.header import UTF8_ADVICE, check_names, first_cells
+from chainveil.table.strict import StrictText
+from chainveil.table.trouble import Text, in_words
 from chainveil.table.unchanged import Identity, check_unchanged, identity
 from chainveil.table.whitespace import TabbedLines
 
 # Rows of a batch: large enough that the cost of a batch is nothing, small enough for memory.
 BATCH_ROWS = 1 << 19
 BLOCK_BYTES = 1 << 23
-HEADER_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,18 @@ class Source:
         Whether the first line of a text file names the columns.
     text : bool
         Whether columns of a text file stay text, to the letter; else types are inferred.
+    multiline : bool
+        Whether cells of a CSV file may hold line ends, in quotes.
+    types : schema, optional
+        Types of the columns of a text file that does not stay text; else the first rows tell.
     """
 
     place: Path | bytes
     format: Format
     header: bool = True
     text: bool = True
+    multiline: bool = False
+    types: pa.Schema | None = None
 
     @property
     def name(self) -> str:
@@ -77,7 +85,7 @@ class Source:
         """Names of all columns."""
         if self.format.is_text:
             return self._first_line
-        with _in_words(self.name):
+        with in_words(self.name):
             names = list(self._binary_schema().names)
         check_names(names)
         return names
@@ -86,11 +94,11 @@ class Source:
     def schema(self) -> pa.Schema:
         """Names and types of all columns."""
         if not self.format.is_text:
-            with _in_words(self.name):
+            with in_words(self.name):
                 return self._binary_schema()
         if self.text:
             return pa.schema([(name, pa.string()) for name in self.columns])
-        with _in_words(self.name), self._numbered(), self._csv(None) as reader:
+        with self._in_words(), self._numbered(), self._csv(None) as reader:
             return reader.schema
 
     @cached_property
@@ -98,7 +106,7 @@ class Source:
         """Number of rows where the file says so."""
         if self.format.name != "parquet":
             return None
-        with _in_words(self.name):
+        with in_words(self.name):
             return sum(int(pq.read_metadata(part._binary()).num_rows) for part in self.parts)
 
     @cached_property
@@ -135,7 +143,7 @@ class Source:
             for part in self.parts:
                 yield from part._batches(wanted)
             return
-        with _in_words(self.name):
+        with self._in_words():
             if self.format.is_text:
                 with self._numbered(), self._csv(wanted) as reader:
                     yield from reader
@@ -156,8 +164,13 @@ class Source:
                 raise
             raise InvalidInput(
                 f"table {self.name}", f"bytes that are not UTF-8 in line {row}", "text in UTF-8",
-                "Convert it first, for instance with iconv -f latin1 -t utf-8.",
+                UTF8_ADVICE,
             ) from None  # fmt: skip
+
+    def _in_words(self) -> AbstractContextManager[None]:
+        """Errors told without a word of what stands in a text file."""
+        text = Text(self.columns, self.header) if self.format.is_text else None
+        return in_words(self.name, text)
 
     def _first_bad_row(self) -> int | None:
         with self._bytes() as file:
@@ -170,14 +183,8 @@ class Source:
 
     @cached_property
     def _first_line(self) -> list[str]:
-        with _in_words(self.name), self._tabbed() as file:
-            start = file.read(HEADER_BYTES)
-        start = start if isinstance(start, bytes) else bytes(start)
-        text = start.decode("utf-8-sig", errors="replace")
-        lines = csv.reader(io.StringIO(text), delimiter=self._delimiter, strict=False)
-        cells = next((line for line in lines if line), [])
-        if not cells:
-            raise InvalidInput("table", f"no rows in {self.name}", "at least one row")
+        with in_words(self.name, Text()), self._tabbed() as file:
+            cells = first_cells(file, self.name, self._delimiter, self.format.has_quotes)
         if not self.header:
             return [f"column{number}" for number in range(1, len(cells) + 1)]
         check_names(cells)
@@ -189,18 +196,20 @@ class Source:
 
     @contextmanager
     def _csv(self, columns: list[str] | None) -> Iterator[Any]:
-        types = {name: pa.string() for name in self.columns} if self.text else {}
+        known = [] if self.types is None else zip(self.types.names, self.types.types, strict=True)
+        types = {name: pa.string() for name in self.columns} if self.text else dict(known)
         names = None if self.header else self.columns
-        with self._tabbed() as file:
+        with self._tabbed(self.columns) as file:
             reader = pa_csv.open_csv(
-                file,
+                pa.PythonFile(file, mode="r"),
                 read_options=pa_csv.ReadOptions(
                     use_threads=False, block_size=BLOCK_BYTES, column_names=names
                 ),
                 parse_options=pa_csv.ParseOptions(
                     delimiter=self._delimiter,
-                    newlines_in_values=self.format.name != "text",
-                    quote_char=False if self.format.name == "text" else '"',
+                    newlines_in_values=self.multiline and self.format.has_quotes,
+                    quote_char='"' if self.format.has_quotes else False,
+                    ignore_empty_lines=False,
                 ),
                 convert_options=pa_csv.ConvertOptions(
                     column_types=types,
@@ -215,18 +224,25 @@ class Source:
                 yield reader
 
     @contextmanager
-    def _tabbed(self) -> Iterator[Any]:
+    def _tabbed(self, columns: Sequence[str] | None = None) -> Iterator[StrictText]:
+        """Lines of cells, checked; ``columns`` where they are known already."""
         with self._bytes() as file:
-            if self.format.name == "text":
-                yield pa.PythonFile(TabbedLines(file), mode="r")
-            else:
-                yield file
+            yield StrictText(
+                TabbedLines(file) if self.format.name == "text" else file,
+                self.name,
+                self._delimiter,
+                quoting=self.format.has_quotes,
+                multiline=self.multiline,
+                blank_lines=columns is None or len(columns) == 1,
+                header=self.header,
+                columns=columns,
+            )
 
     @contextmanager
     def _bytes(self) -> Iterator[Any]:
         """The file as bytes, decompressed."""
         raw = pa.BufferReader(self.place) if isinstance(self.place, bytes) else None
-        raw = raw or pa.OSFile(str(self.place), "r")
+        raw = raw or pa.OSFile(_path(self.place), "r")
         with raw:
             if self.format.compression is None:
                 yield raw
@@ -235,7 +251,8 @@ class Source:
                     yield file
 
     def _binary(self) -> Any:
-        return pa.BufferReader(self.place) if isinstance(self.place, bytes) else str(self.place)
+        held = isinstance(self.place, bytes)
+        return pa.BufferReader(self.place) if held else pa.memory_map(_path(self.place), "r")
 
     def _binary_schema(self) -> pa.Schema:
         if self.is_folder:
@@ -263,7 +280,7 @@ class Source:
         if isinstance(self.place, bytes):
             raw: Any = pa.BufferReader(self.place)
         else:
-            raw = pa.memory_map(str(self.place), "r")
+            raw = pa.memory_map(_path(self.place), "r")
         with raw:
             indexed = raw.read(6) == b"ARROW1"
             raw.seek(0)
@@ -272,19 +289,37 @@ class Source:
 
 
 def open_source(
-    place: str | Path, form: str | None = None, header: bool = True, text: bool = True
+    place: str | Path,
+    form: str | None = None,
+    header: bool = True,
+    text: bool = True,
+    *,
+    delimiter: str | None = None,
+    multiline: bool = False,
 ) -> Source:
-    """A source from a path, or from standard input for ``-``."""
+    """A source from a path, or from standard input for ``-``.
+
+    ``delimiter`` stands between the cells of CSV, by default a comma; ``multiline`` allows
+    line ends in its quoted cells.
+    """
     if str(place) == "-":
         held = sys.stdin.buffer.read()
-        return Source(held, formats.by_bytes(held, form), header, text)
+        found = formats.by_bytes(held, form)
+        return Source(held, found.delimited(delimiter), header, text, multiline)
     path = Path(place)
     if path.is_dir():
         _check_folder(path, form)
-        return _known(Source(path, formats.Format("parquet"), header, text))
+        binary = formats.Format("parquet").delimited(delimiter)
+        return _known(Source(path, binary, header, text))
     if not path.exists():
         raise InvalidInput("table", str(path), "a file that exists")
-    return _known(Source(path, formats.by_path(path, form), header, text))
+    if not path.is_file():
+        raise InvalidInput(
+            "table", f"{path}, a pipe or device", "a file, which can be read twice",
+            "Or - for standard input.",
+        )  # fmt: skip
+    found = formats.by_path(path, form).delimited(delimiter)
+    return _known(Source(path, found, header, text, multiline))
 
 
 def _known(source: Source) -> Source:
@@ -311,11 +346,9 @@ def _check_folder(folder: Path, form: str | None) -> None:
         raise InvalidInput("table", str(folder), "a file, or a folder of Parquet files alone")
 
 
-def check_names(names: list[str]) -> None:
-    """Error where two columns have one name."""
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput("table", f"two columns named {twice!r}", "a name for each column")
+def _path(place: Any) -> bytes:
+    """A path in the bytes of the file system: not every name is UTF-8."""
+    return os.fsencode(place)
 
 
 class _Raw(io.RawIOBase):
@@ -331,20 +364,3 @@ class _Raw(io.RawIOBase):
         taken = self._file.read(len(buffer))
         buffer[: len(taken)] = taken
         return len(taken)
-
-
-@contextmanager
-def _in_words(name: str) -> Iterator[None]:
-    """Arrow's errors as ours, with the name of the file."""
-    try:
-        yield
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        text = " ".join(str(error).split())
-        raise InvalidInput(f"table {name}", text, "a table that can be read") from None
-    except PermissionError:
-        raise InvalidInput(f"table {name}", "no permission", "a file that may be read") from None
-    except OSError as error:
-        if type(error) is not OSError:
-            raise
-        text = " ".join(str(error).split())
-        raise InvalidInput(f"table {name}", text, "a table that can be read") from None

@@ -86,6 +86,8 @@ def read_released(
     step: float | None = None,
     max_gap: float | None = None,
     neighbours: bool = True,
+    delimiter: str | None = None,
+    multiline: bool = False,
 ) -> ReleasedStates:
     """Read a release with the noise of its certificate; the original is never needed.
 
@@ -98,7 +100,7 @@ def read_released(
         or "series".
     time : str, optional
         The column with dates and times.
-    form, header, progress : optional
+    form, header, delimiter, multiline, progress : optional
         As in :func:`chainveil.verify`.
     step, max_gap : float, optional
         Of ``time``, as when the table was sanitized: longer steps than ``max_gap`` are gaps,
@@ -109,8 +111,9 @@ def read_released(
     """
     if str(release) == "-":
         raise InvalidInput("release", "-", "a file", "It is read twice: to check it, and to ask.")
-    table = open_source(release, form, header, text=False)
-    document = _belonging(release, certificate, form, header, progress)
+    lines: dict[str, Any] = {"header": header, "delimiter": delimiter, "multiline": multiline}
+    table = open_source(release, form, text=False, **lines)
+    document = _belonging(release, certificate, form, lines, progress)
     series = document["release.series_column"]
     if time is None and (step is not None or max_gap is not None):
         raise InvalidInput("time", None, "a column, where step or max_gap is given")
@@ -159,13 +162,17 @@ def read_released(
 
 
 def _belonging(
-    release: Any, certificate: Any, form: str | None, header: bool, progress: Progress | None
+    release: Any,
+    certificate: Any,
+    form: str | None,
+    lines: dict[str, Any],
+    progress: Progress | None,
 ) -> Certificate:
     """The certificate, if it holds and speaks of this release."""
     document = Certificate.read(certificate)
     if document["release"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
-    result = verify(document, release, form=form, header=header, progress=progress)
+    result = verify(document, release, form=form, progress=progress, **lines)
     if result.undecided and not result.failures:
         raise TooLarge(f"certificate: {certificate}: {result.undecided[0]}")
     if not result.holds:

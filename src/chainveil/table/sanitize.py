@@ -16,7 +16,7 @@ from chainveil.privacy.adversary import Adversary, Model
 from chainveil.region import ChainRegion
 from chainveil.table.discretize import Label
 from chainveil.table.frames import FrameSource
-from chainveil.table.noise import ColumnNoise, check_length, released_rows
+from chainveil.table.noise import ColumnNoise, check_length, released_rows, warn_of_one_state
 from chainveil.table.prepare import check_not_empty, follow, prepare
 from chainveil.table.request import Layout, LookedUp, Request, one_column
 
@@ -144,6 +144,7 @@ def _release(table: FrameSource, request: Request, rng: Randomness | None) -> Ta
         raise AssertionError("unreachable")
     check_length(prepared.plan, seen)
     values = prepared.discretizer.values(noise.apply(codes, blocks), kind)
+    warn_of_one_state(prepared.discretizer, noise.rows, noise.lowest, noise.highest)
     released = released_rows(layout, noise, seen)
     described = prepared.discretizer.described
     certificate = certify(prepared.plan, prepared.origin, described, noise.source, released)

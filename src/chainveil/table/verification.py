@@ -17,6 +17,8 @@ def verify(
     *,
     form: str | None = None,
     header: bool = True,
+    delimiter: str | None = None,
+    multiline: bool = False,
     progress: Progress | None = None,
     max_seconds: float | None = None,
 ) -> Verification:
@@ -33,6 +35,9 @@ def verify(
         The published table. Without it nothing about the release is checked.
     form, header : optional
         Format of the release where its name does not tell; whether text has a header.
+    delimiter, multiline : optional
+        What stands between the cells of CSV, by default a comma; whether its quoted cells may
+        hold line ends.
     progress : callable, optional
         Told what is being done and how many rows are.
     max_seconds : float, optional
@@ -53,8 +58,9 @@ def verify(
     with allowing(max_seconds):
         if release is None or isinstance(release, Released):
             return check(document, release)
+        text = {"delimiter": delimiter, "multiline": multiline}
         try:
-            seen = released_facts(document, release, form, header, progress)
+            seen = released_facts(document, release, form, header, progress, **text)
         except ChainveilError as error:
             return check(document, None, str(error))
         return check(document, seen)

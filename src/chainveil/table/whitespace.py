@@ -7,12 +7,16 @@ from typing import Any
 
 _BLANKS = re.compile(rb"[ \t]+")
 _AROUND = re.compile(rb"\t?\r?\n\t?")
-_EMPTY_LINES = re.compile(rb"\n{2,}")
 CHUNK = 1 << 22
+# A longer line cannot be read by anybody; it is passed on for that to be said.
+LONGEST_LINE = 4 * CHUNK
 
 
 class TabbedLines:
-    """A readable file in which every run of blanks is one tab; lines lose blanks at the ends."""
+    """A readable file in which every run of blanks is one tab; lines lose blanks at the ends.
+
+    A line that is empty stays one: it is for the reader of the lines to say what it means.
+    """
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -51,9 +55,11 @@ class TabbedLines:
         self._done = not chunk
         text = self._rest + chunk
         # Whole lines only, or a run of blanks could be cut in two.
-        end = len(text) if self._done else text.rfind(b"\n") + 1
+        end = text.rfind(b"\n") + 1
+        if self._done or len(text) - end > LONGEST_LINE:
+            end = len(text)
         text, self._rest = text[:end], text[end:]
-        text = _EMPTY_LINES.sub(b"\n", _AROUND.sub(b"\n", _BLANKS.sub(b"\t", text)))
-        # A piece begins with a line: blanks and empty lines there are no cells.
-        text = text.lstrip(b"\t\n")
+        text = _AROUND.sub(b"\n", _BLANKS.sub(b"\t", text))
+        # A piece begins with a line: blanks there are no cells.
+        text = text.removeprefix(b"\t")
         self._ready += text.rstrip(b"\t") if self._done else text

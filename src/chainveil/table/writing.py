@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 
 from chainveil.errors import InvalidInput
 from chainveil.table.formats import Format
+from chainveil.table.place import row_text
 
 
 class Writer(Protocol):
@@ -73,10 +75,11 @@ class ArrowWriter:
 
 
 class TextWriter:
-    """Lines of cells; a cell is quoted only where it must be."""
+    """Lines of cells; a cell is quoted only where it must be, and only in CSV."""
 
     def __init__(self, file: Any, schema: pa.Schema, form: Format, header: bool) -> None:
         self._form = form
+        self._names, self._rows = schema.names, 0
         for field in schema:
             _check_writable(field, form)
         self._sink: Any = pa.PythonFile(file, mode="w")
@@ -85,18 +88,23 @@ class TextWriter:
             self._under = self._sink
             self._sink = pa.CompressedOutputStream(self._under, form.compression)
         if header:
-            self._lines([pa.array([name]) for name in schema.names])
+            self._lines([pa.array([name]) for name in schema.names], "the header")
 
     def write(self, batch: pa.RecordBatch) -> None:
         """The rows as lines."""
         if batch.num_rows:
             self._lines([as_text(column) for column in batch.columns])
+            self._rows += batch.num_rows
 
     def close(self) -> None:
         """End the compressed stream."""
         self._sink.close()
 
-    def _lines(self, columns: list[pa.Array]) -> None:
+    def _lines(self, columns: list[pa.Array], place: str | None = None) -> None:
+        for name, column in zip(self._names, columns, strict=True):
+            bad = first_unwritable(column, self._form)
+            if bad is not None:
+                raise _unwritable(self._form, name, place or row_text(self._rows + bad))
         cells = [_cell(column, self._form) for column in columns]
         lines = pc.binary_join_element_wise(*cells, self._form.separator)
         ended = pc.binary_join_element_wise(lines, "", "\n")
@@ -124,29 +132,37 @@ def _characters(column: pa.Array) -> pa.Buffer:
 
 def _cell(column: pa.Array, form: Format) -> pa.Array:
     """Text as it must stand in a file."""
-    if form.name == "text":
-        _check_no_blanks(column)
+    if not form.has_quotes or not _any_of(column, ('"', "\r", "\n", form.separator)):
         return column
-    # Most columns need no quotes: a look at the bytes is quicker than a pattern for each cell.
-    characters = _characters(column).to_pybytes()
-    if not any(mark in characters for mark in (b'"', b"\r", b"\n", form.separator.encode())):
-        return column
-    special = pc.match_substring_regex(column, f'["\r\n{form.separator}]')
-    if not pc.any(special).as_py():
-        return column
+    special = pc.match_substring_regex(column, f'["\r\n{re.escape(form.separator)}]')
     doubled = pc.replace_substring(column, '"', '""')
     quoted = pc.binary_join_element_wise('"', doubled, '"', "")
     return pc.if_else(special, quoted, column)
 
 
-def _check_no_blanks(column: pa.Array) -> None:
-    blank = pc.match_substring_regex(column, r"^$|\s")
-    if pc.any(blank).as_py():
-        found = column.filter(blank)[0].as_py()
-        raise InvalidInput(
-            "output", f"a cell {found!r}", "cells without blanks, in white-space separated text",
-            "Write CSV instead.",
-        )  # fmt: skip
+def _any_of(column: pa.Array, marks: tuple[str, ...]) -> bool:
+    """Most columns hold no mark: a look at the bytes is quicker than a pattern for each cell."""
+    characters = _characters(column).to_pybytes()
+    return any(mark.encode() in characters for mark in marks)
+
+
+def first_unwritable(column: pa.Array, form: Format) -> int | None:
+    """The first row whose cell a format without quotes cannot hold; None where there is none."""
+    if form.has_quotes or (form.name == "tsv" and not _any_of(column, ("\t", "\r", "\n"))):
+        return None
+    wrong = pc.match_substring_regex(column, r"[\t\r\n]" if form.name == "tsv" else r"^$|\s")
+    row = pc.index(wrong, True).as_py()
+    return None if row < 0 else int(row)
+
+
+def _unwritable(form: Format, name: str, place: str) -> InvalidInput:
+    what = {"tsv": "a tab or a line end", "text": "a blank, or nothing"}[form.name]
+    allowed = {
+        "tsv": "cells of one line without tabs: TSV has no quotes",
+        "text": "cells without blanks, in white-space separated text",
+    }[form.name]
+    found = f"a cell that holds {what}, in {place}, column {name!r}"
+    return InvalidInput("output", found, allowed, "Write CSV instead.")
 
 
 def _check_writable(field: pa.Field, form: Format) -> None:
