@@ -47,7 +47,8 @@ class Released:
     """What can be seen of a release, and checked again by whoever holds it.
 
     A release of several part files has their number in ``parts``; its two digests are then
-    those of listings, see :func:`chainveil.certificate.parts.listing_digest`.
+    those of listings, see :func:`chainveil.certificate.parts.listing_digest`. ``kept`` are the
+    columns beside the released one and the series, ``time`` how the time is published.
     """
 
     column: str
@@ -59,6 +60,9 @@ class Released:
     gaps: int = 0
     splits: int = 0
     parts: int | None = None
+    kept: Sequence[str] = ()
+    time: str | None = None
+    allowed_leaks: Sequence[str] = ()
 
 
 def certify(
@@ -223,6 +227,9 @@ def _release(released: Released) -> dict[str, Any]:
     return {
         "column": released.column,
         "series_column": released.series_column,
+        "kept": list(released.kept),
+        "time": released.time,
+        "allowed_leaks": list(released.allowed_leaks),
         "rows": released.rows,
         "series": released.series,
         "gaps": released.gaps,

@@ -17,6 +17,7 @@ from chainveil.privacy.rounding import upper
 @click.option("-o", "--output", required=True, help="The release: a file, or - for standard "
               "output.")  # fmt: skip
 @options.layout_options
+@options.keep_options
 @options.discretize_options
 @click.option("--epsilon", type=float, help="The privacy budget, in nats.")
 @options.chain_options
@@ -46,7 +47,8 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     """Publish a column of TABLE (a file, or - for standard input) with a certificate.
 
     Without --chain, --q and --r, --plan or --reference the chain is fitted on the table
-    itself. That leaks, and the certificate says so. All other columns pass through.
+    itself. That leaks, and the certificate says so. The release holds the column and the
+    series; other columns, and the time, only when they are named.
 
     \b
     Example:
@@ -131,6 +133,7 @@ def _request(given: dict[str, Any]) -> Any:
         mechanism=given["mechanism"],
         family=given["family"],
         spent=options.read_spent(given["spent"]),
+        kept=options.read_kept(given),
     )
 
 
@@ -170,6 +173,10 @@ def _warnings(certificate: Any) -> None:
     if certificate["release.gaps"]:
         gaps = certificate["release.gaps"]
         warn(f"{gaps:,} rows have no value; where they are is visible and not protected")
+    allowed = certificate["release.allowed_leaks"]
+    if allowed:
+        warn(f"published without a test for what they say: {', '.join(allowed)}; the promise does "
+             "not cover what these columns give away")  # fmt: skip
     if certificate["randomness.source"] == "study":
         warn("seeded noise: " + certificate["randomness.meaning"])
     if certificate["promise.adversary.model"] != "any":
@@ -180,8 +187,15 @@ def _lines(certificate: Any, output: str, where: str) -> list[tuple[str, str]]:
     rows, series = certificate["release.rows"], certificate["release.series"]
     return [
         ("release", f"{output}: {rows:,} rows in {series:,} series"),
+        ("columns", ", ".join(_columns(certificate))),
         ("certificate", where),
         ("loss", f"at most {upper(certificate['loss.epsilon'], 10)}"),
         ("against", certificate["promise.adversary.meaning"]),
         ("changed points", f"{certificate['noise.expected_flips']:.4%} on average"),
     ]
+
+
+def _columns(certificate: Any) -> list[str]:
+    """What the release holds, the released column first."""
+    names = [certificate["release.column"], certificate["release.series_column"]]
+    return [name for name in (*names, *certificate["release.kept"]) if name is not None]

@@ -43,15 +43,18 @@ def released_facts(
     states = [_states(part, column, series, discretizer, tracker, progress) for part in parts]
     seen = tracker.rows, tracker.series
     gaps = sum(part.gaps for part in states)
+    names = table.all_columns if isinstance(table, FrameSource) else table.columns
+    kept = tuple(name for name in names if name not in (column, series))
     if isinstance(table, FrameSource):
-        return Released(column, series, *seen, states[0].sha256, None, gaps)
+        return Released(column, series, *seen, states[0].sha256, None, gaps, kept=kept)
     if not table.is_folder:
-        return Released(column, series, *seen, states[0].sha256, _file(table), gaps)
-    names = [Path(part.name).name for part in table.parts]
+        return Released(column, series, *seen, states[0].sha256, _file(table), gaps, kept=kept)
+    files = [Path(part.name).name for part in table.parts]
     whole = listing_digest(
-        (name, part.rows, part.sha256) for name, part in zip(names, states, strict=True)
+        (name, part.rows, part.sha256) for name, part in zip(files, states, strict=True)
     )
-    return Released(column, series, *seen, whole, _file(table), gaps, parts=len(names))
+    file = _file(table)
+    return Released(column, series, *seen, whole, file, gaps, parts=len(files), kept=kept)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer, Label
+from chainveil.table.kept import Kept
 from chainveil.table.place import check_column
 
 LookedUp = Literal["mean", "median"]
@@ -34,6 +35,9 @@ class Readable(Protocol):
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows in order, only ``columns`` where they are given."""
+
+    def pieces(self, layout: Layout, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some rows from all over, in pieces of neighbours, at most ``MOST_SAMPLED``."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,8 @@ class Request:
     certificate mentions. Of ``plan``, ``chain`` and ``reference`` at most one is given;
     with none, the chain is fitted on the private data. ``missing`` says whether a row without
     a value is an error or stays one, visible to all. ``spent`` is the noise of earlier releases
-    of the same data, which the budget then covers too.
+    of the same data, which the budget then covers too. ``kept`` says which other columns are
+    published.
     """
 
     layout: Layout
@@ -107,6 +112,7 @@ class Request:
     missing: Missing = "error"
     family: Family = "response"
     spent: Sequence[Channel] = ()
+    kept: Kept = field(default_factory=Kept)
 
     def __post_init__(self) -> None:
         given: list[str] = [
@@ -125,6 +131,11 @@ class Request:
             raise InvalidInput(
                 "epsilon", self.epsilon, f"that of the plan, {self.plan.epsilon!r}, or none"
             )
+
+    def check(self, table: Readable) -> None:
+        """Error unless all columns are there, and those to be kept may be."""
+        self.layout.check(table)
+        self.kept.check(self.layout, table.columns)
 
 
 def one_column(batch: Any, name: str) -> pa.Array:
