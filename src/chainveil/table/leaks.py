@@ -55,10 +55,10 @@ class Leak:
 
     def __str__(self) -> str:
         if math.isnan(self.accuracy):
-            return f"column {self.column!r}, {self.feature}"
+            return f"{self.column!r} is {self.feature}."
         return (
-            f"column {self.column!r}: {self.feature} is right about {self.accuracy:.1%} of "
-            f"held-out rows (a guess without it: {self.chance:.1%}, each state counted alike)"
+            f"Of {self.column!r}, {self.feature} is right about {self.accuracy:.1%} of held-out "
+            f"rows, where a guess is right about {self.chance:.1%} (each state counted alike)."
         )
 
 
@@ -91,12 +91,11 @@ def _shown(held: pa.Table, request: Request) -> pa.Table:
 def _refuse(found: list[Leak]) -> None:
     if not found:
         return
-    first = found[0].column
+    names = ", ".join(repr(leak.column) for leak in found)
     raise InvalidInput(
-        "keep", "; ".join(map(str, found)), "columns that say nothing about the states",
-        "Leave it out, publish times as positions (--time-as index, time_as=\"index\"), or let it "
-        f"through by name (--allow-leak {first}, allow_leak=[{first!r}]): the certificate will "
-        "say so.",
+        "keep", names, "columns that say nothing about the states",
+        f"{' '.join(map(str, found))} Leave it out, publish times as positions (--time-as index), "
+        f"or let it through by name (--allow-leak {found[0].column}): the certificate will say so.",
     )  # fmt: skip
 
 
