@@ -52,8 +52,8 @@ def sanitize(table: str, output: str, **given: Any) -> None:
 
     \b
     Example:
-      chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 \\
-        --q 0.0893 --r 0.1092 -o release.parquet
+      chainveil sanitize heart.csv --column bpm --series person --threshold 60 \\
+        --epsilon 1 --q 0.0893 --r 0.1092 -o release.parquet
     """
     from chainveil.cli import earlier
     from chainveil.mechanism.randomness import seeded

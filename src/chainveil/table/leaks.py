@@ -31,6 +31,8 @@ Floats = NDArray[np.float64]
 QUICK, SURE = 12, 64
 # What is likelier than this by chance is not looked at any further.
 DOUBTFUL = 0.01
+# Rows beside those of the commonest state; with fewer, one coincidence would decide.
+FEWEST = 10
 # Pseudo-counts by which an unseen value is given the shares of all rows.
 SMOOTHING = 2.0
 
@@ -46,19 +48,24 @@ class Leak:
     accuracy, chance : float
         How often it names the state of a held-out row, each state counted alike; and how often
         a guess without it does. NaN where the column is of a kind that cannot be tested.
+    of_changes : bool
+        Whether it tells when the state changes, rather than the state itself.
     """
 
     column: str
     feature: str
     accuracy: float
     chance: float
+    of_changes: bool = False
 
     def __str__(self) -> str:
         if math.isnan(self.accuracy):
             return f"{self.column!r} is {self.feature}."
         return (
-            f"Of {self.column!r}, {self.feature} is right about {self.accuracy:.1%} of held-out "
-            f"rows, where a guess is right about {self.chance:.1%} (each state counted alike)."
+            f"Of {self.column!r}, {self.feature} "
+            f"{'tells when the state changes, and ' if self.of_changes else ''}is right about "
+            f"{self.accuracy:.1%} of held-out rows, where a guess is right about "
+            f"{self.chance:.1%} (each state counted alike)."
         )
 
 
@@ -118,8 +125,8 @@ def find_leaks(
             found.append(Leak(name, text, math.nan, math.nan))
             continue
         shown = list(features(column, runs))
-        guilty = _guilty(name, shown, targets, false_alarms / len(names))
-        found += sorted(guilty, key=lambda leak: -leak.accuracy)[:1]
+        guilty = list(_guilty(name, shown, targets, false_alarms / len(names)))
+        found += sorted(guilty, key=lambda leak: (leak.of_changes, -leak.accuracy))[:1]
     return found
 
 
@@ -130,9 +137,8 @@ def _guilty(
     tests = [(feature, target) for feature in shown for target in targets[: 1 + feature.change]]
     for feature, target in tests:
         if target.tell(feature, level / len(tests)):
-            # A step that tells when states change tells them all by and by.
-            words = "" if target is targets[0] else ", which tells when the state changes,"
-            yield Leak(name, feature.name + words, *target.accuracy(feature))
+            of_changes = target is not targets[0]
+            yield Leak(name, feature.name, *target.accuracy(feature), of_changes)
 
 
 class Pairings:
@@ -142,9 +148,13 @@ class Pairings:
         self._runs, self._states = runs, runs.count
         self._folds = runs.folds.astype(np.int64)
         self._drawn: list[NDArray[np.int64]] = [runs.states]
+        each = np.bincount(runs.states, minlength=runs.count + 1)[:-1]
+        self._rare = int(each.sum() - each.max())
 
     def tell(self, feature: Feature, level: float) -> bool:
         """Whether the feature gains more than chance explains, at a false-alarm rate."""
+        if self._rare < FEWEST:
+            return False
         for count in (QUICK, SURE):
             gains = self._gains(feature, count)
             if gains[0] <= 0 or gains[0] <= gains[1:].max(initial=0.0):
