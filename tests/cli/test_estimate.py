@@ -135,8 +135,11 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["frequency", "--by", "ward"], b"'person', 'room', 'when', 'bpm'. Others are published "
-         b"only when they are named: sanitize with --keep"),
+        (
+            ["frequency", "--by", "ward"],
+            b"'person', 'room', 'when', 'bpm'. Others are published "
+            b"only when they are named: sanitize with --keep",
+        ),
         (["transitions", "--time", "minute", "--max-gap", "1"], b"--keep-time or --time-as"),
         (["frequency", "--by", "hour"], b"the column with the time"),
         (["frequency", "--by", "hour", "--time", "bpm"], b"dates or times"),

@@ -156,9 +156,12 @@ def test_bytes_that_are_no_text_are_named_with_their_line(goal: str, tmp_path: P
             table,
             make_goal(str(tmp_path / goal), table, None, None, False),
             Request(
-                Layout("bpm", "person"), threshold=60.0, epsilon=1.0, chain=CHAIN,
+                Layout("bpm", "person"),
+                threshold=60.0,
+                epsilon=1.0,
+                chain=CHAIN,
                 kept=Kept(("word",)),
-            ),  # fmt: skip
+            ),
         )
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
