@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -31,7 +30,7 @@ def test_a_release_holds_what_is_named(spark_session: Any, tmp_path: Path) -> No
     how: dict[str, Any] = {"column": "bpm", "series": "person", "threshold": 60, "time": "minute"}
     bare = spark.sanitize(frame, two_states(), path=tmp_path / "bare.parquet", **how)
     assert bare.table.columns == ["person", "bpm"]
-    gaps = {"step": 1, "max_gap": 1, "time_as": "index"}
+    gaps: dict[str, Any] = {"step": 1, "max_gap": 1, "time_as": "index"}
     there = spark.sanitize(frame, two_states(), path=tmp_path / "at.parquet", **how, **gaps)
     here = cv.sanitize_table(table, plan=two_states(), **how, **gaps)
     keys = [("person", "ascending"), ("minute", "ascending")]
@@ -42,9 +41,6 @@ def test_a_release_holds_what_is_named(spark_session: Any, tmp_path: Path) -> No
     rough = spark.sanitize(frame, two_states(), path=tmp_path / "b.parquet", time_as=10, **how)
     minutes = rough.table.toArrow()["minute"].to_pylist()
     assert sorted(minutes) == sorted(m // 10 * 10 for m in table["minute"].to_pylist())
-    more = pq.read_table(bare.path / "part-00000.parquet")
-    more = more.append_column("n", pa.array(range(more.num_rows)))
-    pq.write_table(more, bare.path / "part-00000.parquet")
 
 
 @pytest.mark.parametrize("leak", ["copy", "noisy", "beats"])
@@ -57,7 +53,7 @@ def test_columns_that_tell_are_refused(leak: str, spark_session: Any, tmp_path: 
     assert list(tmp_path.iterdir()) == []
     done = spark.sanitize(frame, two_states(), keep=[leak, "random"], allow_leak=[leak], **how)
     assert done.certificate["release.allowed_leaks"] == [leak]
-    assert done.certificate["release.kept"] == [leak, "random"]
+    assert done.certificate["release.kept"] == ["random", leak]
 
 
 def test_notes_on_columns_stay_behind(spark_session: Any, tmp_path: Path) -> None:

@@ -106,7 +106,8 @@ def test_a_task_that_fails_after_its_file_is_complete(
 
     monkeypatch.setattr(releasing, "WritePart", FailsLate)
     path = tmp_path / "r.parquet"
-    done = spark.sanitize(constant(spark_session), two_states(), column="x", path=path)
+    frame = constant(spark_session)
+    done = spark.sanitize(frame, two_states(), column="x", path=path, keep=["id"])
     assert _names(kept) == ["0-0", "1-0", "1-1"]
     for name, part in (("0-0", "part-00000"), ("1-1", "part-00001")):
         assert (path / f"{part}.parquet").read_bytes() == (kept / name).read_bytes()

@@ -84,6 +84,12 @@ def test_states_that_seldom_change_hide_nothing() -> None:
         assert leaks(table, [*LEAKS, *HONEST]) == set(LEAKS)
 
 
+def test_a_copy_is_a_copy_however_seldom_it_changes() -> None:
+    for seed in range(10):
+        table = planted(seed, 1, 1000, cv.MarkovChain.binary(0.01, 0.02))
+        assert leaks(table, ["copy", *HONEST]) == {"copy"}
+
+
 def test_a_rare_state_is_given_away_by_less_than_a_majority() -> None:
     """A noisy copy of a state in 3% of the rows is never the likelier guess, and tells."""
     rng = np.random.default_rng(3)

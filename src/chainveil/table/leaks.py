@@ -117,7 +117,8 @@ def find_leaks(
     if runs.constant:
         return []
     found = []
-    targets = [Pairings(runs), Pairings(runs.changes())]
+    changes = runs.changes()
+    targets = [Pairings(runs, changes), Pairings(changes)]
     for name in names:
         column = table.column(name)
         if not testable(column.type):
@@ -144,8 +145,9 @@ def _guilty(
 class Pairings:
     """The states of a sample, as they are and as they were at other times of the same series."""
 
-    def __init__(self, runs: Runs) -> None:
+    def __init__(self, runs: Runs, changes: Runs | None = None) -> None:
         self._runs, self._states = runs, runs.count
+        self._changes = 0 if changes is None else int(np.sum(changes.all_states == 1))
         self._folds = runs.folds.astype(np.int64)
         self._drawn: list[NDArray[np.int64]] = [runs.states]
         each = np.bincount(runs.states, minlength=runs.count + 1)[:-1]
@@ -153,15 +155,29 @@ class Pairings:
 
     def tell(self, feature: Feature, level: float) -> bool:
         """Whether the feature gains more than chance explains, at a false-alarm rate."""
-        if self._rare < FEWEST:
+        if self._settles(feature):
+            return True
+        # Most columns that say nothing gain nothing, and are done with here.
+        if self._rare < FEWEST or self._gains(feature, 0)[0] <= 0:
             return False
         for count in (QUICK, SURE):
             gains = self._gains(feature, count)
-            if gains[0] <= 0 or gains[0] <= gains[1:].max(initial=0.0):
+            if gains[0] <= gains[1:].max():
                 return False
             if tail(gains) > max(level, DOUBTFUL if count == QUICK else 0.0):
                 return False
         return True
+
+    def _settles(self, feature: Feature) -> bool:
+        """Whether the state follows from the feature without exception.
+
+        States that seldom change are alike at other times too; a copy is one all the same.
+        """
+        enough = self._changes >= 4 and len(self._folds) >= 10 * feature.count
+        if not enough or feature.change:
+            return False
+        together = self._counts(feature, 1)[0].sum(axis=0) > 0
+        return bool((together.sum(axis=1) <= 1).all() and (together.sum(axis=0) > 0).sum() > 1)
 
     def accuracy(self, feature: Feature) -> tuple[float, float]:
         """Share of held-out states that the feature names, each state counted alike."""
