@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import chainveil as cv
@@ -201,6 +202,10 @@ def test_the_demo_takes_the_record_where_it_can(
     assert cv.verify(certificate, place / "N10" / "release.parquet").holds
     document = json.loads(certificate.read_text())
     assert document["release"]["rows"] == 3000
+    # Where each beat stands, not when it was: the time between two beats is the heart rate.
+    assert document["release"]["time"] == "positions"
+    beats = pq.read_table(place / "N10" / "release.parquet")["column1"].to_pylist()
+    assert beats == list(range(3000))
     assert document["discretization"]["origin"] == "private mean"
     # A second time it comes from the cache.
     asked = len(server.asked)

@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "heart.csv").write_text("\n".join(lines) + "\n")
     for name, seed in (("release.csv", "5"), ("other.csv", "6")):
         program("sanitize", "heart.csv", *STATES, "--epsilon", "3", *CHAIN, "--seed", seed,
-                "-o", name, folder=place)  # fmt: skip
+                "--keep", "room,when", "-o", name, folder=place)  # fmt: skip
     np.save(place / "truth.npy", x)
     (place / "heart.csv").unlink()
     return place
@@ -100,7 +100,7 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
     (tmp_path / "heart.csv").write_text("\n".join(lines) + "\n")
     program("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
             "--time", "when", "--step", "10", "--max-gap", "10", "--epsilon", "25", *CHAIN,
-            "--seed", "1", "-o", "release.csv", folder=tmp_path)  # fmt: skip
+            "--seed", "1", "--keep-time", "-o", "release.csv", folder=tmp_path)  # fmt: skip
     gaps = ["--time", "when", "--max-gap", "10"]
     for more in ([], ["--step", "10"]):
         found = ask(tmp_path, "transitions", *gaps, *more)["answers"]
@@ -135,7 +135,12 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["frequency", "--by", "persn"], b"Did you mean 'person'?"),
+        (
+            ["frequency", "--by", "ward"],
+            b"'person', 'room', 'when', 'bpm'. Others are published "
+            b"only when they are named: sanitize with --keep",
+        ),
+        (["transitions", "--time", "minute", "--max-gap", "1"], b"--keep-time or --time-as"),
         (["frequency", "--by", "hour"], b"the column with the time"),
         (["frequency", "--by", "hour", "--time", "bpm"], b"dates or times"),
         (["frequency", "--certificate", "other.certificate.json"], b"belongs to the release"),
@@ -172,7 +177,8 @@ def test_times_that_are_missing_or_only_dates(tmp_path: Path) -> None:
             for i, state in enumerate(x)]  # fmt: skip
     (tmp_path / "heart.csv").write_text("\n".join(["day,when,bpm", *rows]) + "\n")
     program("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
-            "--epsilon", "4", *CHAIN, "-o", "release.csv", folder=tmp_path)  # fmt: skip
+            "--epsilon", "4", *CHAIN, "--keep", "day,when", "-o", "release.csv",
+            folder=tmp_path)  # fmt: skip
     for by in ("hour", "weekday", "date"):
         done = program("estimate", "release.csv", "frequency", "--by", by, "--time", "when",
                        folder=tmp_path, code=2)  # fmt: skip

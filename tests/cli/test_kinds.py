@@ -103,12 +103,13 @@ def test_rows_that_are_no_neighbours(folder: Path, capsys: pytest.CaptureFixture
     lines = Path("heart.csv").read_text().splitlines()
     Path("holes.csv").write_text("\n".join(lines[:200] + lines[300:]) + "\n")
     split = ["--step", "1", "--max-gap", "1"]
-    assert run(["sanitize", "holes.csv", *HOW, *split, "-o", "split.csv"]) == 0
+    assert run(["sanitize", "holes.csv", *HOW, *split, "--keep-time", "-o", "split.csv"]) == 0
     assert run(["estimate", "split.csv", "frequency"]) == 0
     assert "neighbouring" not in capsys.readouterr().err
     assert run(["estimate", "split.csv", "transitions"]) == 0
     assert "1 neighbouring rows are no neighbouring points" in capsys.readouterr().err
-    assert run(["sanitize", "holes.csv", *HOW, *split, *CORRELATED, "-o", "run.csv"]) == 0
+    positions = [*CORRELATED, "--time-as", "index"]
+    assert run(["sanitize", "holes.csv", *HOW, *split, *positions, "-o", "run.csv"]) == 0
     assert run(["estimate", "run.csv", "frequency"]) == 2
     assert "max_gap" in capsys.readouterr().err
     for release in ("split.csv", "run.csv"):

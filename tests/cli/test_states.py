@@ -95,16 +95,20 @@ def test_every_family_in_one_step(family: str, capsys: pytest.CaptureFixture[str
     out = f"{family}.parquet"
     how = [*WHERE, *WAYS["level"], "--epsilon", "3", "--length", "2", "--family", family]
     objective = ["--objective", "distance"] if family == "ordinal" else []
-    assert run(["sanitize", "activity.parquet", *how, *objective, "-o", out]) == 0
+    kept = ["--keep", "pulse"]
+    assert run(["sanitize", "activity.parquet", *how, *objective, *kept, "-o", out]) == 2
+    assert "Of 'pulse', its value is right about 9" in capsys.readouterr().err
+    kept += ["--allow-leak", "pulse"]
+    assert run(["sanitize", "activity.parquet", *how, *objective, *kept, "-o", out]) == 0
     assert run(["verify", f"{family}.certificate.json", out]) == 0
     certificate = cv.Certificate.read(f"{family}.certificate.json")
     flips = certificate.plan().channel.flip_probabilities
     assert (len(set(flips)) == 1) == (family == "response")
     released = pq.read_table(out)
-    # Categories stay categories, and all else is as it was.
+    # Categories stay categories, and what is kept is as it was.
     before = pq.read_table("activity.parquet")
     assert released.schema.field("level").type == before.schema.field("level").type
-    assert released.drop(["level"]).equals(before.drop(["level"]))
+    assert released.drop(["level"]).equals(before.drop(["level", "hour"]))
 
 
 def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:

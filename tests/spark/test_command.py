@@ -28,7 +28,7 @@ def test_the_whole_way(spark_session: Any, tmp_path: Path) -> None:
     """A program of its own, from a text file; what it prints is what one machine prints."""
     pyarrow.csv.write_csv(shuffled(long_table()), tmp_path / "t.csv")
     pyarrow.csv.write_csv(long_table(), tmp_path / "sorted.csv")
-    fitted = ["--time", "minute", "--epsilon", "1", "--seed", "4"]
+    fitted = ["--time", "minute", "--epsilon", "1", "--seed", "4", "--keep-time"]
     command = ["sanitize", "t.csv", *COMMON, *fitted]
     there = program(*command, "-o", "there.parquet", *ON_SPARK, folder=tmp_path)
     here = program(*["sanitize", "sorted.csv", *command[2:]], "-o", "here.parquet",
@@ -73,6 +73,7 @@ def test_files_and_folders_in_the_session_there_is(
         (["none.csv", "-o", "r.parquet"], "exists"),
         (["none\udcff.csv", "-o", "r.parquet"], "a path in UTF-8"),
         (["t.csv", "-o", "r.parquet", "--series", "persn"], "Did you mean 'person'"),
+        (["t.csv", "-o", "r.parquet", "--keep", "minut"], "Did you mean 'minute'"),
         (["t.csv", "-o", "none/r.parquet"], "a folder that exists"),
     ],
 )

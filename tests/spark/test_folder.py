@@ -22,7 +22,7 @@ def released(spark_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Pa
     path = tmp_path_factory.mktemp("released") / "r.parquet"
     spark.sanitize(
         frame_of(spark_session, long_table()), two_states(), column="bpm", series="person",
-        threshold=60, path=path,
+        threshold=60, path=path, keep=["minute"],
     )  # fmt: skip
     return path
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from chainveil import MarkovChain
+from chainveil.table.kept import Kept
 
 CHAIN = MarkovChain.binary(0.0893, 0.1092)
 SERIES, POINTS = 6, 40
@@ -39,6 +40,13 @@ def awkward() -> pa.Table:
             "flag": pa.array([i % 2 == 0 for i in rows]),
         }
     )
+
+
+# Everything else that the two tables hold; lists cannot be tested for what they say.
+KEEP_AWKWARD = Kept(
+    ("time", "amount", "maybe", "kind", "nested", "word", "flag"), allow_leak=("nested",)
+)
+KEEP_FLAT = Kept(("word", "flag", "minute"))
 
 
 def flat() -> pa.Table:

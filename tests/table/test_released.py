@@ -23,7 +23,8 @@ def released(folder: Path, mechanism: Any, max_gap: float | None, when: Any = WH
     table = pa.table({"who": WHO, "when": when, "x": [0, 1] * 6})
     gaps: Any = {} if max_gap is None else {"step": 1, "max_gap": max_gap}
     found = cv.sanitize_table(table, "x", epsilon=3, chain=cv.MarkovChain.binary(0.2, 0.3),
-                              mechanism=mechanism, series="who", time="when", **gaps)  # fmt: skip
+                              mechanism=mechanism, series="who", time="when", keep_time=True,
+                              **gaps)  # fmt: skip
     path = folder / "release.parquet"
     pq.write_table(found.table, path)
     certificate_path(path).write_text(found.certificate.to_json(), "utf-8")

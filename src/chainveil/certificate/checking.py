@@ -129,6 +129,7 @@ def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]
         return
     for name in ("column", "series_column", "rows", "series", "gaps"):
         yield _same(f"release.{name}", certificate, getattr(seen, name))
+    yield _kept(certificate, seen)
     yield from _states(certificate, seen)
     if certificate["release.file"] is None:
         text = "not checked: the certificate is that of a data frame, and names no file"
@@ -139,6 +140,14 @@ def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]
         return
     for name in ("format", "bytes", "sha256"):
         yield _same(f"release.file.{name}", certificate, getattr(seen.file, name))
+
+
+def _kept(certificate: Certificate, seen: Released) -> Check:
+    """The other columns, in whatever order."""
+    claimed, found = sorted(certificate["release.kept"]), sorted(seen.kept)
+    same = claimed == found and set(certificate["release.allowed_leaks"]) <= set(claimed)
+    text = ", ".join(found) or "no other column"
+    return check_line("release.kept", same, text if same else f"claimed {claimed}, found {found}")
 
 
 def _states(certificate: Certificate, seen: Released) -> Iterator[Check]:

@@ -48,6 +48,8 @@ class Released:
     A release of several part files has their number in ``parts``; its two digests are then
     those of listings, see :func:`chainveil.certificate.parts.listing_digest`. ``longest`` is
     the number of rows of the longest series, where it was counted; no certificate holds it.
+    ``kept`` are the columns beside the released one and the series, ``time`` how the time is
+    published.
     """
 
     column: str
@@ -60,6 +62,9 @@ class Released:
     splits: int = 0
     parts: int | None = None
     longest: int | None = None
+    kept: Sequence[str] = ()
+    time: str | None = None
+    allowed_leaks: Sequence[str] = ()
 
 
 def certify(
@@ -241,6 +246,9 @@ def _release(released: Released) -> dict[str, Any]:
     return {
         "column": released.column,
         "series_column": released.series_column,
+        "kept": list(released.kept),
+        "time": released.time,
+        "allowed_leaks": list(released.allowed_leaks),
         "rows": released.rows,
         "series": released.series,
         "gaps": released.gaps,

@@ -32,6 +32,9 @@ def weaker(certificate: Certificate, checks: Iterable[Check]) -> Iterator[str]:
         yield f"it holds against {certificate['promise.adversary.meaning']}"
     if certificate["randomness.source"] == "study":
         yield f"the noise is from {certificate['randomness.meaning']}"
+    if certificate["release.allowed_leaks"]:
+        names = ", ".join(certificate["release.allowed_leaks"])
+        yield f"columns were published without a test of what they say about the states: {names}"
     if certificate["release"] is None:
         yield "no release was checked: this is a plan"
     elif not any(c.field == "release.states_sha256" and c.status != "open" for c in checks):

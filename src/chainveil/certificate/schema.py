@@ -96,6 +96,11 @@ FIELDS = (
     Field("randomness.meaning", "text", "recomputed", "the source in words"),
     Field("release.column", "text", "release", "the published column"),
     Field("release.series_column", "text or null", "release", "the column that names the series"),
+    Field("release.kept", "texts", "release", "the other columns that are published"),
+    Field("release.time", "time form", "open", "how the time column is published: `as it was`, "
+          "`positions`, or `rounded down to` a width; null: it is not"),
+    Field("release.allowed_leaks", "texts", "open", "columns that are published although they "
+          "were not tested, or may give the states away: the promise does not cover them"),
     Field("release.rows", "count", "release", "rows of the release"),
     Field("release.series", "count", "release", "series in the release"),
     Field("release.gaps", "count", "release", "rows without a value; which ones they are is "
@@ -246,6 +251,10 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "schema version": (lambda v: _is_count(v) and v == statements.SCHEMA_VERSION, "1"),
     "text": (_is_text, "a text"),
     "text or null": (lambda v: v is None or _is_text(v), "a text or null"),
+    "time form": (
+        lambda v: v is None or (_is_text(v) and v.startswith(statements.TIME_FORMS)),
+        " or ".join(f'"{form}"' for form in statements.TIME_FORMS) + " or null",
+    ),
     "texts": (lambda v: _is_list(v, _is_text), "a list of texts"),
     "time": (_is_time, "a time in UTC such as 2026-01-31T12:00:00Z"),
     "number": (lambda v: _is_number(v) and v >= 0, "a finite number of at least 0"),

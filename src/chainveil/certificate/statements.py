@@ -11,9 +11,12 @@ UNPROTECTED = (
     "that a series exists, how long it is, and where it has gaps",
     "the overall level of a series: its share of each state can be estimated",
     "what several series that depend on each other say about one another",
-    "columns other than the published one, which are passed on as they were",
+    "what other published columns say about the series: they are tested before the release, on "
+    "a sample, and those under allowed_leaks are not",
     "data that do not follow the chain above: the bound is computed for that chain",
 )
+
+TIME_FORMS = ("as it was", "positions", "rounded down to ")
 
 ORIGIN = {
     "given": "the chain was given by hand, as public knowledge",
@@ -48,5 +51,6 @@ CANNOT_BE_CHECKED = (
     "where the chain and the limits between states came from",
     "that the private data follow the chain",
     "what was minimised when the noise was chosen",
+    "what other published columns give away: they were tested on the private data",
     "who made this certificate and when: the seal is a checksum, not a signature",
 )

@@ -36,7 +36,9 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     from chainveil.table.flow import certificate_path
 
     document = Certificate.read(certificate or certificate_path(release))
-    held = compare(document, _table(original, given), _table(release, given))
+    # A release names its columns, whether or not the table did.
+    named = _table(release, {**given, "no_header": False})
+    held = compare(document, _table(original, given), named)
     plan = document.plan()
     guesses = _guesses(plan, held.seen)
     scores = {name: score(held.truth, guess, held.known) for name, guess in guesses.items()}

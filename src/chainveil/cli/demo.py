@@ -124,7 +124,8 @@ def steps(place: Path, sample: Sample, epsilon: float) -> list[list[str]]:
     return [
         ["fit", *where, *sample.states, "-o", chain, "--force"],
         ["calibrate", "--chain", chain, "--epsilon", f"{epsilon:g}", "-o", plan, "--force"],
-        ["sanitize", *where, "--plan", plan, "-o", release, "--force"],
+        # Positions, not times: the time between two beats is the heart rate.
+        ["sanitize", *where, "--time-as", "index", "--plan", plan, "-o", release, "--force"],
         ["verify", certificate, release],
         ["attack", release, "--original", table, *sample.reading],
     ]

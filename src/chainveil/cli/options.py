@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.chain import MarkovChain
     from chainveil.cli.chain_file import ChainFile
+    from chainveil.table.kept import Kept
     from chainveil.table.reading import Source
     from chainveil.table.request import Layout
 
@@ -52,6 +53,18 @@ layout_options = together(
     click.option("--step", type=float, help="Regular step of the time column (seconds, or its "
                  "own units); any other step is an error."),
     click.option("--max-gap", type=float, help="Split a series at longer steps than this."),
+)  # fmt: skip
+
+keep_options = together(
+    click.option("--keep", multiple=True, metavar="A,B,…", help="Other columns to publish as they "
+                 "are; each is tested first for what it says about the states."),
+    click.option("--keep-time", is_flag=True, help="Publish the time column as it is."),
+    click.option("--time-as", metavar="index|WIDTH", help="Publish the place of each row in its "
+                 "series for its time, or times rounded down: to 60s, 5m, 1h or 1d, or to a "
+                 "number in the column's own units."),
+    click.option("--allow-leak", multiple=True, metavar="COLUMN", help="Publish a column without "
+                 "the test, whatever it says; the certificate lists it. May be given several "
+                 "times."),
 )  # fmt: skip
 
 discretize_options = together(
@@ -146,6 +159,17 @@ def read_layout(options: dict[str, Any]) -> Layout:
     from chainveil.table.request import Layout
 
     return Layout(*(options[name] for name in ("column", "series", "time", "step", "max_gap")))
+
+
+def read_kept(options: dict[str, Any]) -> Kept:
+    """Which other columns are published; a name with a comma stands in double quotes."""
+    import csv
+
+    from chainveil.table.kept import make_kept
+
+    names = [name.strip() for line in csv.reader(options["keep"]) for name in line]
+    time, form = options["keep_time"], options["time_as"]
+    return make_kept(names, time, form, options["allow_leak"])
 
 
 def read_source(table: str, options: dict[str, Any], text: bool = True) -> Source:

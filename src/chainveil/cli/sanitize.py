@@ -17,6 +17,7 @@ from chainveil.privacy.rounding import upper
 @click.option("-o", "--output", required=True, help="The release: a file, or - for standard "
               "output.")  # fmt: skip
 @options.layout_options
+@options.keep_options
 @options.discretize_options
 @click.option("--epsilon", type=float, help="The privacy budget, in nats.")
 @options.chain_options
@@ -48,12 +49,13 @@ def sanitize(table: str, output: str, **given: Any) -> None:
 
     Without --chain, --q and --r, --plan or --reference the chain is fitted on the table
     itself, and rounded so that no count can be read from the certificate, which says so.
-    All other columns pass through.
+    The release holds the column and the series; other columns, and the time, only when they
+    are named.
 
     \b
     Example:
-      chainveil sanitize heart.csv --column bpm --threshold 60 --epsilon 1 \\
-        --q 0.0893 --r 0.1092 -o release.parquet
+      chainveil sanitize heart.csv --column bpm --series person --threshold 60 \\
+        --epsilon 1 --q 0.0893 --r 0.1092 -o release.parquet
     """
     from chainveil.cli import earlier
     from chainveil.mechanism.randomness import seeded
@@ -146,6 +148,7 @@ def _request(given: dict[str, Any]) -> Any:
         mechanism=given["mechanism"],
         family=given["family"],
         spent=options.read_spent(given["spent"]),
+        kept=options.read_kept(given),
     )
 
 
@@ -185,6 +188,10 @@ def _warnings(certificate: Any) -> None:
     if certificate["release.gaps"]:
         gaps = certificate["release.gaps"]
         warn(f"{gaps:,} rows have no value; where they are is visible and not protected")
+    allowed = certificate["release.allowed_leaks"]
+    if allowed:
+        warn(f"published without a test for what they say: {', '.join(allowed)}; the promise does "
+             "not cover what these columns give away")  # fmt: skip
     if certificate["randomness.source"] == "study":
         warn("seeded noise: " + certificate["randomness.meaning"])
     if certificate["promise.adversary.model"] != "any":
@@ -195,8 +202,15 @@ def _lines(certificate: Any, output: str, where: str) -> list[tuple[str, str]]:
     rows, series = certificate["release.rows"], certificate["release.series"]
     return [
         ("release", f"{output}: {rows:,} rows in {series:,} series"),
+        ("columns", ", ".join(_columns(certificate))),
         ("certificate", where),
         ("loss", f"at most {upper(certificate['loss.epsilon'], 10)}"),
         ("against", certificate["promise.adversary.meaning"]),
         ("changed points", f"{certificate['noise.expected_flips']:.4%} on average"),
     ]
+
+
+def _columns(certificate: Any) -> list[str]:
+    """What the release holds, the released column first."""
+    names = [certificate["release.column"], certificate["release.series_column"]]
+    return [name for name in (*names, *certificate["release.kept"]) if name is not None]

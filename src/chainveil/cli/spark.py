@@ -24,7 +24,8 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
     goal = Goal(local_path(output), given["certificate"], given["force"])
     check_folder_goal(goal.path, goal.force)
     sources = [_source(path, given) for path in (table, given["reference"]) if path is not None]
-    for source in sources:
+    request.check(sources[0])
+    for source in sources[1:]:
         request.layout.check(source)
     for path in (table, given["reference"]):
         if path is not None:

@@ -18,9 +18,11 @@ from chainveil.spark.task import Batches, placed, with_series
 from chainveil.spark.trouble import marked
 from chainveil.table.atomic import Digested
 from chainveil.table.discretize import Discretizer
+from chainveil.table.kept import Kept
 from chainveil.table.noise import ColumnNoise
 from chainveil.table.prepare import follow
 from chainveil.table.request import Layout, one_column
+from chainveil.table.shaping import Shaping
 from chainveil.table.tracker import Tracker
 from chainveil.table.writing import ParquetWriter
 
@@ -80,7 +82,7 @@ class WritePart:
 
     Attributes
     ----------
-    layout, discretizer, plan, rng
+    layout, kept, discretizer, plan, rng
         As on one machine.
     folder : str
         Where the file goes.
@@ -91,6 +93,7 @@ class WritePart:
     """
 
     layout: Layout
+    kept: Kept
     discretizer: Discretizer
     plan: NoisePlan
     rng: Source | None
@@ -133,12 +136,16 @@ class WritePart:
         noise = ColumnNoise(self.plan, self.rng, self.discretizer.missing)
         layout = self.layout
         tracker = Tracker(layout.series, layout.clock()) if self.ordered else None
-        schema = released_schema(first.schema, layout.column, self.discretizer, self.types)
+        shaping = Shaping(self.kept, layout, first.schema.names)
+        kind = released_type(self.discretizer, first.schema.field(layout.column).type)
+        # With Spark's own account of the types.
+        schema = shaping.schema(first.schema, kind).with_metadata({SPARK_TYPES: self.types})
         writer = ParquetWriter(sink, schema, None)
         try:
             for batch in _again(first, rest):
                 with placed(layout, batch, noise.rows):
-                    writer.write(self._released(batch, schema, noise, tracker))
+                    columns = self._released(batch, kind, shaping, noise, tracker)
+                    writer.write(pa.RecordBatch.from_arrays(columns, schema=schema))
             writer.close()
         except BaseException:
             sink.abandon()
@@ -148,38 +155,25 @@ class WritePart:
     def _released(
         self,
         batch: pa.RecordBatch,
-        schema: pa.Schema,
+        kind: pa.DataType,
+        shaping: Shaping,
         noise: ColumnNoise,
         tracker: Tracker | None,
-    ) -> pa.RecordBatch:
-        layout = self.layout
+    ) -> list[pa.Array]:
+        layout, row = self.layout, noise.rows
         column = one_column(batch, layout.column)
-        codes = self.discretizer.codes(column, layout.column, noise.rows)
+        codes = self.discretizer.codes(column, layout.column, row)
         if layout.series is not None:
-            with_series(batch.column(layout.series), layout.series, noise.rows)
+            with_series(batch.column(layout.series), layout.series, row)
         blocks = None if tracker is None else follow(tracker, layout, batch, None)
         values = self.discretizer.values(noise.apply(codes, blocks), column.type)
-        index = schema.get_field_index(layout.column)
-        kept = [values.cast(schema.field(index).type) if i == index else old
-                for i, old in enumerate(batch.columns)]  # fmt: skip
-        return pa.RecordBatch.from_arrays(kept, schema=schema)
+        return shaping.columns(batch, values.cast(kind), blocks, row)
 
 
 def released_type(discretizer: Discretizer, like: pa.DataType) -> pa.DataType:
     """The type of the published column; Spark knows no unsigned bytes."""
     kind = discretizer.values(np.empty(0, np.uint8), like).type
     return pa.int16() if kind == pa.uint8() else kind
-
-
-def released_schema(
-    schema: pa.Schema, column: str, discretizer: Discretizer, types: str
-) -> pa.Schema:
-    """The columns of a part, with Spark's own account of their types."""
-    index = schema.get_field_index(column)
-    old = schema.field(index)
-    kind = released_type(discretizer, old.type)
-    changed = schema.set(index, pa.field(column, kind, old.nullable, old.metadata))
-    return changed.with_metadata({SPARK_TYPES: types})
 
 
 def groups(batches: Batches) -> Batches:

@@ -24,16 +24,25 @@ from chainveil.spark import needs
 from chainveil.spark.part import TELLS, Part, WritePart, released_type
 from chainveil.spark.sink import Staging, local_path, released_file, staging, states_digest
 from chainveil.spark.survey import SPARK, Survey, lengths, survey
-from chainveil.spark.table import SparkTable, check_types, mapped, need_order, quoted
+from chainveil.spark.table import (
+    SparkTable,
+    check_types,
+    mapped,
+    need_order,
+    quoted,
+    without_notes,
+)
 from chainveil.spark.trouble import surfaced
 from chainveil.table.atomic import check_goal, drafts, real_path
 from chainveil.table.discretize import Label
 from chainveil.table.flow import certificate_path
 from chainveil.table.frames import FrameSource
-from chainveil.table.noise import check_length, warn_of_one_state
+from chainveil.table.kept import make_kept
+from chainveil.table.noise import check_length, released_columns, warn_of_one_state
 from chainveil.table.prepare import Prepared, check_not_empty, prepare_with
 from chainveil.table.publishing import recover
 from chainveil.table.request import Layout, LookedUp, Readable, Request
+from chainveil.table.shaping import Shaping
 from chainveil.table.unchanged import check_unchanged, identity
 
 
@@ -79,6 +88,10 @@ def sanitize(
     missing: Missing = "error",
     family: Family = "response",
     spent: Sequence[Channel] = (),
+    keep: Sequence[str] = (),
+    keep_time: bool = False,
+    time_as: str | float | None = None,
+    allow_leak: Sequence[str] = (),
     rng: Source | None = None,
     certificate: str | Path | None = None,
     force: bool = False,
@@ -95,13 +108,13 @@ def sanitize(
     plan : NoisePlan, optional
         The noise; else ``epsilon`` and a chain, as in :func:`chainveil.sanitize_table`.
     column : str
-        The values to publish. All other columns are passed on as they are.
+        The values to publish, with those of ``series``, and other columns that are named.
     path : str or Path
         The folder to write, of Parquet files. The driver and all workers must share it.
     series, time : str, optional
         Columns that name the series of a row and its time. Times are checked where they are
-        given, which sorts the rows of each series. Correlated and seeded noise, and a chain
-        fitted on the frame, need them; secure independent noise does not, and without
+        given, which sorts the rows of each series. Correlated and seeded noise, positions, and
+        a chain fitted on the frame, need them; secure independent noise does not, and without
         ``time`` no row is moved.
     certificate : str or Path, optional
         Where the certificate goes; by default beside the folder.
@@ -111,7 +124,7 @@ def sanitize(
         As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame.
     step, max_gap, length, adversary, objective, mechanism, missing : optional
         As in :func:`chainveil.sanitize_table`.
-    family, spent, rng : optional
+    family, spent, keep, keep_time, time_as, allow_leak, rng : optional
         As in :func:`chainveil.sanitize_table`.
     """
     needs.pyspark()
@@ -119,7 +132,7 @@ def sanitize(
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
         chain, plan, as_table(reference), length, adversary, objective, mechanism,
-        missing, family, spent,
+        missing, family, spent, make_kept(keep, keep_time, time_as, allow_leak),
     )  # fmt: skip
     goal = Goal(local_path(path), certificate, force)
     return release(SparkTable(frame), request, goal, rng)
@@ -161,7 +174,7 @@ def release(
     rng = as_source(rng)
     layout = request.layout
     goal.check()
-    layout.check(table)
+    request.check(table)
     with staging(goal.path, goal.force) as place:
         _check_elsewhere(table, goal)
         files = table.local_files()
@@ -171,17 +184,18 @@ def release(
         ordered = prepared.plan.mechanism == "correlated" or not rng.for_release
         if ordered:
             need_order(layout, "correlated or seeded noise")
+        ordered |= request.kept.positions
         seen = _seen(table, layout, prepared, ordered)
         check_length(prepared.plan, seen)
         # The certificate first: a release never stands there without its own.
         with drafts([goal.certificate_path], goal.force, last=place) as (draft,):
-            parts = _write(table, layout, prepared, rng, ordered, place)
+            parts = _write(table, request, prepared, rng, ordered, place)
             check_unchanged("of Spark", before, files)
             seen = _checked(prepared.plan, seen, parts, ordered)
             lowest = min(part.lowest for _, part in parts)
             highest = max(part.highest for _, part in parts)
             warn_of_one_state(prepared.discretizer, seen.rows, lowest, highest)
-            made = _certificate(layout, prepared, rng, seen, parts)
+            made = _certificate(table, request, prepared, rng, seen, parts)
             draft.file.write(made.to_json().encode())
     return SparkRelease(read_back(table.session, goal.path), made, goal.path)
 
@@ -210,38 +224,41 @@ def _seen(table: SparkTable, layout: Layout, prepared: Prepared[Any], ordered: b
 
 def _write(
     table: SparkTable,
-    layout: Layout,
+    request: Request,
     prepared: Prepared[Any],
     rng: Source,
     ordered: bool,
     place: Staging,
 ) -> list[tuple[str, Part]]:
     """Run the tasks; one answer for each partition comes back, whatever else was run."""
+    layout, kept = request.layout, request.kept
     task = WritePart(
-        layout, prepared.discretizer, prepared.plan, rng,
-        str(place.attempts), _types(table, layout, prepared), ordered,
+        layout, kept, prepared.discretizer, prepared.plan, rng,
+        str(place.attempts), _types(table, request, prepared), ordered,
     )  # fmt: skip
     with surfaced():
-        rows = in_order(table, layout) if ordered else table.frame
+        rows = table.columns_of(kept.read(layout, table.columns))
+        rows = in_order(rows, layout) if ordered else rows
         found = [Part(**row.asDict()) for row in mapped(rows, task, TELLS).collect()]
     return place.gather(found)
 
 
-def in_order(table: SparkTable, layout: Layout) -> Any:
+def in_order(rows: Any, layout: Layout) -> Any:
     """Each series whole in one partition, its rows in the order of time."""
     assert layout.time is not None
     if layout.series is None:
-        return table.frame.repartition(1).sortWithinPartitions(quoted(layout.time))
+        return rows.repartition(1).sortWithinPartitions(quoted(layout.time))
     names = quoted(layout.series), quoted(layout.time)
-    return table.frame.repartition(names[0]).sortWithinPartitions(*names)
+    return rows.repartition(names[0]).sortWithinPartitions(*names)
 
 
-def _types(table: SparkTable, layout: Layout, prepared: Prepared[Any]) -> str:
-    """The released columns in Spark's words."""
+def _types(table: SparkTable, request: Request, prepared: Prepared[Any]) -> str:
+    """The released columns in Spark's words: names and types, and no notes on them."""
     from pyspark.sql import types
 
-    before = table.schema.field(layout.column).type
-    kind = released_type(prepared.discretizer, before)
+    layout, before = request.layout, table.schema
+    kind = released_type(prepared.discretizer, before.field(layout.column).type)
+    after = Shaping(request.kept, layout, table.columns).schema(before, kind)
     named = {
         pa.int16(): types.ShortType(),
         pa.int64(): types.LongType(),
@@ -250,10 +267,11 @@ def _types(table: SparkTable, layout: Layout, prepared: Prepared[Any]) -> str:
         pa.bool_(): types.BooleanType(),
     }
     released = types.StructType()
-    for field in table.frame.schema:
-        changed = field.name == layout.column and kind != before
-        nullable = field.nullable or changed
-        released.add(field.name, named[kind] if changed else field.dataType, nullable)
+    for field in after:
+        changed = field.type != before.field(field.name).type
+        old = table.frame.schema[field.name]
+        new = named[field.type] if changed else without_notes(old.dataType)
+        released.add(field.name, new, old.nullable or changed or field.name == layout.column)
     return str(released.json())
 
 
@@ -275,17 +293,19 @@ def _checked(plan: NoisePlan, seen: Survey, parts: list[tuple[str, Part]], order
 
 
 def _certificate(
-    layout: Layout,
+    table: SparkTable,
+    request: Request,
     prepared: Prepared[Any],
     rng: Source,
     seen: Survey,
     parts: list[tuple[str, Part]],
 ) -> Certificate:
     """From the plan and what the tasks have told of the files they wrote."""
-    gaps = sum(part.gaps for _, part in parts)
+    gaps, layout = sum(part.gaps for _, part in parts), request.layout
     released = Released(
         layout.column, layout.series, seen.rows, seen.series,
         states_digest(parts), released_file(parts), gaps, seen.splits, len(parts),
+        **released_columns(table, request),
     )  # fmt: skip
     described = prepared.discretizer.described
     return certify(prepared.plan, prepared.origin, described, source_word(rng), released)

@@ -8,9 +8,10 @@ not there was never seen by anybody.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from chainveil.spark.release import Goal, release
 from chainveil.spark.sink import local_path
 from chainveil.spark.table import SparkTable, check_types
 from chainveil.table.discretize import Label
+from chainveil.table.kept import make_kept
 from chainveil.table.prepare import find_discretizer
 from chainveil.table.publishing import is_abandoned, recover, remove
 from chainveil.table.request import Layout, Request
@@ -37,11 +39,16 @@ def sanitize_stream(
     column: str,
     path: str | Path,
     series: str | None = None,
+    time: str | None = None,
     threshold: float | None = None,
     edges: Sequence[float] | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
     missing: Missing = "error",
+    keep: Sequence[str] = (),
+    keep_time: bool = False,
+    time_as: str | float | None = None,
+    allow_leak: Sequence[str] = (),
     rng: Source | None = None,
     trigger: dict[str, Any] | None = None,
 ) -> Any:
@@ -53,8 +60,11 @@ def sanitize_stream(
         From a source that can be read again, such as files or Kafka.
     plan : NoisePlan
         Independent noise, for series of any length.
-    column, series, threshold, edges, states, labels, missing
-        As in :func:`chainveil.sanitize_table`.
+    column, series, time, threshold, edges, states, labels, missing
+        As in :func:`chainveil.sanitize_table`. Times are checked within each batch.
+    keep, keep_time, time_as, allow_leak
+        As in :func:`chainveil.sanitize_table`; no batch knows positions. Columns are tested in
+        every batch, with false alarms in at most 1 in 100 streams, however long.
     path : str or Path
         The folder to write; the driver and all workers must share it. Batch 7 is the folder
         ``batch-0000000007.parquet`` with its certificate beside it. The query's own notes
@@ -79,12 +89,17 @@ def sanitize_stream(
             "plan", f"a plan for at most {plan.loss.length} points", "a plan for any number",
             "A stream has no last point: leave out length.",
         )  # fmt: skip
-    layout = Layout(column, series)
-    request = Request(layout, threshold, edges, states, labels, plan=plan, missing=missing)
+    kept = make_kept(keep, keep_time, time_as, allow_leak)
+    if kept.positions:
+        raise NotSupported("positions in a stream: no batch knows how long its series are already")
+    layout = Layout(column, series, time)
+    request = Request(
+        layout, threshold, edges, states, labels, plan=plan, missing=missing, kept=kept
+    )
     table = SparkTable(frame)
     if not frame.isStreaming:
         raise InvalidInput("frame", "a table at rest", "a stream", "Use sanitize.")
-    layout.check(table)
+    request.check(table)
     check_types(table, layout, find_discretizer(table, request))
     folder = _folder(local_path(path))
     writer = frame.writeStream.foreachBatch(_Batches(folder, request))
@@ -107,7 +122,13 @@ class _Batches:
         with warnings.catch_warnings():
             # Few rows: that all of them are in one state means nothing.
             warnings.simplefilter("ignore", ChainveilWarning)
-            release(SparkTable(frame), self.request, goal)
+            release(SparkTable(frame), self._asked(number), goal)
+
+    def _asked(self, number: int) -> Request:
+        """The request with its share of false alarms: those of all batches add up to the whole."""
+        share = 6 / (math.pi * (number + 1)) ** 2
+        kept = self.request.kept
+        return replace(self.request, kept=replace(kept, false_alarms=share * kept.false_alarms))
 
 
 def _folder(path: Path) -> Path:

@@ -14,9 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from chainveil.errors import InvalidInput
+from chainveil.spark.trouble import surfaced
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer
 from chainveil.table.header import check_names
+from chainveil.table.pieces import MOST_SAMPLED, PIECES
 from chainveil.table.request import Layout
 
 ENCRYPTION = "spark.io.encryption.enabled"
@@ -24,6 +26,8 @@ _IN_THE_CLEAR = (
     "this Spark session writes raw rows to the disks of its workers where they are sorted, in "
     f"the clear, and leaves them there when it is killed: start it with {ENCRYPTION}=true"
 )
+# Rows that are looked at to find series to sample.
+START = 2_000
 BATCH_SETTING = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
@@ -72,9 +76,40 @@ class SparkTable:
         paths = [Path(unquote(parts.path)) for parts in addresses if parts.scheme == "file"]
         return [path for path in paths if path.is_file()]
 
+    def pieces(self, layout: Layout, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some rows for a sample: of a few series, or of one stretch of time, in order.
+
+        Without a time the rows have no order, and the first ones are taken.
+        """
+        names = dict.fromkeys([*columns, *layout.names])
+        rows = self.columns_of(list(names))
+        if layout.time is not None:
+            start = rows.limit(START)
+            rows = _stretch(rows, start, layout)
+            order = [quoted(name) for name in (layout.series, layout.time) if name is not None]
+            rows = rows.orderBy(*order).limit(MOST_SAMPLED)
+        else:
+            rows = rows.limit(MOST_SAMPLED)
+        with surfaced():
+            yield from rows.toArrow().combine_chunks().to_batches()
+
     def columns_of(self, names: Sequence[str]) -> Any:
         """The frame with these columns alone; names are taken to the letter."""
         return self.frame.select(*(quoted(name) for name in dict.fromkeys(names)))
+
+
+def _stretch(rows: Any, start: Any, layout: Layout) -> Any:
+    """Rows that belong together: of the series that come first, or from the first time on."""
+    from pyspark.sql import functions
+
+    with surfaced():
+        if layout.series is not None:
+            name = quoted(layout.series)
+            found = [row[0] for row in start.select(name).distinct().limit(PIECES).collect()]
+            return rows.where(functions.col(name).isin(found))
+        time = quoted(str(layout.time))
+        first = start.agg(functions.min(time)).first()[0]
+        return rows.where(functions.col(time) >= functions.lit(first))
 
 
 def mapped(frame: Any, task: Any, columns: Any) -> Any:
@@ -149,3 +184,20 @@ def _spark_type(kind: pa.DataType, types: Any) -> Any:
         pa.date32(): types.DateType(),
     }
     return plain.get(kind, types.StringType())
+
+
+def without_notes(kind: Any) -> Any:
+    """A type of Spark without what the fields inside it carry."""
+    from pyspark.sql import types
+
+    if isinstance(kind, types.StructType):
+        plain = types.StructType()
+        for field in kind:
+            plain.add(field.name, without_notes(field.dataType), field.nullable)
+        return plain
+    if isinstance(kind, types.ArrayType):
+        return types.ArrayType(without_notes(kind.elementType), kind.containsNull)
+    if isinstance(kind, types.MapType):
+        inner = without_notes(kind.keyType), without_notes(kind.valueType)
+        return types.MapType(*inner, kind.valueContainsNull)
+    return kind

@@ -100,6 +100,50 @@ class Clock:
             "Give max_gap to split the series at longer steps.",
         )  # fmt: skip
 
+    def rounded(
+        self, column: pa.Array, width: float, seconds: bool, first_row: int = 0
+    ) -> pa.Array:
+        """The column rounded down to multiples of ``width``; text stays text.
+
+        ``seconds`` says whether the width is one of dates and times, or of plain numbers.
+        """
+        text = _is_text(column.type)
+        ticks = self.ticks(column, first_row)
+        kind = self._text_type if text else _value_type(column.type)
+        assert kind is not None
+        self._check_width(kind, width, seconds)
+        every = float(round(width * self._scale)) if pa.types.is_temporal(kind) else width
+        if ticks.dtype.kind == "i" and every.is_integer():
+            low = pa.array(ticks // int(every) * int(every))
+        else:
+            low = pa.array(np.floor(ticks / every) * every)
+        made = _as_type(low, self.rounded_type(kind, every.is_integer()))
+        if not text:
+            return made
+        return _as_words(made, every >= self._scale).cast(_value_type(column.type))
+
+    def rounded_type(self, kind: pa.DataType, whole: bool) -> pa.DataType:
+        """The type of a rounded column; ``whole`` says whether the width is a whole number."""
+        kind = _value_type(kind)
+        if pa.types.is_temporal(kind) or _is_text(kind):
+            return kind
+        return pa.int64() if pa.types.is_integer(kind) and whole else pa.float64()
+
+    def _check_width(self, kind: pa.DataType, width: float, seconds: bool) -> None:
+        temporal = pa.types.is_temporal(kind)
+        if temporal != seconds:
+            raise InvalidInput(
+                "time_as", f"{width:g}{' seconds' if seconds else ' without a unit'}",
+                f"a width with a unit, such as 60s: {self.name!r} holds dates or times" if temporal
+                else f"a number without a unit: {self.name!r} holds numbers",
+            )  # fmt: skip
+        every = width * self._scale
+        if temporal and (every < 1 or abs(every - round(every)) > FLOAT_STEP):
+            raise InvalidInput(
+                "time_as", f"{width:g} seconds", f"whole steps of what {self.name!r} is stored in, "
+                f"{1 / self._scale:g} seconds",
+            )  # fmt: skip
+
     def in_steps(self, ticks: NDArray[Any]) -> NDArray[np.float64] | None:
         """Ticks in steps; None where there is no regular step."""
         return None if self.step is None else np.asarray(ticks / self.usual, np.float64)
@@ -161,6 +205,29 @@ class Clock:
                     at_row(first_row + row),
                 )  # fmt: skip
         raise InvalidInput(self.name, "a mixture of numbers and times", "one kind of time")
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    kind = _value_type(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _as_type(ticks: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Ticks as values of a column."""
+    if not pa.types.is_temporal(kind):
+        return ticks.cast(kind)
+    return ticks.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).view(kind)
+
+
+def _as_words(column: pa.Array, whole_seconds: bool) -> pa.Array:
+    """Rounded times as text, without fractions of seconds that are all 0."""
+    if pa.types.is_timestamp(column.type) and whole_seconds:
+        column = column.cast(pa.timestamp("s", column.type.tz))
+    return column.cast(pa.string())
 
 
 def _readable(text: str, kind: pa.DataType) -> bool:

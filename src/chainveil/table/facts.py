@@ -47,16 +47,18 @@ def released_facts(
     states = [_states(part, column, series, discretizer, tracker, progress) for part in parts]
     seen, longest = (tracker.rows, tracker.series), tracker.longest
     gaps = sum(part.gaps for part in states)
+    names = table.all_columns if isinstance(table, FrameSource) else table.columns
+    kept = tuple(name for name in names if name not in (column, series))
+    rest: dict[str, Any] = {"longest": longest, "kept": kept}
     if not isinstance(table, Source) or not table.is_folder:
         file = _file(table) if isinstance(table, Source) else None
-        return Released(column, series, *seen, states[0].sha256, file, gaps, longest=longest)
-    names = [Path(part.name).name for part in table.parts]
+        return Released(column, series, *seen, states[0].sha256, file, gaps, **rest)
+    files = [Path(part.name).name for part in table.parts]
     whole = listing_digest(
-        (name, part.rows, part.sha256) for name, part in zip(names, states, strict=True)
+        (name, part.rows, part.sha256) for name, part in zip(files, states, strict=True)
     )
-    return Released(
-        column, series, *seen, whole, _file(table), gaps, parts=len(names), longest=longest
-    )
+    file = _file(table)
+    return Released(column, series, *seen, whole, file, gaps, parts=len(files), **rest)
 
 
 @dataclass(frozen=True)

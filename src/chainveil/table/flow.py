@@ -29,9 +29,10 @@ from chainveil.table.noise import (
 from chainveil.table.prepare import Prepared, Progress, check_not_empty, follow, prepare
 from chainveil.table.publishing import recover
 from chainveil.table.reading import Source
-from chainveil.table.request import Layout, Request, one_column
+from chainveil.table.request import Request, one_column
+from chainveil.table.shaping import Shaping
 from chainveil.table.tracker import Tracker
-from chainveil.table.writing import Writer, as_text, open_writer
+from chainveil.table.writing import Writer, as_text, open_writer, written, written_schema
 
 Item = TypeVar("Item")
 _NO_CODES = np.empty(0, np.uint8)
@@ -106,7 +107,7 @@ def sanitize_file(
         to_stdout = goal.release == "-"
         sink = Digested(sys.stdout.buffer if to_stdout else files[-1].file)
         try:
-            seen = _pour(table, goal.format, request.layout, prepared, noise, sink, progress)
+            seen = _pour(table, goal.format, request, prepared, noise, sink, progress)
         except BaseException:
             sink.abandon()
             raise
@@ -114,7 +115,7 @@ def sanitize_file(
         check_length(prepared.plan, seen)
         warn_of_one_state(prepared.discretizer, noise.rows, noise.lowest, noise.highest)
         file = ReleasedFile(str(goal.format), sink.bytes, sink.sha256)
-        certificate = _certificate(request.layout, prepared, noise, seen, file)
+        certificate = _certificate(table, request, prepared, noise, seen, file)
         if goal.certificate is not None:
             files[0].file.write(certificate.to_json().encode())
     return certificate
@@ -123,25 +124,34 @@ def sanitize_file(
 def _pour(
     table: Source,
     form: Format,
-    layout: Layout,
+    request: Request,
     prepared: Prepared[Tracker],
     noise: ColumnNoise,
     sink: Digested,
     progress: Progress | None,
 ) -> Tracker:
     """Read, change and write every batch; reading and writing run beside the noise."""
-    tracker, blocks = noise.follower(prepared.seen, layout), None
-    schema = _released_schema(table.schema, layout.column, prepared, form)
-    writer = open_writer(sink, schema, form, table.header, table.parquet)
+    layout, kept, blocks = request.layout, request.kept, None
+    tracker = noise.follower(prepared.seen, layout, kept.positions)
+    shaping = Shaping(kept, layout, table.columns)
+    like = table.schema.field(layout.column).type
+    kind = _values(_NO_CODES, like, prepared.discretizer, form).type
+    schema = written_schema(shaping.schema(table.schema, kind), form)
+    # Columns are named in the file, also where the table's have no names of their own: which
+    # they are could not be told any more once some are left out.
+    writer = open_writer(sink, schema, form, True, table.parquet)
     with ThreadPoolExecutor(2, thread_name_prefix="chainveil") as pool:
         writing: Future[None] | None = None
-        for batch in _ahead(table.batches(), pool):
+        for batch in _ahead(table.batches(kept.read(layout, table.columns)), pool):
             column = one_column(batch, layout.column)
-            codes = prepared.discretizer.codes(column, layout.column, noise.rows)
+            row = noise.rows
+            codes = prepared.discretizer.codes(column, layout.column, row)
             if tracker is not prepared.seen:
                 blocks = follow(tracker, layout, batch, None)
             noisy = noise.apply(codes, blocks)
-            released = _replaced(batch, schema, layout.column, prepared, noisy, form)
+            values = _values(noisy, column.type, prepared.discretizer, form)
+            columns = shaping.columns(batch, values, blocks, row)
+            released = written(columns, schema)
             if writing is not None:
                 writing.result()
             writing = pool.submit(_write, writer, released)
@@ -167,31 +177,6 @@ def _write(writer: Writer, batch: pa.RecordBatch) -> None:
     writer.write(batch)
 
 
-def _released_schema(
-    schema: pa.Schema, column: str, prepared: Prepared[Tracker], form: Format
-) -> pa.Schema:
-    """The schema with the published column in its new type."""
-    index = schema.get_field_index(column)
-    old = schema.field(index)
-    kind = _values(_NO_CODES, old.type, prepared.discretizer, form).type
-    nullable = old.nullable or prepared.discretizer.missing == "keep"
-    return schema.set(index, pa.field(column, kind, nullable, old.metadata))
-
-
-def _replaced(
-    batch: pa.RecordBatch,
-    schema: pa.Schema,
-    column: str,
-    prepared: Prepared[Tracker],
-    codes: Any,
-    form: Format,
-) -> pa.RecordBatch:
-    index = schema.get_field_index(column)
-    values = _values(codes, batch.schema.field(index).type, prepared.discretizer, form)
-    columns = [values if i == index else kept for i, kept in enumerate(batch.columns)]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
 def _values(codes: Any, like: pa.DataType, discretizer: Discretizer, form: Format) -> pa.Array:
     """The published column."""
     values = discretizer.values(codes, like)
@@ -200,12 +185,13 @@ def _values(codes: Any, like: pa.DataType, discretizer: Discretizer, form: Forma
 
 
 def _certificate(
-    layout: Layout,
+    table: Source,
+    request: Request,
     prepared: Prepared[Tracker],
     noise: ColumnNoise,
     seen: Tracker,
     file: ReleasedFile,
 ) -> Certificate:
-    released = released_rows(layout, noise, seen, file)
+    released = released_rows(table, request, noise, seen, file)
     described = prepared.discretizer.described
     return certify(prepared.plan, prepared.origin, described, noise.source, released)

@@ -1,4 +1,4 @@
-"""Data frames of any kind, through narwhals: columns out, one column in, the same kind back."""
+"""Data frames of any kind, through narwhals, read like files."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from chainveil.errors import InvalidInput
+from chainveil.table.pieces import slices
 
 ONE_NAME = "a name for each column"
 KINDS = "a pandas, Polars or PyArrow table, a DuckDB relation, or another frame narwhals knows"
@@ -65,48 +66,17 @@ class FrameSource:
         if len(self.frame):
             yield pa.RecordBatch.from_arrays(arrays, names=names)
 
-    def with_column(self, name: str, values: pa.Array, same_type: bool) -> Any:
-        """The native frame with one column replaced; all others are the ones it came with."""
-        old = self.frame.get_column(name)
-        new = _series(name, values, self.frame)
-        if same_type:
-            new = _cast(new, old)
-        changed = self.frame.with_columns(new)
-        return self._as_it_came(changed)
+    def pieces(self, layout: Any, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some rows from all over, in pieces of neighbours."""
+        for first, rows in slices(len(self.frame)):
+            piece = self.frame[first : first + rows]
+            arrays = [_array(piece.get_column(name), name) for name in columns]
+            yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
-    def _as_it_came(self, changed: nw.DataFrame[Any]) -> Any:
-        if not isinstance(self.wrapped, nw.LazyFrame):
-            return changed.to_native()
-        if self.wrapped.implementation.is_polars():
-            return changed.lazy().to_native()
-        if self.wrapped.implementation.is_duckdb():
-            return _relation(changed.to_native(), self.native)
-        return changed.to_native()
-
-
-def _cast(new: Any, old: Any) -> Any:
-    """``new`` in the type of ``old``; pandas categories stay the ones there were."""
-    if old.implementation.is_pandas():
-        kind = old.to_native().dtype
-        known = getattr(kind, "categories", None)
-        if known is None or new.to_native().isin(known).all():
-            return nw.from_native(new.to_native().astype(kind), series_only=True)
-    return new if new.dtype == old.dtype else new.cast(old.dtype)
-
-
-def _relation(table: pa.Table, original: Any) -> Any:
-    """An Arrow table as a DuckDB relation, in the types of the original where Arrow lost them."""
-    import duckdb
-
-    relation = duckdb.from_arrow(table)
-    before = dict(zip(original.columns, original.types, strict=True))
-    now = dict(zip(relation.columns, relation.types, strict=True))
-    parts = []
-    for name in relation.columns:
-        quoted = '"' + name.replace('"', '""') + '"'
-        lost = str(before[name]).startswith("ENUM") and str(now[name]) == "VARCHAR"
-        parts.append(f"CAST({quoted} AS {before[name]}) AS {quoted}" if lost else quoted)
-    return relation.project(", ".join(parts))
+    @property
+    def all_columns(self) -> list[str]:
+        """Names of all columns, numbers as text."""
+        return [str(name) for name in self.wrapped.collect_schema().names()]
 
 
 def _array(series: Any, name: str) -> pa.Array:
@@ -121,19 +91,3 @@ def _array(series: Any, name: str) -> pa.Array:
     if column.type == pa.string_view():
         column = column.cast(pa.large_string())
     return column
-
-
-def _series(name: str, values: pa.Array, frame: nw.DataFrame[Any]) -> Any:
-    """An Arrow array as a column of the frame's own kind."""
-    kind = frame.implementation
-    if kind.is_pyarrow():
-        return nw.from_native(pa.chunked_array([values]), series_only=True).alias(name)
-    if kind.is_polars():
-        import polars
-
-        return nw.from_native(polars.Series(name, values), series_only=True)
-    plain = values.to_pandas() if kind.is_pandas_like() else values.to_pylist()
-    if kind.is_pandas():
-        plain.index = frame.to_native().index
-        return nw.from_native(plain, series_only=True).alias(name)
-    return nw.new_series(name, list(plain), backend=kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from chainveil.plan import NoisePlan
 from chainveil.table.discretize import GAP, Discretizer
 from chainveil.table.places import Places
 from chainveil.table.prepare import Seen
-from chainveil.table.request import Layout
+from chainveil.table.request import Layout, Readable, Request
 from chainveil.table.tracker import Blocks, Tracker
 
 # The lowest and the highest of no states at all.
@@ -56,9 +56,12 @@ class ColumnNoise:
         """Digest of all states released so far, a byte each; 255 is a gap."""
         return self._digest.hexdigest()
 
-    def follower(self, seen: Tracker | None, layout: Layout) -> Tracker:
-        """The tracker that has seen the table, or a new one that has to see it on the way."""
-        if seen is not None and not self._noise.needs_rows:
+    def follower(self, seen: Tracker | None, layout: Layout, positions: bool = False) -> Tracker:
+        """The tracker that has seen the table, or a new one that has to see it on the way.
+
+        ``positions`` says whether the places of rows are published.
+        """
+        if seen is not None and not self._noise.needs_rows and not positions:
             return seen
         return Tracker(layout.series, layout.clock())
 
@@ -95,12 +98,17 @@ class ColumnNoise:
 
 
 def released_rows(
-    layout: Layout, noise: ColumnNoise, seen: Tracker, file: ReleasedFile | None = None
+    table: Readable,
+    request: Request,
+    noise: ColumnNoise,
+    seen: Tracker,
+    file: ReleasedFile | None = None,
 ) -> Released:
     """What a certificate says of the rows that were released."""
+    layout = request.layout
     return Released(
         layout.column, layout.series, noise.rows, seen.series, noise.sha256, file,
-        noise.gaps, seen.splits,
+        noise.gaps, seen.splits, **released_columns(table, request),
     )  # fmt: skip
 
 
@@ -126,6 +134,16 @@ def warn_of_one_state(discretizer: Discretizer, rows: int, lowest: int, highest:
             ChainveilWarning,
             stacklevel=2,
         )
+
+
+def released_columns(table: Readable, request: Request) -> dict[str, Any]:
+    """What a certificate says of the other columns of a release."""
+    kept, layout = request.kept, request.layout
+    return {
+        "kept": tuple(kept.others(layout, table.columns)),
+        "time": kept.time_in_words(layout),
+        "allowed_leaks": kept.allow_leak,
+    }
 
 
 def check_length(plan: NoisePlan, seen: Seen) -> None:

@@ -47,6 +47,17 @@ def moved(error: InvalidInput, place: Callable[[int], str]) -> InvalidInput:
     return InvalidInput(error.argument, found, error.allowed, texts[1])
 
 
+def check_released(argument: str, name: str | None, columns: Iterable[str]) -> None:
+    """As :func:`check_column`, for a column that a release may have left out."""
+    names = list(columns)
+    if name is not None and name not in names:
+        raise InvalidInput(
+            argument, name, f"one of the released columns {', '.join(map(repr, names))}",
+            "Others are published only when they are named: sanitize with --keep, or --keep-time "
+            "or --time-as for the time.",
+        )  # fmt: skip
+
+
 def check_column(argument: str, name: str | None, columns: Iterable[str]) -> None:
     """Error unless ``name`` is a column; the closest name is suggested."""
     names = list(columns)

@@ -23,11 +23,12 @@ class Places:
 
     ``beneath`` counts the points that lie in gaps too: correlated noise runs on beneath
     them, or the release would be that of another mechanism than the certified one. ``named``
-    says whether the numbers of series matter: secure noise has no use for them.
+    says whether the numbers of series matter: secure noise has no use for them. ``unknown_gap``
+    is how far a row lies behind a gap of unknown length; None: that is an error.
     """
 
-    def __init__(self, beneath: bool, named: bool = True) -> None:
-        self._beneath, self._named = beneath, named
+    def __init__(self, beneath: bool, named: bool = True, unknown_gap: int | None = None) -> None:
+        self._beneath, self._named, self._unknown = beneath, named, unknown_gap
         self._totals = np.zeros(1, np.int64)
         self._numbers = np.zeros(0, np.uint64)
 
@@ -36,7 +37,7 @@ class Places:
         self._know(blocks)
         weights = np.ones(blocks.rows, np.int64)
         if self._beneath and len(blocks.broken):
-            weights[blocks.broken] = _whole_steps(blocks, first_row)
+            weights[blocks.broken] = self._behind(blocks, first_row)
         reached = np.cumsum(weights)
         ends = np.append(blocks.starts[1:], blocks.rows) - 1
         before = reached[blocks.starts] - weights[blocks.starts]
@@ -44,6 +45,12 @@ class Places:
         sizes = ends + 1 - blocks.starts
         points = np.repeat(begins, sizes) + reached - 1
         return Rows(np.repeat(blocks.owner, sizes), points, self._numbers)
+
+    def _behind(self, blocks: Blocks, first_row: int) -> IntArray | int:
+        """How far the rows behind gaps are from the rows before them."""
+        if blocks.steps is None and self._unknown is not None:
+            return self._unknown
+        return _whole_steps(blocks, first_row)
 
     def _begins(self, owner: IntArray, weights: IntArray) -> IntArray:
         """Points of each block's series before the block; the block's own are added."""
@@ -102,6 +109,7 @@ def _whole_steps(blocks: Blocks, first_row: int) -> IntArray:
         place = int(np.argmax(crooked))
         raise InvalidInput(
             "time", "a gap that is no whole number of steps", "gaps of whole steps, where the "
-            "noise is correlated", at_row(first_row + int(blocks.broken[place])),
+            "noise is correlated or positions are published",
+            at_row(first_row + int(blocks.broken[place])),
         )  # fmt: skip
     return whole.astype(np.int64)

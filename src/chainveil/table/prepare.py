@@ -17,6 +17,7 @@ from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
 from chainveil.region import Origin
 from chainveil.table.discretize import GAP, Discretizer, Label, make_discretizer, numbers
+from chainveil.table.leaks import check_kept
 from chainveil.table.request import Layout, LookedUp, Readable, Request, one_column
 from chainveil.table.tracker import Blocks, Columns, Tracker
 
@@ -100,10 +101,11 @@ def prepare_with(
 ) -> Prepared[SeenT]:
     """As :func:`prepare`, whoever reads the tables."""
     layout = request.layout
-    layout.check(table)
+    request.check(table)
     if request.reference is not None:
         layout.check(request.reference)
     discretizer = find_discretizer(table, request, progress, engine.limit)
+    check_kept(table, request, discretizer)
     if request.plan is not None:
         _check_states(discretizer, request.plan.chain.states)
         return Prepared(request.plan, discretizer, request.plan.origin, None)

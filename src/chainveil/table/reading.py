@@ -20,6 +20,7 @@ from chainveil.errors import InvalidInput
 from chainveil.table import formats
 from chainveil.table.formats import Format
 from chainveil.table.header import UTF8_ADVICE, check_names, first_cells
+from chainveil.table.pieces import MOST_SAMPLED, spread
 from chainveil.table.strict import StrictText
 from chainveil.table.trouble import Text, in_words
 from chainveil.table.unchanged import Identity, check_unchanged, identity
@@ -152,6 +153,39 @@ class Source:
                     yield from file.iter_batches(BATCH_ROWS, columns=wanted)
             else:
                 yield from self._arrow(wanted)
+
+    def pieces(self, layout: Any, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some rows in pieces of neighbours: the first ones of a text, else from all over."""
+        if self.format.is_text:
+            yield from _first(self.batches(columns), MOST_SAMPLED)
+            return
+        places = [(part, group) for part in self.parts for group in range(part._groups)]
+        chosen = spread(len(places))
+        size = MOST_SAMPLED // max(len(chosen), 1)
+        for number in chosen:
+            part, group = places[number]
+            with part._in_words():
+                yield from _first(part._group(group, list(columns), size), size)
+
+    @cached_property
+    def _groups(self) -> int:
+        """Row groups of a Parquet file, or batches of an Arrow file; 1 for an Arrow stream."""
+        with self._in_words():
+            if self.format.name == "parquet":
+                return int(pq.read_metadata(self._binary()).num_row_groups)
+            with self._arrow_file() as reader:
+                return int(getattr(reader, "num_record_batches", 1))
+
+    def _group(self, group: int, columns: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        if self.format.name == "parquet":
+            with pq.ParquetFile(self._binary(), memory_map=True) as file:
+                yield from file.iter_batches(rows, row_groups=[group], columns=columns)
+            return
+        with self._arrow_file() as reader:
+            if hasattr(reader, "get_batch"):
+                yield reader.get_batch(group).select(columns)
+            else:
+                yield from (batch.select(columns) for batch in reader)
 
     @contextmanager
     def _numbered(self) -> Iterator[None]:
@@ -326,6 +360,17 @@ def _known(source: Source) -> Source:
     """Remember the files from now on, before anything is read."""
     assert source._identity is not None
     return source
+
+
+def _first(batches: Iterator[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
+    """At most so many rows, and no batch read after them."""
+    for batch in batches:
+        piece = batch.slice(0, rows)
+        rows -= piece.num_rows
+        if piece.num_rows:
+            yield piece
+        if rows <= 0:
+            return
 
 
 def part_files(folder: Path) -> list[Path]:

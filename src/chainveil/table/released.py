@@ -19,7 +19,7 @@ from chainveil.plan import NoisePlan
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import GAP, Discretizer, Label
 from chainveil.table.grouping import read_columns, series_order
-from chainveil.table.place import check_column
+from chainveil.table.place import check_released
 from chainveil.table.prepare import Progress
 from chainveil.table.reading import open_source
 from chainveil.table.request import Readable, one_column
@@ -187,7 +187,7 @@ def _belonging(
 
 def _columns(table: Readable, document: Certificate, by: str | None, time: str | None) -> list[str]:
     names = [document["release.column"], document["release.series_column"]]
-    check_column("time", time, table.columns)
+    check_released("time", time, table.columns)
     if by in CALENDAR and by not in table.columns:
         if time is None:
             raise InvalidInput("time", None, f"the column with the time, for --by {by}")
@@ -196,7 +196,7 @@ def _columns(table: Readable, document: Certificate, by: str | None, time: str |
         if names[1] is None:
             raise InvalidInput("by", by, "a column: the release has one series")
     else:
-        check_column("by", by, table.columns)
+        check_released("by", by, table.columns)
         if by == names[0]:
             raise InvalidInput(
                 "by", by, "a column other than the released one",

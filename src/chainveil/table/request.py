@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import pyarrow as pa
@@ -18,6 +18,7 @@ from chainveil.privacy.adversary import Adversary, Model
 from chainveil.region import ChainRegion
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer, Label
+from chainveil.table.kept import Kept
 from chainveil.table.place import check_column
 
 LookedUp = Literal["mean", "median"]
@@ -36,6 +37,9 @@ class Readable(Protocol):
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """All rows in order, only ``columns`` where they are given."""
+
+    def pieces(self, layout: Layout, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some rows from all over, in pieces of neighbours, at most ``MOST_SAMPLED``."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,8 @@ class Request:
     certificate mentions. Of ``plan``, ``chain`` and ``reference`` at most one is given;
     with none, the chain is fitted on the private data. ``missing`` says whether a row without
     a value is an error or stays one, visible to all. ``spent`` is the noise of earlier releases
-    of the same data, which the budget then covers too.
+    of the same data, which the budget then covers too. ``kept`` says which other columns are
+    published.
     """
 
     layout: Layout
@@ -111,6 +116,7 @@ class Request:
     missing: Missing = "error"
     family: Family = "response"
     spent: Sequence[Channel] = ()
+    kept: Kept = field(default_factory=Kept)
 
     def __post_init__(self) -> None:
         given: list[str] = [
@@ -146,6 +152,11 @@ class Request:
                               ("labels", "a list of names")):  # fmt: skip
             if getattr(self, name) is not None:
                 checks.items(name, getattr(self, name), allowed)
+
+    def check(self, table: Readable) -> None:
+        """Error unless all columns are there, and those to be kept may be."""
+        self.layout.check(table)
+        self.kept.check(self.layout, table.columns)
 
 
 def one_column(batch: Any, name: str) -> pa.Array:

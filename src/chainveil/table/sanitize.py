@@ -16,9 +16,12 @@ from chainveil.privacy.adversary import Adversary, Model
 from chainveil.region import ChainRegion
 from chainveil.table.discretize import Label
 from chainveil.table.frames import FrameSource
+from chainveil.table.framing import framed
+from chainveil.table.kept import make_kept
 from chainveil.table.noise import ColumnNoise, check_length, released_rows, warn_of_one_state
 from chainveil.table.prepare import check_not_empty, follow, prepare
 from chainveil.table.request import Layout, LookedUp, Request, one_column
+from chainveil.table.shaping import Shaping
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class TableRelease:
     Attributes
     ----------
     table : data frame
-        Of the kind that was handed in, with the published column in place of the original.
+        Of the kind that was handed in, with the published column in place of the original, the
+        series column, and those that were to be kept. A pandas index is not published.
     certificate : Certificate
     """
 
@@ -59,6 +63,10 @@ def sanitize_table(
     missing: Missing = "error",
     family: Family = "response",
     spent: Sequence[Channel] = (),
+    keep: Sequence[str] = (),
+    keep_time: bool = False,
+    time_as: str | float | None = None,
+    allow_leak: Sequence[str] = (),
     rng: Randomness | None = None,
 ) -> TableRelease:
     """Publish one column of a data frame under Bayesian differential privacy.
@@ -68,7 +76,8 @@ def sanitize_table(
     frame : data frame
         pandas, Polars, PyArrow, a DuckDB relation, or another kind that narwhals knows.
     column : str
-        The values to publish. All other columns are passed on as they are.
+        The values to publish. Of the other columns only ``series`` is published with it, and
+        what ``keep``, ``keep_time`` or ``time_as`` name.
     epsilon : float
         The budget, in nats.
     series, time : str, optional
@@ -97,6 +106,19 @@ def sanitize_table(
     missing : "error" or "keep"
         Whether a null (or NaN) in the column is an error, or comes back as null: which points
         are missing is then visible and not protected.
+    keep : sequence of str
+        Other columns to publish as they are. Each is tested first, on a sample, for what its
+        values, their differences and their numbers say about the states; one that says
+        something is an error.
+    keep_time : bool
+        Whether the time column is published as it is; it is tested like any other.
+    time_as : "index", or a width such as "60s", "5m", "1h", "1d", or a number, optional
+        Publish the place of each row in its series instead of its time, or times rounded down
+        to a width: with a unit for dates and times, in the column's own units for numbers. With
+        ``step`` the place is that on the regular grid; without it, rows are counted, and one
+        more at each gap that splits a series.
+    allow_leak : sequence of str
+        Columns that are published without a test, whatever they say. The certificate lists them.
     rng : optional
         None for a release; ``chainveil.mechanism.seeded(seed)`` for study. Seeded noise
         depends on the series of a row and its place in it alone: whatever order the rows of
@@ -113,7 +135,7 @@ def sanitize_table(
     ...     chain=cv.MarkovChain.binary(q=0.1, r=0.2),
     ... )
     >>> released.table.columns
-    ['minute', 'bpm']
+    ['bpm']
     >>> cv.verify(released.certificate, released.table).holds
     True
     """
@@ -123,7 +145,7 @@ def sanitize_table(
     request = Request(
         layout, threshold, edges, states, labels, None, epsilon,
         chain, plan, public, length, adversary, objective, mechanism, missing,
-        family, spent,
+        family, spent, make_kept(keep, keep_time, time_as, allow_leak),
     )  # fmt: skip
     return _release(table, request, rng)
 
@@ -131,22 +153,24 @@ def sanitize_table(
 def _release(table: FrameSource, request: Request, rng: Randomness | None) -> TableRelease:
     prepared = prepare(table, request)
     layout, noise = request.layout, ColumnNoise(prepared.plan, rng, request.missing)
-    seen = noise.follower(prepared.seen, layout)
+    seen = noise.follower(prepared.seen, layout, request.kept.positions)
+    shaping = Shaping(request.kept, layout, table.columns)
     codes = blocks = None
     for batch in table.batches(layout.names):
         column = one_column(batch, layout.column)
         codes = prepared.discretizer.codes(column, layout.column)
-        kind = column.type
         if seen is not prepared.seen:
             blocks = follow(seen, layout, batch, None)
     if codes is None:
         check_not_empty(0)
         raise AssertionError("unreachable")
     check_length(prepared.plan, seen)
-    values = prepared.discretizer.values(noise.apply(codes, blocks), kind)
+    made = {layout.column: prepared.discretizer.values(noise.apply(codes, blocks), column.type)}
+    if layout.time is not None and request.kept.time_as is not None:
+        made[layout.time] = shaping.time(batch, blocks, 0)
     warn_of_one_state(prepared.discretizer, noise.rows, noise.lowest, noise.highest)
-    released = released_rows(layout, noise, seen)
+    released = released_rows(table, request, noise, seen)
     described = prepared.discretizer.described
     certificate = certify(prepared.plan, prepared.origin, described, noise.source, released)
-    changed = table.with_column(layout.column, values, prepared.discretizer.keeps_type)
-    return TableRelease(changed, certificate)
+    typed = [layout.column] if prepared.discretizer.keeps_type else []
+    return TableRelease(framed(table, shaping.names, made, typed), certificate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 
 from chainveil.errors import InvalidInput
 from chainveil.table.formats import Format
+from chainveil.table.metadata import without_categories
 from chainveil.table.place import row_text
 
 
@@ -33,6 +35,31 @@ def open_writer(
     if form.name == "parquet":
         return ParquetWriter(file, schema, like)
     return ArrowWriter(file, schema)
+
+
+def written_schema(schema: pa.Schema, form: Format) -> pa.Schema:
+    """The schema of a file: Arrow files hold plain values in place of categories.
+
+    They have one list of categories for all rows, which is written before all rows are known.
+    """
+    if form.name != "arrow":
+        return schema
+    return pa.schema(
+        [pa.field(part.name, without_categories(part.type), part.nullable) for part in schema]
+    )
+
+
+def written(columns: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+    """A batch of a schema that :func:`written_schema` gave."""
+    plain = [
+        column.dictionary_decode() if _decodes(column.type, kind) else column
+        for column, kind in zip(columns, schema.types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(plain, schema=schema)
+
+
+def _decodes(found: pa.DataType, wanted: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(found) and not pa.types.is_dictionary(wanted))
 
 
 class ParquetWriter:
