@@ -125,10 +125,12 @@ def test_a_job_that_fails_for_good_leaves_nothing(spark_session: Any, tmp_path: 
         raise RuntimeError("the disk is on fire")
 
     frame = constant(spark_session)
-    with pytest.raises(cv.ChainveilError, match="the disk is on fire") as caught:
+    with pytest.raises(cv.ChainveilError, match="Spark stopped: RuntimeError") as caught:
         spark.sanitize(mapped(frame, fails, frame.schema), two_states(), column="x",
                        path=tmp_path / "r.parquet")  # fmt: skip
     assert "\n" not in str(caught.value)
+    # What the error says may be about the rows.
+    assert "fire" not in str(caught.value)
     assert _names(tmp_path) == []
 
 
