@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 _NOWHERE = "no locator available"
 _told = False
 
 
-def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+def compiled(**options: Any) -> Callable[[Loop], Loop]:
     """``numba.njit`` with its cache; without it where nothing may be written.
 
     The cache lies in the folder of the package, or in that of the user. Where neither can be
@@ -20,14 +22,16 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     code, and one that others can write to would let them run theirs.
     """
 
-    def wrap(function: Callable[..., Any]) -> Any:
+    def wrap(function: Loop) -> Loop:
         try:
-            return numba.njit(cache=True, **options)(function)
+            kept: Loop = numba.njit(cache=True, **options)(function)
+            return kept
         except RuntimeError as error:
             if _NOWHERE not in str(error):
                 raise
         _tell()
-        return numba.njit(**options)(function)
+        made: Loop = numba.njit(**options)(function)
+        return made
 
     return wrap
 
