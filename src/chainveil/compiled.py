@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numba
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 _NOWHERE = "no locator available"
 _told = False
 
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
-
-def compiled(**options: Any) -> Callable[[FunctionT], FunctionT]:
+def compiled(**options: Any) -> Callable[[Loop], Loop]:
     """``numba.njit`` with its cache; without it where nothing may be written.
 
     The cache lies in the folder of the package, or in that of the user. Where neither can be
@@ -22,14 +22,16 @@ def compiled(**options: Any) -> Callable[[FunctionT], FunctionT]:
     code, and one that others can write to would let them run theirs.
     """
 
-    def wrap(function: FunctionT) -> FunctionT:
+    def wrap(function: Loop) -> Loop:
         try:
-            return cast(FunctionT, numba.njit(cache=True, **options)(function))
+            kept: Loop = numba.njit(cache=True, **options)(function)
+            return kept
         except RuntimeError as error:
             if _NOWHERE not in str(error):
                 raise
         _tell()
-        return cast(FunctionT, numba.njit(**options)(function))
+        made: Loop = numba.njit(**options)(function)
+        return made
 
     return wrap
 

@@ -24,11 +24,15 @@ SECRET = b"SECRET-"
 # A session of our own that has moved secret rows and waits, so that it can be killed.
 WAITING = """
 import sys
+import warnings
 from chainveil.spark.session import session
+from chainveil.spark.table import SparkTable
 
+warnings.filterwarnings("error", category=UserWarning)
 with session("local[2]") as spark:
     rows = spark.range(2000).selectExpr("id % 7 as k", "concat('SECRET-', id) as v")
     assert rows.repartition(3, "k").selectExpr("max(v)").collect()
+    SparkTable(rows)  # Has nothing to warn of.
     print(spark.sparkContext._gateway.proc.pid, flush=True)
     sys.stdin.read()
 """
@@ -131,14 +135,11 @@ def _names(folder: Path) -> list[str]:
 @pytest.mark.xdist_group("spark")
 def test_a_session_that_does_not_encrypt_is_told(spark_session: Any) -> None:
     other = spark_session.newSession()
-    other._jsparkSession.sessionState().conf().setConfString(ENCRYPTION, "false")
-    assert _told_of(spark_session.range(1)) == []
-    (told,) = _told_of(other.range(1))
-    assert f"{ENCRYPTION}=true" in told
-
-
-def _told_of(frame: Any) -> list[str]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        SparkTable(frame)
-    return [str(one.message) for one in caught if one.category is UserWarning]
+    # Too late to have an effect, and so to be believed.
+    other._jsparkSession.sessionState().conf().setConfString(ENCRYPTION, "true")
+    for session in (spark_session, other):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            SparkTable(session.range(1))
+        (told,) = [str(one.message) for one in caught if one.category is UserWarning]
+        assert f"{ENCRYPTION}=true" in told

@@ -53,6 +53,7 @@ class Scene:
     force: bool
     apart: bool
     named: bool
+    linkless: bool
 
     @property
     def release(self) -> Path:
@@ -153,6 +154,8 @@ class Hook:
         nameless = event == "open" and isinstance(args[2], int) and _is_nameless(args[2])
         if self.scene.named and nameless:
             raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+        if self.scene.linkless and event == "os.link":
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
         self.count += 1
         if self.count == self.at:
             if self.how == "interrupt":
@@ -290,9 +293,9 @@ def main() -> None:
     PLAN = cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0)
     (folder / "t.csv").write_text("x\n" + "0\n1\n1\n0\n" * 20)
     kind = FolderScene if "folder" in words else Scene
-    scene = kind(folder, "force" in words, "apart" in words, "named" in words)
+    scene = kind(folder, *(word in words for word in ("force", "apart", "named", "linkless")))
     # The old pair; the compiled loops are loaded on the way.
-    first = kind(folder, False, scene.apart, scene.named)
+    first = kind(folder, False, scene.apart, scene.named, scene.linkless)
     first.prepare()
     first.run()
     (folder / "old.csv").write_bytes(first.held())

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 def _run(folder: Path, how: str, scene: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.table.interrupting", str(folder), how, scene]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False,
-                          timeout=300)  # fmt: skip
+                          timeout=900)  # fmt: skip
     if done.returncode and "strace:" in done.stderr:
         pytest.skip(done.stderr)
     assert done.returncode == 0, done.stderr
@@ -43,6 +43,7 @@ def _run(folder: Path, how: str, scene: str) -> dict[str, Any]:
         ("kill", "force apart named"),
         ("interrupt", "force named"),
         ("interrupt", "new apart"),
+        ("kill", "force named linkless"),
         ("kill", "force folder"),
         ("interrupt", "new folder"),
         ("strace signal=SIGKILL", "force"),
@@ -54,7 +55,7 @@ def test_stopped_at_every_step(how: str, scene: str, tmp_path: Path) -> None:
     """At once: never a release without its own certificate. After the next run: a whole pair.
 
     ``force`` has an old pair there, ``apart`` puts the certificate into another folder, and
-    ``named`` is a file system without nameless files.
+    ``named`` is a file system without nameless files, ``linkless`` one without hard links.
     """
     if how.startswith("strace") and shutil.which("strace") is None:
         pytest.skip("no strace; the steps that Python reports are tried anyway")

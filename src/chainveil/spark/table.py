@@ -46,13 +46,22 @@ class SparkTable:
                 BATCH_SETTING, rows, "a number above 0",
                 "Without a limit a whole partition would be held in memory.",
             )  # fmt: skip
-        if str(self.session.conf.get(ENCRYPTION, "false")).lower() != "true":
+        if not self._encrypts:
             warnings.warn(_IN_THE_CLEAR, UserWarning, stacklevel=4)
 
     @property
     def session(self) -> Any:
         """The session the frame belongs to."""
         return self.frame.sparkSession
+
+    @property
+    def _encrypts(self) -> bool:
+        """By the settings Spark was started with: what a session is told later has no effect."""
+        try:
+            found = self.session.sparkContext.getConf().get(ENCRYPTION, "false")
+        except Exception:  # A session over Spark Connect does not show them.
+            found = self.session.conf.get(ENCRYPTION, "false")
+        return str(found).lower() == "true"
 
     @property
     def columns(self) -> list[str]:
