@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         InvalidInput,
         MissingExtra,
         NotSupported,
+        TooLarge,
         UnreachableBudget,
     )
     from chainveil.noise_chain import CorrelatedNoise
@@ -46,6 +47,7 @@ _HOMES = {
     "NotSupported": "chainveil.errors",
     "PrivacyLoss": "chainveil.privacy.loss",
     "TableRelease": "chainveil.table",
+    "TooLarge": "chainveil.errors",
     "UnreachableBudget": "chainveil.errors",
     "Verification": "chainveil.certificate",
     "calibrate": "chainveil.calibration",
@@ -82,6 +84,7 @@ __all__ = [
     "NotSupported",
     "PrivacyLoss",
     "TableRelease",
+    "TooLarge",
     "UnreachableBudget",
     "Verification",
     "baselines",
