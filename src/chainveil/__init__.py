@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         InvalidInput,
         MissingExtra,
         NotSupported,
+        TooLarge,
         UnreachableBudget,
     )
     from chainveil.noise_chain import CorrelatedNoise
@@ -48,6 +49,7 @@ _HOMES = {
     "NotSupported": "chainveil.errors",
     "PrivacyLoss": "chainveil.privacy.loss",
     "TableRelease": "chainveil.table",
+    "TooLarge": "chainveil.errors",
     "UnreachableBudget": "chainveil.errors",
     "Verification": "chainveil.certificate",
     "calibrate": "chainveil.calibration",
@@ -85,6 +87,7 @@ __all__ = [
     "NotSupported",
     "PrivacyLoss",
     "TableRelease",
+    "TooLarge",
     "UnreachableBudget",
     "Verification",
     "baselines",

@@ -62,8 +62,12 @@ def test_changes_are_found(folder: Path) -> None:
     changed = text.rstrip().rsplit(",", 1)[0] + f",{other}\n"
     (folder / "changed.csv").write_text(changed)
     done = program("verify", "tampered.certificate.json", "changed.csv", folder=folder, code=1)
-    assert b"FAILS" in done.stdout
-    assert b"release.states_sha256" in done.stdout
+    lines = done.stdout.splitlines()
+    assert lines[0].split(None, 1) == [b"verdict", b"fails: not as claimed"]
+    assert lines[1].startswith(b"FAILS")
+    assert b"release.states_sha256" in lines[1]
+    # Nothing is promised then, only claimed.
+    assert b"\npromise " not in done.stdout
     certificate = (folder / "tampered.certificate.json").read_text()
     forged = certificate.replace('"epsilon": 1.0', '"epsilon": 1.5')
     (folder / "forged.json").write_text(forged)

@@ -29,7 +29,7 @@ def in_words(certificate: Certificate) -> Iterator[Line]:
 def weaker(certificate: Certificate, checks: Iterable[Check]) -> Iterator[str]:
     """Why the promise is less than one that holds for a release against anyone, if it is."""
     if certificate["promise.adversary.model"] != "any":
-        yield f"it holds against {certificate['promise.adversary.meaning']}"
+        yield f"it is not against anyone: {certificate['promise.adversary.meaning']}"
     if certificate["randomness.source"] == "study":
         yield f"the noise is from {certificate['randomness.meaning']}"
     if certificate["release.allowed_leaks"]:

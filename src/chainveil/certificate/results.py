@@ -74,11 +74,14 @@ class Verification:
 
     @property
     def summary(self) -> tuple[tuple[str, str], ...]:
-        """The verdict, what is promised, and what makes the promise weaker."""
-        verdict = ("verdict", self.verdict)
-        weaker = (("WEAKER", reason) for reason in self.weaker)
-        undecided = (("UNDECIDED", reason) for reason in self.undecided)
-        return (verdict, *undecided, *weaker, *self.promise)
+        """The verdict with its reasons, and what is promised, or only claimed."""
+        name = "FAILS" if self.failures else "UNDECIDED"
+        reasons = [(name, reason) for reason in self.objections]
+        if self.holds:
+            reasons = [("WEAKER", reason) for reason in self.weaker]
+        (first, text), *rest = self.promise or [("promise", "")]
+        promise = (first if self.holds else "claimed", text)
+        return (("verdict", self.verdict), *reasons, promise, *rest)
 
     def __str__(self) -> str:
         lines = [f"{name}: {text}" for name, text in self.summary]

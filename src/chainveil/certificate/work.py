@@ -93,7 +93,8 @@ def _bounded(task: str, question: str, seconds: float) -> Any:
 
 def _apart(task: str, question: str, seconds: float) -> Any:
     head = {
-        "task": task, "question": question, "seconds": seconds, "memory": MEMORY, "path": sys.path
+        "task": task, "question": question, "seconds": seconds, "memory": MEMORY,
+        "path": list(map(str, sys.path)),
     }  # fmt: skip
     try:
         done = subprocess.run(
@@ -102,6 +103,8 @@ def _apart(task: str, question: str, seconds: float) -> Any:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise _too_large(f"it takes more than {seconds:g} seconds") from None
+    except OSError as error:
+        raise ChainveilError(f"the check could not be started: {error}") from None
     if done.returncode == 0:
         return pickle.loads(done.stdout)
     if done.returncode < 0:
