@@ -179,7 +179,7 @@ def test_questions_that_cannot_be_answered() -> None:
     with pytest.raises(InvalidInput, match="at least two points"):
         estimate.transitions([1], channel)
     with pytest.raises(InvalidInput, match="at least two points"):
-        estimate.transitions([[1], [0]], channel, method="likelihood")
+        estimate.transitions([np.array([1]), np.array([0])], channel, method="likelihood")
     with pytest.raises(InvalidInput, match="below the 4000 points"):
         estimate.autocorrelation(Z, channel, lags=4000)
     with pytest.raises(InvalidInput, match="covers"):

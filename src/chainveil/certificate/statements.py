@@ -22,10 +22,10 @@ ORIGIN = {
     "given": "the chain was given by hand, as public knowledge",
     "reference": "the chain was fitted on a separate reference table, which is taken to be public",
     "private": (
-        "the chain was fitted on the private data themselves and then rounded: the region, or "
-        "where there is none the chain itself, has limits so coarse that no count of the data "
-        "follows from them; the loss is that of the rounded figures, and what these say about "
-        "the data as a whole is not covered by epsilon"
+        "the chain was fitted on the private data and then rounded, so that no count of the data "
+        "follows from what is published of it; the loss holds for every chain of the region, or "
+        "for the rounded chain where there is no region; what the rounded figures say about the "
+        "data as a whole is not covered by epsilon"
     ),
 }
 
