@@ -106,7 +106,7 @@ def _shown(held: pa.Table, request: Request) -> pa.Table:
 def _refuse(found: list[Leak]) -> None:
     if not found:
         return
-    names = ", ".join(repr(leak.column) for leak in found)
+    names = ", ".join(leak.column for leak in found)
     raise InvalidInput(
         "keep", names, "columns that say nothing about the states",
         f"{' '.join(map(str, found))} Leave it out, publish times as positions (--time-as index), "
