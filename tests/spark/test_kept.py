@@ -50,6 +50,8 @@ def test_columns_that_tell_are_refused(leak: str, spark_session: Any, tmp_path: 
     how: dict[str, Any] = {**STATES, "time": "clock", "path": tmp_path / "r.parquet"}
     with pytest.raises(cv.InvalidInput, match=f"keep: found .*'{leak}'.*right about"):
         spark.sanitize(frame, two_states(), keep=[leak], **how)
+    with pytest.raises(cv.InvalidInput, match=f"keep: found .*'{leak}'.*right about"):
+        spark.sanitize(frame, two_states(), keep=[leak], **{**how, "time": None})
     assert list(tmp_path.iterdir()) == []
     done = spark.sanitize(frame, two_states(), keep=[leak, "random"], allow_leak=[leak], **how)
     assert done.certificate["release.allowed_leaks"] == [leak]

@@ -86,19 +86,16 @@ class SparkTable:
         return [path for path in paths if path.is_file()]
 
     def pieces(self, layout: Layout, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Some rows for a sample: of a few series, or of one stretch of time, in order.
+        """Some rows for a sample: of a few whole series, or of one stretch of time, in order.
 
-        Without a time the rows have no order, and the first ones are taken.
+        Without a series and a time the rows have no order, and the first ones are taken.
         """
         names = dict.fromkeys([*columns, *layout.names])
         rows = self.columns_of(list(names))
-        if layout.time is not None:
-            start = rows.limit(START)
-            rows = _stretch(rows, start, layout)
-            order = [quoted(name) for name in (layout.series, layout.time) if name is not None]
-            rows = rows.orderBy(*order).limit(MOST_SAMPLED)
-        else:
-            rows = rows.limit(MOST_SAMPLED)
+        order = [quoted(name) for name in (layout.series, layout.time) if name is not None]
+        if order:
+            rows = _stretch(rows, rows.limit(START), layout).orderBy(*order)
+        rows = rows.limit(MOST_SAMPLED)
         with surfaced():
             yield from rows.toArrow().combine_chunks().to_batches()
 

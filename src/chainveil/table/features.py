@@ -57,6 +57,9 @@ def features(column: pa.ChunkedArray, runs: Runs) -> Iterator[Feature]:
     yield _binned("its value in the row before", _beside(shown, runs, -1), runs, values is None)
     yield _binned("its value in the next row", _beside(shown, runs, 1), runs, values is None)
     yield _binned("the number of neighbouring rows with its value", _shared(same), runs)
+    if values is not None and not _rises(change):
+        sorted_steps = _sorted_steps(values, runs)
+        yield _binned("the difference from the next smaller value", sorted_steps, runs)
     for lag, place in ((0, "from the row before"), (1, "to the next row"), (-1, "a row earlier")):
         yield _binned(f"{words} {place}", _beside(change, runs, lag), runs, change=True)
 
@@ -122,6 +125,21 @@ def _shared(same: NDArray[np.bool_]) -> Floats:
     """How many neighbouring rows of the run have the value of each row."""
     which = np.cumsum(~same) - 1
     return np.asarray(np.bincount(which)[which], np.float64)
+
+
+def _rises(change: Floats) -> bool:
+    """Whether values never fall within a run, so that they come sorted."""
+    return not bool((change < 0).any())
+
+
+def _sorted_steps(values: Floats, runs: Runs) -> Floats:
+    """Differences once the rows of each run are sorted by the column: anyone can do that."""
+    order = np.lexsort((values, runs.run))
+    steps = np.diff(values[order], prepend=np.nan)
+    steps[np.diff(runs.run[order], prepend=-1) != 0] = np.nan
+    found = np.empty_like(steps)
+    found[order] = steps
+    return found
 
 
 def _binned(

@@ -106,7 +106,7 @@ def _shown(held: pa.Table, request: Request) -> pa.Table:
 def _refuse(found: list[Leak]) -> None:
     if not found:
         return
-    names = ", ".join(repr(leak.column) for leak in found)
+    names = ", ".join(leak.column for leak in found)
     raise InvalidInput(
         "keep", names, "columns that say nothing about the states",
         f"{' '.join(map(str, found))} Leave it out, publish times as positions (--time-as index), "
@@ -159,14 +159,17 @@ class Pairings:
         self._folds = runs.folds.astype(np.int64)
         self._drawn: list[NDArray[np.int64]] = [runs.states]
         each = np.bincount(runs.states, minlength=runs.count + 1)[:-1]
-        self._rare = int(each.sum() - each.max())
+        self._known = int(each.sum())
+        self._rare = self._known - int(each.max())
 
     def tell(self, feature: Feature, level: float) -> bool:
         """Whether the feature gains more than chance explains, at a false-alarm rate."""
         if self._settles(feature):
             return True
-        # Most columns that say nothing gain nothing, and are done with here.
-        if self._rare < FEWEST or self._gains(feature, 0)[0] <= 0:
+        # A likelihood ratio of 1 / level or more has a chance of at most the level where rows are
+        # independent. Most columns that say nothing are done with here.
+        gained = self._gains(feature, 0)[0] * self._known
+        if self._rare < FEWEST or gained < -math.log(level):
             return False
         for count in (QUICK, SURE):
             gains = self._gains(feature, count)
