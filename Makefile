@@ -8,6 +8,11 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 # Test workers: one a core.
 WORKERS ?= auto
+# PhysioNet's records where they lie beside the checkout; the programs look only where they are told.
+RECORDS := $(firstword $(wildcard shared/data ../shared/data))
+ifneq ($(RECORDS),)
+export CHAINVEIL_DATA ?= $(abspath $(RECORDS))
+endif
 
 .PHONY: help demo test lint bench docs-figures clean
 
