@@ -14,13 +14,17 @@ ifneq ($(RECORDS),)
 export CHAINVEIL_DATA ?= $(abspath $(RECORDS))
 endif
 
-.PHONY: help demo test lint bench docs-figures clean
+# What `make reproduce` runs: `make reproduce ARGS="fig4 --full --device cuda"`.
+ARGS ?= all
+
+.PHONY: help demo test lint bench reproduce docs-figures clean
 
 help:
 	@echo "make demo   install, then fit, calibrate, sanitize, verify and attack built-in data"
 	@echo "make test   install, then run all tests"
 	@echo "make lint   install, then run ruff and mypy"
 	@echo "make bench  install, then run the benchmarks that need no peers"
+	@echo "make reproduce  install, then run the paper's figures and claims again, small (ARGS='all --full': whole)"
 	@echo "make clean  remove .venv, caches and the demo's output"
 
 $(INSTALLED): pyproject.toml constraints.txt
@@ -41,6 +45,9 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
+
+reproduce: $(INSTALLED)
+	$(BIN)/python -m experiments $(ARGS)
 
 docs-figures: $(INSTALLED)
 	for script in docs/figures/*.py; do $(BIN)/python $$script; done

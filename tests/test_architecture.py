@@ -34,7 +34,6 @@ ORDER = [
     "table",
     "spark",
     "plot",
-    "experiments",
     "cli",
 ]
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainveil.cli import run
-from chainveil.experiments import records, report
-from chainveil.experiments import settings as stored
-from chainveil.experiments.fig4 import bits as packed
-from chainveil.experiments.fig4 import figure, series
-from chainveil.experiments.parts import Place
-from chainveil.experiments.run import HOMES, csv_to_rows, read_result, rows_to_csv
+from experiments import records, report
+from experiments import settings as stored
+from experiments.command import run
+from experiments.fig4 import bits as packed
+from experiments.fig4 import figure, series
+from experiments.parts import Place
+from experiments.run import HOMES, csv_to_rows, read_result, rows_to_csv
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -25,7 +25,7 @@ def test_without_records_the_synthetic_part_still_runs(
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(records, "find_record", lambda name: None)
     monkeypatch.setattr(figure, "find_spec", lambda name: None)
-    assert run(["reproduce", "fig4", "--quick", "--out", str(tmp_path / "out")]) == 0
+    assert run(["fig4", "--quick", "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().err
     assert "heart rate N10: no file; fetch it with `chainveil data fetch meditation/N10`" in said
     assert "torch is not installed" in said
@@ -59,14 +59,14 @@ def test_records_are_found_in_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["reproduce", "fig9"]) == 2
+    assert run(["fig9"]) == 2
     assert "fig9" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", HOMES)
 @pytest.mark.parametrize("size", ["quick", "full"])
 def test_settings_give_parts_with_names_of_their_own(name: str, size: str, tmp_path: Path) -> None:
-    from chainveil.experiments.run import find_experiment
+    from experiments.run import find_experiment
 
     settings = stored.load(name, size)
     parts = find_experiment(name).parts(settings, Place(tmp_path))
@@ -109,7 +109,7 @@ def test_training_needs_only_numpy_and_torch() -> None:
     absent = ("numba", "flint", "cryptography", "rich", "scipy", "click", "matplotlib", "pooch")
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({absent!r}));"
-        "import chainveil.experiments.fig4.training as t; print(t.main.__doc__)"
+        "import experiments.fig4.training as t; print(t.main.__doc__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "series.npz" in done.stdout
@@ -117,7 +117,7 @@ def test_training_needs_only_numpy_and_torch() -> None:
 
 def test_training_goes_on_after_its_time_ran_out(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from chainveil.experiments.fig4 import training
+    from experiments.fig4 import training
 
     settings = stored.load("fig4", "quick")
     network = settings["networks"]["small"] | {"window": 6, "hidden": 2, "epochs": 2}

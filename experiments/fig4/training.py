@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from chainveil.attack import lstm_ensemble as ensemble
 from chainveil.attack.lstm_folds import Fold, contiguous_folds
-from chainveil.experiments.fig4.bits import Bits, load_bits
-from chainveil.experiments.parts import read_json, write_json
+from experiments.fig4.bits import Bits, load_bits
+from experiments.parts import read_json, write_json
 
 PADDING = 2  # the token between and around series; states are 0 and 1
 VALIDATION = 0.05  # share of the points that decides about stopping
