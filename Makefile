@@ -17,11 +17,12 @@ endif
 # What `make reproduce` runs: `make reproduce ARGS="fig4 --full --device cuda"`.
 ARGS ?= all
 
-.PHONY: help demo test lint bench reproduce docs-figures clean
+.PHONY: help demo test test-all lint bench reproduce docs-figures clean
 
 help:
 	@echo "make demo   install, then fit, calibrate, sanitize, verify and attack built-in data"
-	@echo "make test   install, then run all tests"
+	@echo "make test   install, then run the tests, without the slow ones"
+	@echo "make test-all  install, then run all tests"
 	@echo "make lint   install, then run ruff and mypy"
 	@echo "make bench  install, then run the benchmarks that need no peers"
 	@echo "make reproduce  install, then run the paper's figures and claims again, small (ARGS='all --full': whole)"
@@ -36,6 +37,9 @@ demo: $(INSTALLED)
 	$(BIN)/chainveil demo
 
 test: $(INSTALLED)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+
+test-all: $(INSTALLED)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 lint: $(INSTALLED)

@@ -15,6 +15,7 @@ from experiments.fig4 import bits as packed
 from experiments.fig4 import figure, series
 from experiments.parts import Place
 from experiments.run import HOMES, csv_to_rows, read_result, rows_to_csv
+from tests.experiments.recorded import check_rows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -34,6 +35,15 @@ def test_without_records_the_synthetic_part_still_runs(
     assert {row["series"] for row in result.rows} == {"synthetic"}
     assert len(result.record["missing"]) == 3
     assert "Missing in this run: heart rate N5" in (tmp_path / "out.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["fig1", "correlated", "theorem2"])
+def test_a_quick_run_gives_the_recorded_rows(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert run([name, "--quick", "--out", str(tmp_path / "out")]) == 0
+    result = read_result(name, tmp_path / "out")
+    assert result is not None
+    check_rows(name, result.rows)
 
 
 def test_records_are_found_in_the_folder_that_is_named(

@@ -16,9 +16,11 @@ import pytest
 from experiments.command import run
 from experiments.parts import Row
 from experiments.run import HOMES, Result, read_result
+from tests.experiments.recorded import check_rows
 from tests.oracle.enumeration import loss_of_every_adversary
 
 pytest.importorskip("matplotlib")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("reproduction")]
 
 Results = dict[str, Result]
 
@@ -50,6 +52,11 @@ def test_every_experiment_leaves_its_files(folder: Path, results: Results) -> No
         assert {"python", "chainveil", "numpy"} <= set(result.record["versions"])
         assert result.record["seconds"] >= 0
         assert result.rows
+
+
+def test_every_row_is_as_recorded(results: Results) -> None:
+    for name, result in results.items():
+        check_rows(name, result.rows)
 
 
 def test_figure_1(results: Results) -> None:
