@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -107,6 +108,16 @@ def test_the_experiments_import_the_package_and_nothing_beside_it() -> None:
     assert files
     used = {part[0] for path in files for part in _imported_names(path)}
     assert used & (OUTSIDE | {"chainveil"}) == {"chainveil", "experiments"}
+
+
+def test_nothing_private_of_torch_is_used() -> None:
+    """Names that begin with an underscore may go with the next version."""
+    places = (ROOT, CHECKOUT / "experiments", CHECKOUT / "benchmarks")
+    for path in sorted(file for place in places for file in place.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        used = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        used += [".".join(name) for name in _imported_names(path)]
+        assert not [name for name in used if re.match(r"torch\..*(?<=\.)_(?!_)", name)], path
 
 
 def test_the_import_is_light() -> None:
