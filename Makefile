@@ -20,13 +20,13 @@ ARGS ?= all
 .PHONY: help demo test test-all lint bench reproduce docs-figures clean
 
 help:
-	@echo "make demo   install, then fit, calibrate, sanitize, verify and attack built-in data"
-	@echo "make test   install, then run the tests, without the slow ones"
-	@echo "make test-all  install, then run all tests"
-	@echo "make lint   install, then run ruff and mypy"
-	@echo "make bench  install, then run the benchmarks that need no peers"
-	@echo "make reproduce  install, then run the paper's figures and claims again, small (ARGS='all --full': whole)"
-	@echo "make clean  remove .venv, caches and the demo's output"
+	@echo "make demo       install, then fit, calibrate, sanitize, verify and attack built-in data"
+	@echo "make test       install, then run the tests, without the slow ones"
+	@echo "make test-all   install, then run all tests"
+	@echo "make lint       install, then run ruff and mypy"
+	@echo "make bench      install, then run the benchmarks that need no peers"
+	@echo "make reproduce  install, then run the paper's figures and claims again, small; ARGS='all --full': whole"
+	@echo "make clean      remove .venv, caches and the demo's output"
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv

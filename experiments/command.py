@@ -16,7 +16,7 @@ from experiments import report
 from experiments.run import HOMES, check_place, run_experiment
 
 
-@click.command()
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="NAME...", nargs=-1, required=True,
                 type=click.Choice([*HOMES, "all"]))  # fmt: skip
 @click.option("--quick/--full", default=True, show_default=True, help="A small version for a "
@@ -33,8 +33,8 @@ def reproduce(names: tuple[str, ...], quick: bool, device: str, out: str, as_jso
     NAME is fig1, fig2, fig3, fig4, correlated, theorem2 or all. Each leaves results (CSV), their
     circumstances (JSON) and a figure (SVG and PNG) in a folder of its own. What an interrupted
     run has finished is kept, and the same command goes on from there. --quick takes a minute or
-    so, --full some minutes, but for the networks of fig4: eleven minutes on a CUDA device, and far
-    longer on a CPU.
+    so, --full some minutes, but for the networks of fig4: a quarter of an hour on a CUDA device,
+    and far longer on a CPU.
 
     \b
     Example:

@@ -68,6 +68,18 @@ def test_records_are_found_in_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
     assert records._fetched("N7") == tmp_path / "chainveil" / "0f3a-N7"
 
 
+def test_the_example_in_the_help_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    assert run(["-h"]) == 0
+    example = capsys.readouterr().out.split("Example:")[1].strip().splitlines()[0].split()
+    assert example[:3] == ["python", "-m", "experiments"]
+    assert run(example[3:]) == 0
+    assert {path.name for path in (tmp_path / "reproduction").iterdir()} == set(example[3:])
+
+
 def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fig9"]) == 2
     assert "fig9" in capsys.readouterr().err
