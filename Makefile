@@ -8,15 +8,25 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 # Test workers: one a core.
 WORKERS ?= auto
+# PhysioNet's records where they lie beside the checkout; the programs look only where they are told.
+RECORDS := $(firstword $(wildcard shared/data ../shared/data))
+ifneq ($(RECORDS),)
+export CHAINVEIL_DATA ?= $(abspath $(RECORDS))
+endif
 
-.PHONY: help demo test lint bench docs-figures clean
+# What `make reproduce` runs: `make reproduce ARGS="fig4 --full --device cuda"`.
+ARGS ?= all
+
+.PHONY: help demo test test-all lint bench reproduce docs-figures clean
 
 help:
-	@echo "make demo   install, then fit, calibrate, sanitize, verify and attack built-in data"
-	@echo "make test   install, then run all tests"
-	@echo "make lint   install, then run ruff and mypy"
-	@echo "make bench  install, then run the benchmarks that need no peers"
-	@echo "make clean  remove .venv, caches and the demo's output"
+	@echo "make demo       install, then fit, calibrate, sanitize, verify and attack built-in data"
+	@echo "make test       install, then run the tests, without the slow ones"
+	@echo "make test-all   install, then run all tests"
+	@echo "make lint       install, then run ruff and mypy"
+	@echo "make bench      install, then run the benchmarks that need no peers"
+	@echo "make reproduce  install, then run the paper's figures and claims again, small; ARGS='all --full': whole"
+	@echo "make clean      remove .venv, caches and the demo's output"
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -27,6 +37,9 @@ demo: $(INSTALLED)
 	$(BIN)/chainveil demo
 
 test: $(INSTALLED)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+
+test-all: $(INSTALLED)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 lint: $(INSTALLED)
@@ -36,6 +49,9 @@ lint: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks
+
+reproduce: $(INSTALLED)
+	$(BIN)/python -m experiments $(ARGS)
 
 docs-figures: $(INSTALLED)
 	for script in docs/figures/*.py; do $(BIN)/python $$script; done

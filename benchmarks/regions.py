@@ -11,9 +11,9 @@ import sys
 import time
 
 import numpy as np
-from tests.oracle.dense import dense_loss, points_of, random_box
 
 import chainveil as cv
+from tests.oracle.dense import dense_loss, points_of, random_box
 
 
 def study(boxes: int, points: int, seed: int = 0) -> int:

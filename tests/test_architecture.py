@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,6 @@ ORDER = [
     "table",
     "spark",
     "plot",
-    "experiments",
     "cli",
 ]
 
@@ -51,8 +51,8 @@ def _room(path: Path) -> str:
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
 
 
-def _imported_rooms(path: Path) -> set[str]:
-    """Rooms that a file imports when it runs; imports for type checkers only do not count."""
+def _imported_names(path: Path) -> list[list[str]]:
+    """Names that a file imports when it runs, in parts; those for type checkers do not count."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
@@ -65,7 +65,11 @@ def _imported_rooms(path: Path) -> set[str]:
             assert node.level == 0, f"{path}: relative import"
             assert node.module is not None
             names += [f"{node.module}.{alias.name}" for alias in node.names]
-    parts = [name.split(".") for name in names]
+    return [name.split(".") for name in names]
+
+
+def _imported_rooms(path: Path) -> set[str]:
+    parts = _imported_names(path)
     return {part[1] for part in parts if part[0] == "chainveil" and len(part) > 1}
 
 
@@ -86,6 +90,43 @@ def test_one_door_to_the_compiler() -> None:
     """A cache that cannot be written is dealt with there, and nowhere else."""
     asking = [path.name for path in FILES if re.search(r"njit\(\s*cache", path.read_text("utf-8"))]
     assert asking == ["compiled.py"]
+
+
+# What lies beside the package in a checkout, and in no wheel.
+CHECKOUT = ROOT.parents[1]
+OUTSIDE = {"experiments", "benchmarks", "tests", "docs"}
+
+
+def test_the_package_imports_nothing_that_lies_beside_it() -> None:
+    for path in sorted(ROOT.rglob("*.py")):
+        assert not {part[0] for part in _imported_names(path)} & OUTSIDE, path
+
+
+def test_the_wheel_carries_the_package_alone() -> None:
+    settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+    wheel = settings["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel == {"packages": ["src/chainveil"]}
+    rooms = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
+    assert rooms
+    assert not rooms & OUTSIDE
+
+
+def test_the_experiments_import_the_package_and_nothing_beside_it() -> None:
+    """They run in a checkout without tests, and their results are those of the package."""
+    files = sorted((CHECKOUT / "experiments").rglob("*.py"))
+    assert files
+    used = {part[0] for path in files for part in _imported_names(path)}
+    assert used & (OUTSIDE | {"chainveil"}) == {"chainveil", "experiments"}
+
+
+def test_nothing_private_of_torch_is_used() -> None:
+    """Names that begin with an underscore may go with the next version."""
+    places = (ROOT, CHECKOUT / "experiments", CHECKOUT / "benchmarks")
+    for path in sorted(file for place in places for file in place.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        used = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        used += [".".join(name) for name in _imported_names(path)]
+        assert not [name for name in used if re.match(r"torch\..*(?<=\.)_(?!_)", name)], path
 
 
 def test_the_import_is_light() -> None:

@@ -1,4 +1,4 @@
-"""The attacker who learns: folds that do not leak, an ensemble equal to its members."""
+"""The attacker who learns: folds that do not leak, and networks that learn what there is."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_folds_need_room() -> None:
 
 def test_torch_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "chainveil.attack.lstm_ensemble", raising=False)
-    monkeypatch.delattr("chainveil.attack.lstm_ensemble", raising=False)
+    monkeypatch.delitem(sys.modules, "chainveil.attack.lstm_network", raising=False)
+    monkeypatch.delattr("chainveil.attack.lstm_network", raising=False)
     x = CHAIN.sample(400, rng=0)
     settings = LSTMSettings(window=5, folds=2)
     with pytest.raises(MissingExtra, match=r"pip install 'chainveil\[lstm\]'"):
@@ -79,84 +79,52 @@ def test_errors() -> None:
         LSTM().fit([[0, 1], [1, 1]], [0, 1])
 
 
-class Reference:
-    """One network out of torch's own parts, trained by torch's own Adam."""
+def test_a_network_depends_on_its_seed_alone(torch: Any) -> None:
+    """And drawing one leaves torch's own random numbers as they would have been."""
+    from chainveil.attack import lstm_network as networks
 
-    def __init__(self, torch: Any, sizes: Any, weights: Any) -> None:
-        self.embedding = torch.nn.Embedding(sizes.tokens, sizes.embedding)
-        self.lstm = torch.nn.LSTM(sizes.embedding, sizes.hidden, batch_first=True)
-        self.linear = torch.nn.Linear(sizes.hidden, 1)
-        with torch.no_grad():
-            self.embedding.weight.copy_(weights["embedding"])
-            self.lstm.weight_ih_l0.copy_(weights["weight_ih"])
-            self.lstm.weight_hh_l0.copy_(weights["weight_hh"])
-            self.lstm.bias_ih_l0.copy_(weights["bias_ih"])
-            self.lstm.bias_hh_l0.copy_(weights["bias_hh"])
-            self.linear.weight.copy_(weights["linear"][None, :])
-            self.linear.bias.copy_(weights["bias"])
-
-    def parameters(self) -> Any:
-        for part in (self.embedding, self.lstm, self.linear):
-            yield from part.parameters()
-
-    def __call__(self, windows: Any) -> Any:
-        states, _ = self.lstm(self.embedding(windows))
-        return self.linear(states[:, -1])[:, 0]
+    torch.manual_seed(3)
+    undisturbed = torch.rand(5)
+    torch.manual_seed(3)
+    first, second = (networks.new_network(3, 4, 5, seed).state_dict() for seed in (8, 8))
+    assert torch.equal(torch.rand(5), undisturbed)
+    other = networks.new_network(3, 4, 5, 9).state_dict()
+    for name, tensor in first.items():
+        assert torch.equal(tensor, second[name])
+        assert not torch.equal(tensor, other[name])
 
 
-def small_case(ensemble: Any, patience: int | None) -> Any:
-    x = CHAIN.sample(260, rng=1)
-    releases = np.stack([sanitize(x, CHANNEL, rng=seeded(seed)) for seed in (2, 3)])
-    # The second release has answers of its own.
-    data = ensemble.make_data(releases, np.stack([x, 1 - x]), 9, 2, "cpu")
-    folds = contiguous_folds(260, 3, 9, 0.0 if patience is None else 0.08)
-    jobs = [
-        ensemble.Job(release, fold.train, fold.validation, 10 * release + j)
-        for release in (0, 1)
-        for j, fold in enumerate(folds)
-    ]
-    sizes = ensemble.Sizes(3, 4, 5)
-    return data, jobs, sizes, ensemble.Schedule(2e-2, 16, 4, patience)
+def test_the_weights_with_the_least_validation_loss_are_kept(torch: Any) -> None:
+    """A rate that is far too high: what comes after the best epoch is worse, and is dropped."""
+    from chainveil.attack import lstm_network as networks
+
+    x = CHAIN.sample(400, rng=8)
+    z = sanitize(x, CHANNEL, rng=seeded(9))
+    data = networks.make_data(z[None, :], x, 9, 2, "cpu")
+    (fold, *_) = contiguous_folds(400, 2, 9, 0.1)
+    found = []
+    for patience, epochs in ((None, 1), (None, 2), (None, 3), (1, 40)):
+        settings = LSTMSettings(
+            window=9, hidden=5, batch=8, epochs=epochs, learning_rate=0.5, patience=patience
+        )
+        network = networks.new_network(3, 4, 5, 1)
+        networks.train(network, data, 0, fold, settings, 1)
+        found.append(networks._validation_loss(network, data, 0, fold.validation))
+    *each, kept = found
+    first_worse = next(i for i in range(1, 3) if each[i] >= each[i - 1])
+    assert kept == pytest.approx(each[first_worse - 1], rel=1e-6)
 
 
-def test_ensemble_equals_networks_made_and_trained_by_torch(torch: Any) -> None:
-    from chainveil.attack import lstm_ensemble as ensemble
+def test_windows_have_their_point_in_the_middle_or_last(torch: Any) -> None:
+    from chainveil.attack import lstm_network as networks
 
-    data, jobs, sizes, schedule = small_case(ensemble, None)
-    trained = ensemble.train(jobs, data, sizes, schedule, "cpu")
-    points = [np.arange(260)] * len(jobs)
-    found = ensemble.predict(trained, data, jobs, points)
-    for job, odds in zip(jobs, found, strict=True):
-        network = Reference(torch, sizes, ensemble.initial_weights(sizes, job.seed))
-        adam = torch.optim.Adam(network.parameters(), lr=schedule.learning_rate)
-        windows = data.tokens[job.release].unfold(0, data.window, 1)
-        for epoch in range(schedule.epochs):
-            order = ensemble.shuffled(job, epoch)
-            for begin in range(0, len(order), schedule.batch):
-                batch = torch.from_numpy(order[begin : begin + schedule.batch])
-                loss = torch.nn.functional.binary_cross_entropy_with_logits(
-                    network(windows[batch]), data.labels[job.release, batch]
-                )
-                adam.zero_grad()
-                loss.backward()
-                adam.step()
-        with torch.no_grad():
-            expected = network(windows).numpy()
-        np.testing.assert_allclose(odds, expected, rtol=0, atol=2e-3)
-        assert np.mean((odds > 0) == (expected > 0)) > 0.99
-
-
-@pytest.mark.parametrize("patience", [None, 1])
-def test_ensemble_equals_training_each_alone(torch: Any, patience: int | None) -> None:
-    from chainveil.attack import lstm_ensemble as ensemble
-
-    data, jobs, sizes, schedule = small_case(ensemble, patience)
-    together = ensemble.train(jobs, data, sizes, schedule, "cpu")
-    for model, job in enumerate(jobs):
-        alone = ensemble.train([job], data, sizes, schedule, "cpu")
-        for name, tensor in alone.items():
-            difference = (tensor[0] - together[name][model]).abs().max().item()
-            assert difference < 1e-3, name
+    releases = np.array([[0, 1, 1, 0, 0]])
+    plain, inwards = (
+        networks.make_data(releases, releases[0], 4, 2, "cpu", way) for way in (False, True)
+    )
+    points = np.array([0, 3])
+    assert plain.windows(0, points).tolist() == [[2, 2, 0, 1], [1, 1, 0, 0]]
+    assert inwards.windows(0, points).tolist() == [[2, 2, 1, 0], [1, 1, 0, 0]]
 
 
 def test_learns_what_the_chain_offers(torch: Any) -> None:
@@ -186,4 +154,4 @@ def test_progress_bar(torch: Any, capsys: pytest.CaptureFixture[str]) -> None:
     settings = LSTMSettings(window=5, hidden=2, epochs=1, folds=2, patience=None, progress=True)
     results = LSTM(settings=settings).cross_validate(x, [x, x])
     assert len(results) == 2
-    assert "Training 4 LSTMs together" in capsys.readouterr().out
+    assert "Training 4 LSTMs" in capsys.readouterr().out

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "chainveil.cli"]
 
 
@@ -16,19 +17,28 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in dropped}
 
 
+def experiments(
+    *arguments: str | Path, folder: Path, code: int | None = 0
+) -> subprocess.CompletedProcess[bytes]:
+    """``python -m experiments`` of this checkout, run in a folder."""
+    command = [sys.executable, "-m", "experiments", *map(str, arguments)]
+    return _run(command, folder, environment() | {"PYTHONPATH": str(ROOT)}, b"", code)
+
+
 def program(
     *arguments: str | Path, folder: Path, stdin: bytes = b"", code: int | None = 0
 ) -> subprocess.CompletedProcess[bytes]:
     """One command; fails the test where the exit code is another than ``code``."""
+    return _run([*PROGRAM, *map(str, arguments)], folder, environment(), stdin, code)
+
+
+def _run(
+    command: list[str], folder: Path, variables: dict[str, str], stdin: bytes, code: int | None
+) -> subprocess.CompletedProcess[bytes]:
     done = subprocess.run(
-        [*PROGRAM, *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        cwd=folder,
-        env=environment(),
-        check=False,
+        command, input=stdin, capture_output=True, cwd=folder, env=variables, check=False,
         timeout=120,
-    )
+    )  # fmt: skip
     told = f"{done.stdout.decode()}\n{done.stderr.decode()}"
     assert code is None or done.returncode == code, f"exit code {done.returncode}: {told}"
     assert b"Traceback" not in done.stderr, told

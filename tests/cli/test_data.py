@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +19,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.cli import run
-from tests.cli.program import program
+from tests.cli.program import environment, program
 
 PATH = "/meditation/1.0.0/"
 FILE = PATH + "data/normal/N10"
@@ -184,13 +187,7 @@ def test_the_demo_takes_the_record_where_it_can(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from chainveil.cli import demo
-    from chainveil.experiments import records
 
-    def fetched(name: str) -> Path | None:
-        return records._fetched(name)
-
-    # Beside some checkouts there is a folder with the real record; here only the cache counts.
-    monkeypatch.setattr(records, "find_record", fetched)
     monkeypatch.setattr(demo, "SERIES", 2)
     place = tmp_path / "shown"
     assert run(["demo", "--folder", str(place), "--epsilon", "3"]) == 0
@@ -219,9 +216,7 @@ def test_the_demo_goes_on_without_a_network(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     from chainveil.cli import demo
-    from chainveil.experiments import records
 
-    monkeypatch.setattr(records, "find_record", lambda name: None)
     monkeypatch.setattr(demo, "SERIES", 2)
     server.slow.add(PATH + "SHA256SUMS.txt")
     monkeypatch.setattr(demo, "SECONDS", 0.5)
@@ -234,6 +229,45 @@ def test_the_demo_goes_on_without_a_network(
     assert run(["demo", "--folder", str(place), "--offline", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["record"] == {"name": "N10", "path": None, "reason": "left out"}
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+@pytest.mark.parametrize("below", ["physionet-meditation", "."])
+def test_the_demo_takes_the_record_from_a_folder_that_is_named(
+    how: str, below: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    from chainveil.cli import demo
+
+    monkeypatch.setattr(demo, "SERIES", 2)
+    held = tmp_path / "data" / below / "N10"
+    held.parent.mkdir(parents=True)
+    held.write_bytes(beats())
+    named = ["--data", str(tmp_path / "data")] if how == "option" else []
+    if how == "variable":
+        monkeypatch.setenv("CHAINVEIL_DATA", str(tmp_path / "data"))
+    assert run(["demo", "--folder", str(tmp_path / "shown"), "--json", *named]) == 0
+    assert json.loads(capsys.readouterr().out)["record"]["path"] == str(held)
+    assert not server.asked
+
+
+def test_the_demo_looks_in_no_folder_that_was_not_named(tmp_path: Path) -> None:
+    """Not in the one it stands in, nor above that, nor above the one it is installed in."""
+    for above in (tmp_path, tmp_path / "here"):
+        folder = above / "shared" / "data" / "physionet-meditation"
+        folder.mkdir(parents=True)
+        (folder / "N10").write_bytes(beats())
+    shutil.copytree(Path(cv.__file__).parent, tmp_path / "here" / "src" / "chainveil")
+    code = "from chainveil.cli.demo import _record; print(_record(None, 'http://127.0.0.1:9'))"
+    variables = environment() | {
+        "PYTHONPATH": str(tmp_path / "here" / "src"), "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }  # fmt: skip
+    variables.pop("CHAINVEIL_DATA", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "here", env=variables, check=True,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.startswith("(None, 'left out: network: found no copy of")
 
 
 def test_the_program_itself_fetches(server: Server, tmp_path: Path) -> None:

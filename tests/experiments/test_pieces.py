@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainveil.cli import run
-from chainveil.experiments import records, report
-from chainveil.experiments import settings as stored
-from chainveil.experiments.fig4 import bits as packed
-from chainveil.experiments.fig4 import figure, series
-from chainveil.experiments.parts import Place
-from chainveil.experiments.run import HOMES, csv_to_rows, read_result, rows_to_csv
+from experiments import records, report
+from experiments import settings as stored
+from experiments.command import run
+from experiments.fig4 import bits as packed
+from experiments.fig4 import figure, series
+from experiments.parts import Place
+from experiments.run import HOMES, csv_to_rows, read_result, rows_to_csv
+from tests.experiments.recorded import check_rows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -25,7 +26,7 @@ def test_without_records_the_synthetic_part_still_runs(
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(records, "find_record", lambda name: None)
     monkeypatch.setattr(figure, "find_spec", lambda name: None)
-    assert run(["reproduce", "fig4", "--quick", "--out", str(tmp_path / "out")]) == 0
+    assert run(["fig4", "--quick", "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().err
     assert "heart rate N10: no file; fetch it with `chainveil data fetch meditation/N10`" in said
     assert "torch is not installed" in said
@@ -34,6 +35,15 @@ def test_without_records_the_synthetic_part_still_runs(
     assert {row["series"] for row in result.rows} == {"synthetic"}
     assert len(result.record["missing"]) == 3
     assert "Missing in this run: heart rate N5" in (tmp_path / "out.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["fig1", "correlated", "theorem2"])
+def test_a_quick_run_gives_the_recorded_rows(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert run([name, "--quick", "--out", str(tmp_path / "out")]) == 0
+    result = read_result(name, tmp_path / "out")
+    assert result is not None
+    check_rows(name, result.rows)
 
 
 def test_records_are_found_in_the_folder_that_is_named(
@@ -58,15 +68,27 @@ def test_records_are_found_in_the_cache(tmp_path: Path, monkeypatch: pytest.Monk
     assert records._fetched("N7") == tmp_path / "chainveil" / "0f3a-N7"
 
 
+def test_the_example_in_the_help_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    assert run(["-h"]) == 0
+    example = capsys.readouterr().out.split("Example:")[1].strip().splitlines()[0].split()
+    assert example[:3] == ["python", "-m", "experiments"]
+    assert run(example[3:]) == 0
+    assert {path.name for path in (tmp_path / "reproduction").iterdir()} == set(example[3:])
+
+
 def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["reproduce", "fig9"]) == 2
+    assert run(["fig9"]) == 2
     assert "fig9" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", HOMES)
 @pytest.mark.parametrize("size", ["quick", "full"])
 def test_settings_give_parts_with_names_of_their_own(name: str, size: str, tmp_path: Path) -> None:
-    from chainveil.experiments.run import find_experiment
+    from experiments.run import find_experiment
 
     settings = stored.load(name, size)
     parts = find_experiment(name).parts(settings, Place(tmp_path))
@@ -109,7 +131,7 @@ def test_training_needs_only_numpy_and_torch() -> None:
     absent = ("numba", "flint", "cryptography", "rich", "scipy", "click", "matplotlib", "pooch")
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({absent!r}));"
-        "import chainveil.experiments.fig4.training as t; print(t.main.__doc__)"
+        "import experiments.fig4.training as t; print(t.main.__doc__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "series.npz" in done.stdout
@@ -117,7 +139,7 @@ def test_training_needs_only_numpy_and_torch() -> None:
 
 def test_training_goes_on_after_its_time_ran_out(tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    from chainveil.experiments.fig4 import training
+    from experiments.fig4 import training
 
     settings = stored.load("fig4", "quick")
     network = settings["networks"]["small"] | {"window": 6, "hidden": 2, "epochs": 2}

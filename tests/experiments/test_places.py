@@ -11,22 +11,22 @@ import numpy as np
 import pytest
 
 from chainveil import InvalidInput
-from chainveil.cli import run
-from chainveil.experiments import records, report
-from chainveil.experiments import settings as stored
-from chainveil.experiments.fig4 import figure
-from chainveil.experiments.parts import Place
-from chainveil.experiments.run import read_result
-from tests.cli.program import program
+from experiments import records, report
+from experiments import settings as stored
+from experiments.command import run
+from experiments.fig4 import figure
+from experiments.parts import Place
+from experiments.run import read_result
+from tests.cli.program import experiments
 
 pytest.importorskip("matplotlib")
 
 
 def test_results_of_another_size_stay(tmp_path: Path) -> None:
     out = tmp_path / "found"
-    assert run(["reproduce", "theorem2", "--full", "--out", str(out)]) == 0
+    assert run(["theorem2", "--full", "--out", str(out)]) == 0
     before = (out / "theorem2" / "results.csv").read_bytes()
-    done = program("reproduce", "fig1", "theorem2", "--out", out, folder=tmp_path, code=2)
+    done = experiments("fig1", "theorem2", "--out", out, folder=tmp_path, code=2)
     assert b"with the results of a full run; allowed: a folder without" in done.stderr
     assert (out / "theorem2" / "results.csv").read_bytes() == before
     assert not (out / "fig1").exists()
@@ -34,7 +34,7 @@ def test_results_of_another_size_stay(tmp_path: Path) -> None:
 
 def test_a_page_of_somebody_else_stays(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("my own\n")
-    done = program("reproduce", "fig1", "--out", "notes", folder=tmp_path, code=2)
+    done = experiments("fig1", "--out", "notes", folder=tmp_path, code=2)
     assert b"notes.md is free for the page" in done.stderr
     assert (tmp_path / "notes.md").read_text() == "my own\n"
     assert not (tmp_path / "notes").exists()
@@ -43,7 +43,7 @@ def test_a_page_of_somebody_else_stays(tmp_path: Path) -> None:
 def test_the_folder_one_stands_in(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()
-    program("reproduce", "theorem2", "--out", ".", folder=here)
+    experiments("theorem2", "--out", ".", folder=here)
     assert (tmp_path / "here.md").read_text(encoding="utf-8").startswith(report.TITLE)
 
 
@@ -54,12 +54,12 @@ def test_damaged_records_are_as_none(tmp_path: Path) -> None:
 
 
 def test_devices_that_are_not_there(tmp_path: Path) -> None:
-    done = program("reproduce", "fig1", "--device", "abacus", folder=tmp_path, code=2)
+    done = experiments("fig1", "--device", "abacus", folder=tmp_path, code=2)
     assert b"abacus" in done.stderr
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
         pytest.skip("there is a CUDA device")
-    done = program("reproduce", "all", "--device", "cuda", folder=tmp_path, code=2)
+    done = experiments("all", "--device", "cuda", folder=tmp_path, code=2)
     assert b"torch finds no CUDA device" in done.stderr
     assert not list(tmp_path.iterdir())
 
@@ -70,8 +70,8 @@ def test_an_interrupt_says_what_is_kept(
     def stopped(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("chainveil.experiments.run.run_experiment", stopped)
-    assert run(["reproduce", "fig1", "--out", str(tmp_path / "out")]) == 130
+    monkeypatch.setattr("experiments.command.run_experiment", stopped)
+    assert run(["fig1", "--out", str(tmp_path / "out")]) == 130
     told = capsys.readouterr().err
     assert "interrupted; what was finished is kept" in told
     assert "nothing was written" not in told
@@ -104,8 +104,8 @@ def test_training_goes_on_from_its_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped from outside and taken up, a network guesses what an undisturbed one guesses."""
-    from chainveil.experiments.fig4 import training
-    from chainveil.experiments.fig4.bits import Bits
+    from experiments.fig4 import training
+    from experiments.fig4.bits import Bits
 
     monkeypatch.setattr(training, "KEEP_EVERY", 0.0)
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""``chainveil reproduce all --quick``, once, with its numbers held to what is known.
+"""``python -m experiments all --quick``, once, with its numbers held to what is known.
 
 Seeds are fixed. Tolerances for simulated numbers are multiples of their standard errors, stated
 where they are used; other seeds would raise a false alarm about once in a thousand runs.
@@ -13,12 +13,14 @@ from typing import Any
 
 import pytest
 
-from chainveil.cli import run
-from chainveil.experiments.parts import Row
-from chainveil.experiments.run import HOMES, Result, read_result
+from experiments.command import run
+from experiments.parts import Row
+from experiments.run import HOMES, Result, read_result
+from tests.experiments.recorded import check_rows
 from tests.oracle.enumeration import loss_of_every_adversary
 
 pytest.importorskip("matplotlib")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("reproduction")]
 
 Results = dict[str, Result]
 
@@ -26,7 +28,7 @@ Results = dict[str, Result]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("quick") / "reproduction"
-    assert run(["reproduce", "all", "--quick", "--out", str(out)]) == 0
+    assert run(["all", "--quick", "--out", str(out)]) == 0
     return out
 
 
@@ -50,6 +52,11 @@ def test_every_experiment_leaves_its_files(folder: Path, results: Results) -> No
         assert {"python", "chainveil", "numpy"} <= set(result.record["versions"])
         assert result.record["seconds"] >= 0
         assert result.rows
+
+
+def test_every_row_is_as_recorded(results: Results) -> None:
+    for name, result in results.items():
+        check_rows(name, result.rows)
 
 
 def test_figure_1(results: Results) -> None:
@@ -183,11 +190,11 @@ def test_a_second_run_keeps_what_is_done(folder: Path) -> None:
     part = folder / "fig1" / "parts" / "quick" / "regions.json"
     kept = json.loads(part.read_text())
     before = part.stat().st_mtime_ns
-    assert run(["reproduce", "fig1", "--quick", "--out", str(folder)]) == 0
+    assert run(["fig1", "--quick", "--out", str(folder)]) == 0
     assert part.stat().st_mtime_ns == before
     for other in (json.dumps(kept | {"fingerprint": "of other settings"}), "{ damaged", "[1]"):
         part.write_text(other)
-        assert run(["reproduce", "fig1", "--quick", "--out", str(folder)]) == 0
+        assert run(["fig1", "--quick", "--out", str(folder)]) == 0
         assert json.loads(part.read_text())["rows"] == kept["rows"]
 
 

@@ -23,6 +23,7 @@ CHAIN = ["--q", "0.1", "--r", "0.2", "--epsilon", "1"]
 ON_SPARK = ["--engine", "spark", "--master", "local[2]"]
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_the_whole_way(spark_session: Any, tmp_path: Path) -> None:
     """A program of its own, from a text file; what it prints is what one machine prints."""

@@ -37,8 +37,14 @@ def _retimed(table: pa.Table, kind: pa.DataType) -> pa.Table:
 @pytest.mark.parametrize(
     ("name", "split", "partitions"),
     [
-        ("whole numbers", True, 7), ("whole numbers", False, 2), ("fractions", True, 2),
-        ("times", True, 4), ("dates", False, 3),
+        ("times", True, 4),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("whole numbers", True, 7), ("whole numbers", False, 2), ("fractions", True, 2),
+                ("dates", False, 3),
+            )
+        ),
     ],
 )  # fmt: skip
 def test_disorder_and_gaps_across_partition_borders(

@@ -28,7 +28,10 @@ from tests.table.samples import KEEP_AWKWARD, awkward
 pytestmark = pytest.mark.xdist_group("spark")
 
 
-@pytest.mark.parametrize("partitions", [1, 7, 64])
+@pytest.mark.parametrize(
+    "partitions",
+    [pytest.param(1, marks=pytest.mark.slow), 7, pytest.param(64, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("mechanism", ["independent", "correlated"])
 def test_a_seeded_release_is_the_same_for_any_partitioning(
     mechanism: str, partitions: int, spark_session: Any, tmp_path: Path

@@ -80,6 +80,7 @@ def test_batches_are_released_once(spark_session: Any, tmp_path: Path) -> None:
     assert len({name.split("/")[0] for name in _batches(path)}) == 3
 
 
+@pytest.mark.slow
 def test_a_batch_that_fails_is_drawn_anew_and_seen_once(spark_session: Any, tmp_path: Path) -> None:
     source, path, fault = tmp_path / "source", tmp_path / "released", tmp_path / "fault"
     source.mkdir()

@@ -67,15 +67,21 @@ def assert_unbiased(errors: NDArray[np.float64]) -> None:
 
 
 def two_state_settings() -> list[Any]:
+    """One budget with either noise, and every other one among the slow tests."""
+    slow = pytest.mark.slow
     cases = []
     for epsilon in (0.5, 1.0, 2.0, 4.0):
         for mechanism in ("independent", "correlated"):
             name = f"{mechanism} noise, epsilon {epsilon:g}"
-            cases.append(pytest.param(TWO, epsilon, mechanism, 1000, id=name))
+            marks = [] if epsilon == 2 else [slow]
+            cases.append(pytest.param(TWO, epsilon, mechanism, 1000, id=name, marks=marks))
     cases.append(pytest.param(HEART, 4.0, "independent", 1000, id="long spells"))
-    cases.append(pytest.param(HEART, 2.0, "correlated", 1000, id="long spells, correlated"))
-    cases.append(pytest.param(TWO, 1.0, "independent", 30_000, id="30,000 points"))
-    cases.append(pytest.param(HEART, 4.0, "correlated", 30_000, id="30,000 points, correlated"))
+    for chain, epsilon, mechanism, length, name in (
+        (HEART, 2.0, "correlated", 1000, "long spells, correlated"),
+        (TWO, 1.0, "independent", 30_000, "30,000 points"),
+        (HEART, 4.0, "correlated", 30_000, "30,000 points, correlated"),
+    ):
+        cases.append(pytest.param(chain, epsilon, mechanism, length, id=name, marks=slow))
     return cases
 
 
@@ -86,7 +92,13 @@ def test_two_states(chain: MarkovChain, epsilon: float, mechanism: Any, length: 
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "length"), [(0.5, 1000), (1.0, 30_000), (2.0, 1000), (4.0, 1000)]
+    ("epsilon", "length"),
+    [
+        (0.5, 1000),
+        pytest.param(1.0, 30_000, marks=pytest.mark.slow),
+        pytest.param(2.0, 1000, marks=pytest.mark.slow),
+        (4.0, 1000),
+    ],
 )
 def test_four_states(epsilon: float, length: int) -> None:
     rows = REPETITIONS if length == 1000 else 500
@@ -130,6 +142,7 @@ def check(
         assert_covers(spells, lasting)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["independent", "correlated"])
 def test_frequency_of_the_chain(mechanism: Any) -> None:
     """With a chain fitted to each release alone; 1,000 repetitions, standard error 0.7 points.
@@ -146,9 +159,9 @@ def test_frequency_of_the_chain(mechanism: Any) -> None:
 @pytest.mark.parametrize(
     ("chain", "epsilon", "mechanism", "rows"),
     [
-        (HEART, 4.0, "independent", 600),
-        (HEART, 4.0, "correlated", 600),
-        (TWO, 2.0, "independent", 600),
+        pytest.param(HEART, 4.0, "independent", 600, marks=pytest.mark.slow),
+        pytest.param(HEART, 4.0, "correlated", 600, marks=pytest.mark.slow),
+        pytest.param(TWO, 2.0, "independent", 600, marks=pytest.mark.slow),
         (TWO, 1.0, "correlated", 300),
     ],
 )
@@ -170,6 +183,7 @@ def test_likelihood_is_never_worse_than_counts(
     assert abs(inside.mean() - 0.95) < 4 * np.sqrt(0.95 * 0.05 / rows)
 
 
+@pytest.mark.slow
 def test_likelihood_of_four_states() -> None:
     """Sixteen transitions of 40 releases; curvature alone would cover 93% of them.
 

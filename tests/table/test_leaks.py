@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from chainveil.experiments.records import find_record
 
 import chainveil as cv
-from chainveil.experiments.records import find_record
 from chainveil.table.discretize import make_discretizer
 from chainveil.table.flow import make_goal, sanitize_file
 from chainveil.table.kept import Kept

@@ -106,7 +106,7 @@ class LSTM(Attack):
         Number of outputs of the channel.
     settings : LSTMSettings
     weights : dict, optional
-        Set by :meth:`fit`.
+        The network's state, set by :meth:`fit`.
     """
 
     outputs: int = 2
@@ -117,8 +117,8 @@ class LSTM(Attack):
         """An attacker that has learned from the series ``x`` and its release ``z``."""
         truth, releases = self._read(x, [z])
         fold = all_points(len(truth), self.settings.window, self.settings.held_out)
-        weights, _ = _train(self, truth, releases, [fold])
-        return replace(self, weights=weights)
+        (network,), _ = _train(self, truth, releases, [fold])
+        return replace(self, weights=network.cpu().state_dict())
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z`` with a fitted network; known points are put in."""
@@ -147,7 +147,7 @@ class LSTM(Attack):
         return score(x, guess, known, target, confidence)
 
     def cross_validate(self, x: Any, releases: Sequence[Any]) -> list[CrossValidation]:
-        """Cross-validate on several releases of one series, all models trained together."""
+        """Cross-validate on several releases of one series."""
         truth, arrays = self._read(x, releases)
         settings = self.settings
         folds = contiguous_folds(len(truth), settings.folds, settings.window, settings.held_out)
@@ -155,15 +155,25 @@ class LSTM(Attack):
         return [CrossValidation(guess, score(truth, guess)) for guess in found]
 
     def _guess(self, z: NDArray[Any]) -> NDArray[np.uint8]:
-        ensemble = _torch_part()
-        settings = self.settings
-        data = ensemble.make_data(
-            z[None, :], np.zeros(len(z)), settings.window, self.outputs, settings.device,
-            settings.inwards,
-        )  # fmt: skip
-        job = ensemble.Job(0, np.empty(0, np.int64), np.empty(0, np.int64), settings.seed)
-        odds = ensemble.predict(self.weights, data, [job], [np.arange(len(z))])[0]
+        networks, settings = _torch_part(), self.settings
+        data = self._data(z[None, :], np.zeros(len(z)))
+        network = self._new_network(settings.seed)
+        network.load_state_dict(self.weights)
+        odds = networks.predict(network, data, 0, np.arange(len(z)))
         return np.asarray(odds > 0, dtype=np.uint8)
+
+    def _data(self, releases: NDArray[Any], truth: NDArray[Any]) -> Any:
+        settings = self.settings
+        return _torch_part().make_data(
+            releases, truth, settings.window, self.outputs, settings.device, settings.inwards
+        )
+
+    def _new_network(self, seed: int) -> Any:
+        settings = self.settings
+        network = _torch_part().new_network(
+            self.outputs + 1, settings.embedding, settings.hidden, seed
+        )
+        return network.to(settings.device)
 
     def _read(self, x: Any, releases: Sequence[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         truth = as_sequences("x", x, 2)
@@ -182,37 +192,24 @@ class LSTM(Attack):
 
 def _train(
     attack: LSTM, truth: NDArray[Any], releases: NDArray[Any], folds: list[Fold]
-) -> tuple[Any, list[NDArray[np.uint8]]]:
-    """Train a model for every release and fold at once; guess each fold's test points."""
-    ensemble = _torch_part()
-    settings = attack.settings
-    data = ensemble.make_data(
-        releases, truth, settings.window, attack.outputs, settings.device, settings.inwards
-    )
-    sizes = ensemble.Sizes(attack.outputs + 1, settings.embedding, settings.hidden)
-    schedule = ensemble.Schedule(
-        settings.learning_rate, settings.batch, settings.epochs, settings.patience
-    )
-    pairs = [(release, fold) for release in range(len(releases)) for fold in range(len(folds))]
-    jobs = [
-        ensemble.Job(
-            release,
-            folds[fold].train,
-            folds[fold].validation,
-            settings.seed + 1000 * release + fold,
-        )
-        for release, fold in pairs
-    ]
-    steps = settings.epochs * -(-max(len(job.train) for job in jobs) // settings.batch)
-    with _progress(settings.progress, len(jobs), steps) as tick:
-        weights = ensemble.train(jobs, data, sizes, schedule, settings.device, tick)
+) -> tuple[list[Any], list[NDArray[np.uint8]]]:
+    """Train a network for every release and fold; guess each fold's test points."""
+    networks, settings = _torch_part(), attack.settings
+    data = attack._data(releases, truth)
+    steps = settings.epochs * sum(-(-len(fold.train) // settings.batch) for fold in folds)
+    trained: list[Any] = []
     guesses = [np.zeros(len(truth), dtype=np.uint8) for _ in releases]
-    if len(folds[0].test):
-        tests = [folds[fold].test for _, fold in pairs]
-        found = ensemble.predict(weights, data, jobs, tests)
-        for (release, fold), odds in zip(pairs, found, strict=True):
-            guesses[release][folds[fold].test] = odds > 0
-    return weights, guesses
+    count = len(releases) * len(folds)
+    with _progress(settings.progress, count, len(releases) * steps) as tick:
+        for release, guess in enumerate(guesses):
+            for number, fold in enumerate(folds):
+                seed = settings.seed + 1000 * release + number
+                network = attack._new_network(seed)
+                networks.train(network, data, release, fold, settings, seed, tick)
+                if len(fold.test):
+                    guess[fold.test] = networks.predict(network, data, release, fold.test) > 0
+                trained.append(network)
+    return trained, guesses
 
 
 @contextmanager
@@ -224,15 +221,15 @@ def _progress(shown: bool, models: int, steps: int) -> Iterator[Any]:
     from rich.progress import Progress
 
     with Progress() as progress:
-        task = progress.add_task(f"Training {models} LSTMs together", total=steps)
+        task = progress.add_task(f"Training {models} LSTMs", total=steps)
         yield lambda: progress.advance(task)
 
 
 def _torch_part() -> Any:
     try:
-        from chainveil.attack import lstm_ensemble
+        from chainveil.attack import lstm_network
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise MissingExtra("torch", "lstm", "The LSTM attacker") from None
-    return lstm_ensemble
+    return lstm_network

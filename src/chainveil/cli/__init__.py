@@ -18,7 +18,6 @@ from chainveil.cli import (
     fit,
     loss,
     plan,
-    reproduce,
     sanitize,
     verify,
 )
@@ -73,7 +72,7 @@ def cli() -> None:
 
 for command in (
     fit.fit, plan.plan, calibrate.calibrate, sanitize.sanitize, verify.verify,
-    estimate.estimate, loss.loss, attack.attack, demo.demo, data.data, reproduce.reproduce,
+    estimate.estimate, loss.loss, attack.attack, demo.demo, data.data,
 ):  # fmt: skip
     cli.add_command(command)
 
@@ -87,9 +86,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the program and return its exit code."""
+    return run_command(cli, "chainveil", arguments)
+
+
+def run_command(command: click.Command, name: str, arguments: list[str] | None = None) -> int:
+    """Run a command under the name of its program; errors become words and an exit code."""
     try:
         with warnings_in_words():
-            result = cli.main(arguments, prog_name="chainveil", standalone_mode=False)
+            result = command.main(arguments, prog_name=name, standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:

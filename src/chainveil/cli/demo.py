@@ -44,15 +44,20 @@ class Sample:
               help="Where the results go.")  # fmt: skip
 @click.option("--epsilon", type=float, default=1.0, show_default=True, help="The budget.")
 @click.option("--offline", is_flag=True, help="Leave out the heart beats from PhysioNet.")
+@click.option("--data", metavar="FOLDER", type=click.Path(file_okay=False),
+              envvar="CHAINVEIL_DATA", show_envvar=True, help="Folder with PhysioNet's files, in "
+              "which to look before the network is asked.")  # fmt: skip
 @click.option("--mirror", default=PHYSIONET, show_default=True, envvar="CHAINVEIL_MIRROR",
               show_envvar=True, metavar="URL", help="Where PhysioNet's files lie.")  # fmt: skip
 @options.as_json
-def demo(folder: str, epsilon: float, offline: bool, mirror: str, as_json: bool) -> int:
+def demo(
+    folder: str, epsilon: float, offline: bool, data: str | None, mirror: str, as_json: bool
+) -> int:
     """Do the whole job on built-in data: fit, calibrate, sanitize, verify, attack, draw.
 
-    The data are 20 series of simulated heart beats from a known chain, and, where the network
-    or an earlier demo brings them, the real ones of PhysioNet's record N10. Every step is the
-    command that is printed above it.
+    The data are 20 series of simulated heart beats from a known chain, and, where --data, the
+    network or an earlier demo brings them, the real ones of PhysioNet's record N10. Every step is
+    the command that is printed above it.
 
     \b
     Example:
@@ -62,7 +67,7 @@ def demo(folder: str, epsilon: float, offline: bool, mirror: str, as_json: bool)
     place.mkdir(parents=True, exist_ok=True)
     write_sample(place / "heart.csv")
     tasks = [(place, _simulated(place / "heart.csv"))]
-    record, reason = (None, "left out") if offline else _record(mirror)
+    record, reason = (None, "left out") if offline else _record(data, mirror)
     if record is not None:
         (place / RECORD).mkdir(exist_ok=True)
         tasks.append((place / RECORD, _recorded(record)))
@@ -98,17 +103,15 @@ def _recorded(table: Path) -> Sample:
     return Sample(table, reading, columns, states, "Record N10, heart rate above its mean")
 
 
-def _record(mirror: str) -> tuple[Path | None, str | None]:
+def _record(data: str | None, mirror: str) -> tuple[Path | None, str | None]:
     """PhysioNet's record, or one line that says why it is not there."""
-    from chainveil.cli.fetching import fetch
+    from chainveil.cli.fetching import fetch, held_in
     from chainveil.errors import ChainveilError
-    from chainveil.experiments.records import find_record
 
-    held = find_record(RECORD)
-    if held is not None:
-        return held, None
+    name = f"meditation/{RECORD}"
     try:
-        return fetch(f"meditation/{RECORD}", mirror, SECONDS), None
+        held = held_in(data, name) if data else None
+        return held or fetch(name, mirror, SECONDS), None
     except (ChainveilError, OSError) as error:
         return None, f"left out: {error}"
 

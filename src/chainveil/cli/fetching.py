@@ -14,6 +14,8 @@ from chainveil.errors import InvalidInput
 PHYSIONET = "https://physionet.org/files/"
 # PhysioNet's collection of heart beats during meditation, which the paper uses.
 COLLECTIONS = {"meditation": "meditation/1.0.0/"}
+# What a folder of files that were fetched by hand calls them.
+FOLDERS = {"meditation": "physionet-meditation"}
 CHECKSUMS = "SHA256SUMS.txt"
 LINE = re.compile(r"([0-9a-fA-F]{64})\s+\*?(\S.*)")
 # Far above every file of the collections; what is longer is something else.
@@ -38,6 +40,16 @@ def fetch(name: str, mirror: str = PHYSIONET, limit: float = 30.0) -> Path:
         close = ", ".join(sorted(path.split("/")[-1] for path in sums)[:40])
         raise InvalidInput("name", name, f"one of the collection's files: {close}")
     return _cached(base + found[0], "sha256:" + sums[found[0]], limit)
+
+
+def held_in(folder: str | Path, name: str) -> Path | None:
+    """The file COLLECTION/NAME in a folder of the user's, below the collection's name or at once.
+
+    None where it is not there. Nothing is looked for outside the folder.
+    """
+    collection, _, file = name.partition("/")
+    places = (Path(folder) / FOLDERS[collection] / file, Path(folder) / file)
+    return next((path for path in places if path.is_file()), None)
 
 
 def _checksums(path: Path) -> dict[str, str]:

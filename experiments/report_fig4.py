@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainveil.experiments import settings as stored
-from chainveil.experiments.markdown import NONE, number, pair, signed, table
-from chainveil.experiments.parts import Row
-from chainveil.experiments.run import Result
+from experiments import settings as stored
+from experiments.markdown import NONE, number, pair, signed, table
+from experiments.parts import Row
+from experiments.run import Result
 
 NAMES = {"synthetic": "Synthetic, N10's chain", "N10": "Heart rate N10", "N5": "Heart rate N5"}
 NOISES = {"ignorant": "paper's noise", "any": "corrected noise"}

@@ -1,11 +1,15 @@
-"""Many small LSTMs trained at once: independent weights, one set of tensor operations.
+"""Hundreds of small LSTMs trained at once: independent weights, one set of tensor operations.
+
+Each is the network of ``chainveil.attack.LSTM``, which torch's own modules train one after
+another. Figure 4 has hundreds of them, and that way would take more than five times as long on a
+processor, and hundreds of times on a CUDA device (``docs/attacks.md``). ``torch.func.vmap`` has
+no rule for torch's LSTM or its cell, and is slower still on cells made of ``torch.nn.Linear``.
 
 Every tensor has the model as its first axis. The losses are added up, so a model's gradient
 is its own; Adam works entry by entry, so a model's step is its own; and each model shuffles and
 starts from its own seed. Training one model alone therefore gives the same weights, up to the
-order in which floating-point sums are taken.
-
-This module and ``lstm_graph`` are the only ones that import torch.
+order in which floating-point sums are taken. Adam is written out here because torch's counts the
+steps of a whole tensor, and a model without points in a batch must not take one.
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+
+from chainveil.attack.lstm_network import Data, new_network, shuffled
 
 Weights = dict[str, Any]
 
@@ -45,23 +51,6 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Data:
-    """Padded releases (R, n + window - 1), what to answer (R, n), and how a window is read.
-
-    ``places`` (window,) lists the places of a window in the order in which the LSTM sees them.
-    """
-
-    tokens: Any
-    labels: Any
-    places: Any
-
-    @property
-    def window(self) -> int:
-        """Outputs seen for one guess."""
-        return len(self.places)
-
-
-@dataclass(frozen=True)
 class Schedule:
     """How long and how fast to learn; ``patience`` None never stops early."""
 
@@ -71,48 +60,22 @@ class Schedule:
     patience: int | None
 
 
-def make_data(
-    releases: NDArray[Any],
-    labels: NDArray[Any],
-    window: int,
-    outputs: int,
-    device: str,
-    inwards: bool = False,
-) -> Data:
-    """Pad each release (R, n) so that every point has a window with itself in the middle.
-
-    ``labels`` are the right answers: the states (n,) behind all releases, or others for each of
-    them, (R, n). ``inwards`` reads a window from both ends towards the middle, so that the
-    target comes last and need not be remembered.
-    """
-    before = window // 2
-    padding = ((0, 0), (before, window - 1 - before))
-    padded = np.pad(releases.astype(np.int64), padding, constant_values=outputs)
-    tokens = torch.from_numpy(padded).to(device)
-    places = np.arange(window)
-    if inwards:
-        places = places[np.argsort(-np.abs(places - before), kind="stable")]
-    answers = np.broadcast_to(labels, releases.shape).astype(np.float32)
-    return Data(tokens, torch.from_numpy(answers).to(device), torch.from_numpy(places).to(device))
-
-
 def initial_weights(sizes: Sizes, seed: int) -> Weights:
-    """One model's weights, drawn as ``torch.nn`` draws them."""
-    generator = torch.Generator().manual_seed(seed)
-    bound = sizes.hidden**-0.5
+    """One model's weights, those of the network with its seed."""
+    network = new_network(sizes.tokens, sizes.embedding, sizes.hidden, seed)
+    return from_state(network.state_dict())
 
-    def uniform(*shape: int) -> Any:
-        return (torch.rand(shape, generator=generator) * 2 - 1) * bound
 
-    gates = 4 * sizes.hidden
+def from_state(state: dict[str, Any]) -> Weights:
+    """A network's state under the names used here."""
     return {
-        "embedding": torch.randn((sizes.tokens, sizes.embedding), generator=generator),
-        "weight_ih": uniform(gates, sizes.embedding),
-        "weight_hh": uniform(gates, sizes.hidden),
-        "bias_ih": uniform(gates),
-        "bias_hh": uniform(gates),
-        "linear": uniform(sizes.hidden),
-        "bias": uniform(1),
+        "embedding": state["embedding.weight"],
+        "weight_ih": state["lstm.weight_ih_l0"],
+        "weight_hh": state["lstm.weight_hh_l0"],
+        "bias_ih": state["lstm.bias_ih_l0"],
+        "bias_hh": state["lstm.bias_hh_l0"],
+        "linear": state["linear.weight"][0],
+        "bias": state["linear.bias"],
     }
 
 
@@ -134,7 +97,14 @@ def token_gates(weights: Weights) -> Any:
     )
 
 
-def logits(weights: Weights, windows: Any) -> Any:
+def cell(gates: Any, memory: Any) -> tuple[Any, Any]:
+    """State and memory of an LSTM after a step, from its gates (models, batch, 4 * hidden)."""
+    enter, forget, fresh, leave = gates.chunk(4, dim=2)
+    memory = torch.sigmoid(forget) * memory + torch.sigmoid(enter) * torch.tanh(fresh)
+    return torch.sigmoid(leave) * torch.tanh(memory), memory
+
+
+def logits(weights: Weights, windows: Any, cell: Callable[[Any, Any], Any] = cell) -> Any:
     """Log-odds of state 1 for windows of tokens, shape (models, batch, window)."""
     models, batch, length = windows.shape
     tokens, hidden = weights["embedding"].shape[1], weights["weight_hh"].shape[2]
@@ -144,15 +114,8 @@ def logits(weights: Weights, windows: Any) -> Any:
     state = memory = torch.zeros((models, batch, hidden), device=table.device)
     for t in range(length):
         gates = torch.bmm(torch.cat([seen[:, :, t], state], dim=2), step)
-        enter, forget, fresh, leave = gates.chunk(4, dim=2)
-        memory = torch.sigmoid(forget) * memory + torch.sigmoid(enter) * torch.tanh(fresh)
-        state = torch.sigmoid(leave) * torch.tanh(memory)
+        state, memory = cell(gates, memory)
     return torch.bmm(state, weights["linear"][:, :, None])[:, :, 0] + weights["bias"]
-
-
-def shuffled(job: Job, epoch: int) -> NDArray[np.int64]:
-    """The order in which a model sees its points in one epoch."""
-    return np.random.default_rng([job.seed, epoch]).permutation(job.train)
 
 
 class Training:
@@ -185,7 +148,7 @@ class Training:
         """One pass over the data for every model; ``tick`` is called after each batch."""
         if self._learn_epoch is None:
             self._learn_epoch = self._choose_learner()
-        orders = [shuffled(job, self.epochs) for job in self.jobs]
+        orders = [shuffled(job.train, job.seed, self.epochs) for job in self.jobs]
         self._learn_epoch(self, orders, tick)
         self.epochs += 1
         if self.schedule.patience is not None:
@@ -225,7 +188,7 @@ class Training:
     def _choose_learner(self) -> Any:
         if not str(self.device).startswith("cuda"):
             return _learn_epoch
-        from chainveil.attack.lstm_graph import Recorded
+        from experiments.fig4.graph import Recorded
 
         return Recorded(self)
 

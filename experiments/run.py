@@ -14,8 +14,8 @@ from typing import Any
 
 from chainveil import __version__
 from chainveil.errors import InvalidInput
-from chainveil.experiments import settings as stored
-from chainveil.experiments.parts import (
+from experiments import settings as stored
+from experiments.parts import (
     Experiment,
     Finished,
     Place,
@@ -29,12 +29,12 @@ from chainveil.experiments.parts import (
 
 # In the order in which `all` runs them and the report shows them.
 HOMES = {
-    "fig1": "chainveil.experiments.fig1",
-    "fig2": "chainveil.experiments.fig2",
-    "fig3": "chainveil.experiments.fig3",
-    "fig4": "chainveil.experiments.fig4.figure",
-    "correlated": "chainveil.experiments.correlated",
-    "theorem2": "chainveil.experiments.theorem2",
+    "fig1": "experiments.fig1",
+    "fig2": "experiments.fig2",
+    "fig3": "experiments.fig3",
+    "fig4": "experiments.fig4.figure",
+    "correlated": "experiments.correlated",
+    "theorem2": "experiments.theorem2",
 }
 PACKAGES = ("numpy", "scipy", "numba", "python-flint", "cryptography", "matplotlib", "torch")
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from chainveil import calibrate, mechanism, privacy_loss, success_bound
 from chainveil.attack import Posterior, Viterbi, score
 from chainveil.chain import MarkovChain
-from chainveil.experiments import records
-from chainveil.experiments.fig4.bits import Bits, save_bits
-from chainveil.experiments.parts import Row, Settings
 from chainveil.plan import NoisePlan
 from chainveil.privacy.baselines import success_bound_as_printed
+from experiments import records
+from experiments.fig4.bits import Bits, save_bits
+from experiments.parts import Row, Settings
 
 SYNTHETIC = "synthetic"
 # "ignorant" is the paper's noise (Theorem 1), "any" the corrected one.

@@ -11,8 +11,8 @@ import numpy as np
 from chainveil.calibration import calibrate
 from chainveil.chain import MarkovChain
 from chainveil.errors import UnreachableBudget
-from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
 from chainveil.privacy import baselines, closed_form
+from experiments.parts import Experiment, Part, Place, Row, Settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,9 +14,9 @@ from chainveil.attack import Posterior, SingleBit, estimated_epsilon
 from chainveil.calibration import calibrate
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
-from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
 from chainveil.privacy.baselines import dp_noise
 from chainveil.privacy.loss import privacy_loss
+from experiments.parts import Experiment, Part, Place, Row, Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

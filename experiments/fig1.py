@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from chainveil.calibration import calibrate
 from chainveil.chain import MarkovChain
-from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
 from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import privacy_loss
+from experiments.parts import Experiment, Part, Place, Row, Settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -11,8 +11,8 @@ import numpy as np
 from chainveil.chain import MarkovChain
 from chainveil.channel import Channel
 from chainveil.checks import FloatArray
-from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
 from chainveil.privacy.closed_form import corollary2
+from experiments.parts import Experiment, Part, Place, Row, Settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainveil.experiments import records
-from chainveil.experiments import settings as stored
-from chainveil.experiments.fig4 import series as made
-from chainveil.experiments.parts import (
+from experiments import records
+from experiments import settings as stored
+from experiments.fig4 import series as made
+from experiments.parts import (
     Experiment,
     Part,
     Place,
@@ -73,7 +73,7 @@ def _known(name: str | None, path: Path | None, settings: Settings) -> list[Row]
 
 def _learned(found: dict[str, Path], settings: Settings, place: Place) -> list[Row]:
     """Train what is not trained yet, and score the guesses."""
-    from chainveil.experiments.fig4 import training
+    from experiments.fig4 import training
 
     all_series = [_series(None, None, settings)]
     all_series += [_series(name, path, settings) for name, path in found.items()]

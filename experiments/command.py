@@ -1,4 +1,4 @@
-"""``chainveil reproduce``."""
+"""The command ``python -m experiments``."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 import click
 
-from chainveil.cli import options
+from chainveil.cli import options, run_command
 from chainveil.cli.output import note, show, warn
+from experiments import report
+from experiments.run import HOMES, check_place, run_experiment
 
-NAMES = ("fig1", "fig2", "fig3", "fig4", "correlated", "theorem2")
 
-
-@click.command()
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("names", metavar="NAME...", nargs=-1, required=True,
-                type=click.Choice([*NAMES, "all"]))  # fmt: skip
+                type=click.Choice([*HOMES, "all"]))  # fmt: skip
 @click.option("--quick/--full", default=True, show_default=True, help="A small version for a "
               "look, or the one that the documentation shows.")  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, type=click.Choice(["cpu", "cuda"]),
@@ -33,18 +33,15 @@ def reproduce(names: tuple[str, ...], quick: bool, device: str, out: str, as_jso
     NAME is fig1, fig2, fig3, fig4, correlated, theorem2 or all. Each leaves results (CSV), their
     circumstances (JSON) and a figure (SVG and PNG) in a folder of its own. What an interrupted
     run has finished is kept, and the same command goes on from there. --quick takes a minute or
-    so, --full some minutes, but for the networks of fig4: eleven minutes on a CUDA device, and far
-    longer on a CPU.
+    so, --full some minutes, but for the networks of fig4: a quarter of an hour on a CUDA device,
+    and far longer on a CPU.
 
     \b
     Example:
-      chainveil reproduce fig1 theorem2
+      python -m experiments fig1 theorem2
     """
-    from chainveil.experiments import report
-    from chainveil.experiments.run import check_place, run_experiment
-
     folder, size = Path(out), "quick" if quick else "full"
-    chosen = NAMES if "all" in names else tuple(dict.fromkeys(names))
+    chosen = tuple(HOMES) if "all" in names else tuple(dict.fromkeys(names))
     report.page_path(folder)
     for name in chosen:
         check_place(name, size, folder, device)
@@ -63,6 +60,11 @@ def reproduce(names: tuple[str, ...], quick: bool, device: str, out: str, as_jso
     page = report.write(folder)
     lines.append(("page", str(page)))
     show({"experiments": facts, "page": str(page)}, lines, as_json)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    return run_command(reproduce, "python -m experiments", arguments)
 
 
 @contextmanager

@@ -21,10 +21,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from chainveil.attack import lstm_ensemble as ensemble
 from chainveil.attack.lstm_folds import Fold, contiguous_folds
-from chainveil.experiments.fig4.bits import Bits, load_bits
-from chainveil.experiments.parts import read_json, write_json
+from chainveil.attack.lstm_network import make_data
+from experiments.fig4 import ensemble
+from experiments.fig4.bits import Bits, load_bits
+from experiments.parts import read_json, write_json
 
 PADDING = 2  # the token between and around series; states are 0 and 1
 VALIDATION = 0.05  # share of the points that decides about stopping
@@ -90,7 +91,7 @@ class Run:
         answers = bits.viterbi if taught else bits.truth
         releases, labels, self.places = line_up(bits, answers, window)
         inwards = network.get("inwards", False)
-        data = ensemble.make_data(releases, labels, window, PADDING, device, inwards)
+        data = make_data(releases, labels, window, PADDING, device, inwards)
         self.folds = {name: self._folds(len(series)) for name, series in bits.truth.items()}
         sizes = ensemble.Sizes(PADDING + 1, network["embedding"], network["hidden"])
         schedule = ensemble.Schedule(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from chainveil.calibration import calibrate
 from chainveil.chain import MarkovChain
-from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
 from chainveil.privacy.closed_form import symmetric_noise
+from experiments.parts import Experiment, Part, Place, Row, Settings
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,5 +18,5 @@ def reported() -> dict[str, Any]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    text = files("chainveil.experiments.settings").joinpath(f"{name}.toml").read_text("utf-8")
+    text = files("experiments.settings").joinpath(f"{name}.toml").read_text("utf-8")
     return tomllib.loads(text)

@@ -1,48 +1,30 @@
 """Learning on a CUDA device: one step is recorded, then replayed for every batch.
 
 The models are so small that a device spends its time on being told what to do. A recorded step
-(a CUDA graph) is told once, takes its batch from a table on the device, and one kernel does the
-arithmetic of an LSTM cell. Both roads compute what ``lstm_ensemble`` does; the kernel is checked
-against it before it is used.
+(a CUDA graph) is told once, takes its batch from a table on the device, and torch compiles the
+arithmetic of an LSTM cell to one kernel. Either way computes what ``ensemble`` does; the compiled
+cell is checked against it before it is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from chainveil.attack.lstm_ensemble import Weights, logits, losses, token_gates
+from experiments.fig4.ensemble import Weights, cell, logits, losses
 
 if TYPE_CHECKING:
-    from chainveil.attack.lstm_ensemble import Training
+    from experiments.fig4.ensemble import Training
 
-# How far losses and slopes may be off before the one-kernel cell is not trusted.
+# How far losses and slopes may be off before the compiled cell is not trusted.
 RELATIVE, ABSOLUTE = 1e-3, 1e-5
 # Steps before recording, so that every buffer and library handle exists.
 WARM_UP = 3
-
-
-def fused_logits(weights: Weights, windows: Any) -> Any:
-    """As ``lstm_ensemble.logits``, with one kernel for the gates of a cell. CUDA only."""
-    models, batch, length = windows.shape
-    tokens, hidden = weights["embedding"].shape[1], weights["weight_hh"].shape[2]
-    table = token_gates(weights)
-    number = torch.arange(tokens, device=windows.device)
-    seen = (windows.transpose(1, 2)[..., None] == number).to(table.dtype)
-    entering = torch.bmm(seen.reshape(models, length * batch, tokens), table)
-    entering = entering.view(models, length, batch, -1).transpose(0, 1).contiguous()
-    step = weights["weight_hh"].transpose(1, 2).contiguous()
-    state = torch.zeros((models, batch, hidden), device=table.device)
-    memory = torch.zeros((models * batch, hidden), device=table.device)
-    for added in entering.view(length, models * batch, -1).unbind(0):
-        kept = torch.bmm(state, step).view(models * batch, -1)
-        flat, memory, _ = torch.ops.aten._thnn_fused_lstm_cell(added, kept, memory)
-        state = flat.view(models, batch, hidden)
-    return torch.bmm(state, weights["linear"][:, :, None])[:, :, 0] + weights["bias"]
 
 
 class Recorded:
@@ -91,8 +73,8 @@ class Recorded:
     @property
     def road(self) -> str:
         """How the steps are taken, in words."""
-        cell = "one kernel a cell" if self.network is fused_logits else "plain cells"
-        return f"{cell}, {'told step by step' if self.replay == self._step else 'recorded'}"
+        kind = "plain cells" if self.network is logits else "compiled cells"
+        return f"{kind}, {'told step by step' if self.replay == self._step else 'recorded'}"
 
     def _record(self) -> Callable[[], None]:
         """A function that replays a step; the steps taken to warm up are undone."""
@@ -117,23 +99,26 @@ class Recorded:
         return replay
 
     def _choose_network(self) -> Callable[[Weights, Any], Any]:
-        """The one-kernel cell where this torch has it and it agrees, in values and gradients."""
+        """The compiled cell where torch can compile and it agrees, in values and gradients."""
         training = self.training
         points = self.orders[0].to(torch.int64)
         present = points >= 0
+        # Networks of every size share one kernel; torch gives up on compiling one for each.
+        compiled = partial(logits, cell=torch.compile(cell, dynamic=True))
         found = []
         try:
-            for network in (logits, fused_logits):
+            for network in (logits, compiled):
                 loss = losses(
                     training.weights, training.data, training.releases, points.clamp(min=0),
                     present, network,
                 )  # fmt: skip
                 slopes = torch.autograd.grad(loss.sum(), list(training.weights.values()))
                 found.append(torch.cat([loss.detach(), *(slope.flatten() for slope in slopes)]))
-        except (RuntimeError, AttributeError, NotImplementedError):
+        except RuntimeError:
+            # Compiling needs more than torch: a compiler for the device, and one for C.
             return logits
         agrees = torch.allclose(found[0], found[1], RELATIVE, ABSOLUTE)
-        return fused_logits if agrees else logits
+        return compiled if agrees else logits
 
 
 def batch_table(orders: list[NDArray[np.int64]], batch: int) -> NDArray[np.int32]:

@@ -9,27 +9,24 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from chainveil.cli.fetching import FOLDERS, held_in
 from chainveil.errors import InvalidInput
 
-COLLECTION = "physionet-meditation"
+COLLECTION = "meditation"
 ADVICE = (
     "fetch it with `chainveil data fetch meditation/{name}`, or set CHAINVEIL_DATA to a folder "
-    f"that holds {COLLECTION}/{{name}}"
+    f"that holds {FOLDERS[COLLECTION]}/{{name}}"
 )
 
 
 def find_record(name: str) -> Path | None:
-    """The file of a record: in $CHAINVEIL_DATA, in a folder ``shared/data`` beside the checkout,
-    or in the cache of ``chainveil data fetch``; None where there is none.
+    """The file of a record, in $CHAINVEIL_DATA or in the cache of ``chainveil data fetch``.
+
+    None where it is in neither.
     """
     given = os.environ.get("CHAINVEIL_DATA")
-    folders = [Path(given)] if given else []
-    folders += [above / "shared" / "data" for above in Path(__file__).resolve().parents]
-    for folder in folders:
-        for path in (folder / COLLECTION / name, folder / name):
-            if path.is_file():
-                return path
-    return _fetched(name)
+    held = held_in(given, f"{COLLECTION}/{name}") if given else None
+    return held or _fetched(name)
 
 
 def _fetched(name: str) -> Path | None:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chainveil.errors import InvalidInput
-from chainveil.experiments import settings as stored
-from chainveil.experiments.markdown import NONE, number, pair, signed, table
-from chainveil.experiments.parts import Row, write_text
-from chainveil.experiments.report_fig4 import figure4
-from chainveil.experiments.run import HOMES, Result, read_result
+from experiments import settings as stored
+from experiments.markdown import NONE, number, pair, signed, table
+from experiments.parts import Row, write_text
+from experiments.report_fig4 import figure4
+from experiments.run import HOMES, Result, read_result
 
 TITLE = "# The paper, reproduced and corrected"
 
@@ -40,7 +40,7 @@ def page(results: list[Result], folder: str) -> str:
     sizes = sorted({result.record["size"] for result in results})
     parts = [
         TITLE,
-        "Written by `chainveil reproduce` from the results beside it; nothing is edited by hand. "
+        "Written by `python -m experiments` from the results beside it; nothing is edited by hand. "
         "“Authors” are the numbers in the result files that accompany the paper, single runs; "
         "“paper's noise” is Theorem 1's, which protects only against an adversary who knows "
         "nothing else; “corrected noise” protects against any. Differences are ours minus theirs.",
@@ -288,7 +288,7 @@ def circumstances(results: list[Result]) -> list[str]:
         "Seconds are those of the parts when they were computed; networks trained elsewhere are "
         "under Figure 4.",
         table(("experiment", "size", "seconds", "versions"), rows),
-        "`chainveil reproduce all --full --out NEW-FOLDER` makes everything anew; in a folder "
+        "`python -m experiments all --full --out NEW-FOLDER` makes everything anew; in a folder "
         "with finished parts it goes on from those. Seeds are in the settings; "
         "noise comes from the seeded source, which is for study only.",
     ]
