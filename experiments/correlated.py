@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from chainveil.calibration import calibrate
-from chainveil.chain import MarkovChain
+from chainveil.model.chain import MarkovChain
 from chainveil.privacy.closed_form import symmetric_noise
 from experiments.parts import Experiment, Part, Place, Row, Settings
 

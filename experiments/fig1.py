@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chainveil.calibration import calibrate
-from chainveil.chain import MarkovChain
+from chainveil.model.chain import MarkovChain
 from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import privacy_loss
 from experiments.parts import Experiment, Part, Place, Row, Settings

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainveil.calibration import calibrate
-from chainveil.chain import MarkovChain
 from chainveil.errors import UnreachableBudget
+from chainveil.model.chain import MarkovChain
 from chainveil.privacy import baselines, closed_form
 from experiments.parts import Experiment, Part, Place, Row, Settings
 

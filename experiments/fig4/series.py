@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chainveil import calibrate, mechanism, privacy_loss, success_bound
 from chainveil.attack import Posterior, Viterbi, score
-from chainveil.chain import MarkovChain
+from chainveil.model.chain import MarkovChain
 from chainveil.plan import NoisePlan
 from chainveil.privacy.baselines import success_bound_as_printed
 from experiments import records

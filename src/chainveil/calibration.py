@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.disclosure import rounded_down, too_few
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
 from chainveil.privacy.loss import privacy_loss
-from chainveil.region import ChainRegion
 
 # How far the limits of a box may be apart, as a ratio, for its middle to stand for all of it.
 WIDEST = 2.0

@@ -17,7 +17,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.region import Interval
+from chainveil.model.region import Interval
 
 # How many values every count behind a box may have.
 ENOUGH = 20

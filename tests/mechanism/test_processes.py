@@ -25,7 +25,7 @@ from chainveil.mechanism.noises import Draws
 from chainveil.mechanism.packed import PackedFlips
 from chainveil.mechanism.pieces import one_series
 from chainveil.mechanism.rows import Rows
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.correlated import CorrelatedNoise
 
 CHANNEL = cv.Channel.binary(0.5, 0.5)
 ZEROS = np.zeros(4096, np.uint8)

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from chainveil.experiments.records import find_record
 
 import chainveil as cv
 from chainveil.table.discretize import make_discretizer
@@ -22,6 +21,7 @@ from chainveil.table.leaks import find_leaks
 from chainveil.table.reading import open_source
 from chainveil.table.request import Layout, Request
 from chainveil.table.sampling import runs_of
+from experiments.records import find_record
 from tests.table.planted import HONEST, LEAKS, beats, planted
 
 PLAN = cv.calibrate(cv.MarkovChain.binary(0.0893, 0.1092), 1.0)

@@ -18,10 +18,10 @@ import numpy as np
 
 from chainveil import checks, inference
 from chainveil.attack.success import estimated_epsilon
-from chainveil.chain import MarkovChain, check_chain
-from chainveil.channel import Channel, check_channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.model.chain import MarkovChain, check_chain
+from chainveil.noise.channel import Channel, check_channel
 
 # Messages on one side that are held at once (two states), and products in all (more states).
 MOST_MESSAGES = 1 << 20

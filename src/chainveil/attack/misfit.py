@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from chainveil import checks
-from chainveil.attack.higher_order import (
+from chainveil.counts import order_test
+from chainveil.errors import InvalidInput
+from chainveil.model.higher_order import (
     HigherOrderChain,
     WorstOutput,
     fit_order,
     worst_output,
 )
-from chainveil.channel import Channel, check_channel
-from chainveil.counts import order_test
-from chainveil.errors import InvalidInput
+from chainveil.noise.channel import Channel, check_channel
 from chainveil.sequences import Sequences, as_sequences
 
 LARGEST_ORDER = 4

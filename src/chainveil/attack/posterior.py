@@ -10,11 +10,11 @@ import numpy as np
 from chainveil import inference
 from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
-from chainveil.chain import MarkovChain, check_chain
-from chainveil.channel import Channel
 from chainveil.errors import NotSupported
 from chainveil.inference.hidden import hidden, is_plain
-from chainveil.noise_chain import CorrelatedNoise, check_noise
+from chainveil.model.chain import MarkovChain, check_chain
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise, check_noise
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from chainveil.attack.base import Attack, put_known
-from chainveil.channel import Channel
 from chainveil.inference.hidden import with_marks
 from chainveil.inference.observations import read
-from chainveil.noise_chain import CorrelatedNoise, check_noise
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise, check_noise
 from chainveil.sequences import Sequences
 
 

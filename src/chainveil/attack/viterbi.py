@@ -7,10 +7,10 @@ from typing import Any
 
 from chainveil import inference
 from chainveil.attack.base import Attack
-from chainveil.chain import MarkovChain, check_chain
-from chainveil.channel import Channel
 from chainveil.inference.hidden import hidden, is_plain
-from chainveil.noise_chain import CorrelatedNoise, check_noise
+from chainveil.model.chain import MarkovChain, check_chain
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise, check_noise
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,15 @@ from typing import Any, Literal
 
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
-from chainveil.chain import MarkovChain
-from chainveil.channel import GRID, Channel
 from chainveil.errors import InvalidInput
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import Origin
+from chainveil.noise.channel import GRID, Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, describe
 from chainveil.privacy.two_state.witness import TwoStateWitness
 from chainveil.privacy.witness import Witness
-from chainveil.region import Origin
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import adversary_section, exact_chain, noise_matrix, units
 from chainveil.certificate.questions import Problem
 from chainveil.certificate.results import Check
-from chainveil.chain import MarkovChain
 from chainveil.errors import ChainveilError, InvalidInput, TooLarge
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
 from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import PrivacyLoss
 from chainveil.privacy.two_state.region import RegionLoss
-from chainveil.region import ChainRegion
 
 # How far a loss may come out above the one claimed: the accuracy with which losses of two
 # states are stated, as a share of the loss, and one in nats for losses near zero.

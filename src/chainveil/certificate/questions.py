@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.certificate.document import Certificate
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary, Model, read_adversary
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss
 from chainveil.privacy.witness import Witness
-from chainveil.region import ChainRegion
 
 # How close the bounds of more than two states are brought, as where a plan is calibrated.
 TOLERANCE = 1e-7

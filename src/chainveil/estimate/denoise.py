@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from chainveil import inference
-from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
 from chainveil.estimate.fitting import fit_likelihood
 from chainveil.estimate.gaps import runs_between, split_masks
@@ -22,7 +21,8 @@ from chainveil.estimate.packed import Packed
 from chainveil.estimate.pair_counts import PAIR
 from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.inference.hidden import paired
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.sequences import as_column, is_column
 
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.inference.observations import known_points, read
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.sequences import Sequences, as_sequences
 
 # State and flip together tell the report: x XOR y for (x, y) = 00, 01, 10, 11.

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.channel import Channel
 from chainveil.mechanism import tables
 from chainveil.mechanism.pieces import LONG, PIECE, Piece
 from chainveil.mechanism.randomness import (
@@ -22,6 +21,7 @@ from chainveil.mechanism.randomness import (
     fill_up,
     this_process,
 )
+from chainveil.noise.channel import Channel
 
 IntArray = NDArray[np.int64]
 

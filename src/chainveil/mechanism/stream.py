@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil import checks
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import reading
 from chainveil.mechanism.correlated import ChainFlips
@@ -24,7 +23,8 @@ from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import Mechanism, Report, check_room, release, source_word
 from chainveil.mechanism.stream_state import State, from_words, to_words
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.sequences import as_column, is_column, read_shape
 
 _streams: WeakSet[Stream] = WeakSet()

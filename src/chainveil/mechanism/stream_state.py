@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from chainveil import checks
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Secure, Seeded, Source
 from chainveil.mechanism.reading import Missing, check_missing
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 
 FORMAT = "chainveil-stream-1"
 FIELDS = frozenset(

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from chainveil import checks
-from chainveil.chain import MarkovChain, check_chain
 from chainveil.errors import NotSupported, UnreachableBudget
+from chainveil.model.chain import MarkovChain, check_chain
 from chainveil.privacy.closed_form import budget
 
 # How many points are looked at one by one, and what rounding adds up to over all of them.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from chainveil.chain import MarkovChain
 from chainveil.counts import order_test, wilson
+from chainveil.model.chain import MarkovChain
 from chainveil.table.discretize import Discretizer
 from chainveil.table.prepare import HERE, Engine, Progress, Seen, find_discretizer, fit
 from chainveil.table.request import Layout, Readable, Request

@@ -11,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from chainveil.calibration import calibrate
-from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.reading import Missing
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import Origin
 from chainveil.plan import NoisePlan
-from chainveil.region import Origin
 from chainveil.table.discretize import GAP, Discretizer, Label, make_discretizer, numbers
 from chainveil.table.leaks import check_kept
 from chainveil.table.request import Layout, LookedUp, Readable, Request, one_column

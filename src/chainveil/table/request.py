@@ -9,13 +9,13 @@ from typing import Any, Literal, Protocol
 import pyarrow as pa
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.region import ChainRegion
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer, Label
 from chainveil.table.kept import Kept

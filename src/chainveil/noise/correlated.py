@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
-from chainveil.channel import GRID, Channel
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import GRID, Channel
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.region import ChainRegion, Interval, Origin, region_around, region_from_counts
+from chainveil.model.region import ChainRegion, Interval, Origin, region_around, region_from_counts
 from chainveil.sequences import as_sequences
 
 IntArray = NDArray[np.int64]
@@ -200,7 +200,7 @@ class MarkovChain:
         ``chainveil.mechanism``. The dtype is uint8 up to 256 states. Series of one point come
         in the shape (size, 1), which is read as one series: hand them on as ``list(x)``.
         """
-        from chainveil import simulate
+        from chainveil.model import simulate
 
         n = checks.whole("n", n, 1)
         rows = 1 if size is None else checks.whole("size", size, 1)
