@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import chainveil as cv
 from chainveil.mechanism import sanitize, sanitize_correlated, sanitize_packed
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.correlated import CorrelatedNoise
 
 CHANNEL = cv.Channel.binary(0.30, 0.25)
 EIGHT = cv.Channel.randomized_response(8, 0.4)

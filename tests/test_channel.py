@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chainveil as cv
-from chainveil.channel import GRID
+from chainveil.noise.channel import GRID
 
 
 def test_constructors() -> None:

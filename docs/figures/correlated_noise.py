@@ -10,8 +10,8 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from chainveil.chain import MarkovChain
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.correlated.calibrate import least_correlated_noise
 from chainveil.privacy.correlated.loss import correlated_loss
 

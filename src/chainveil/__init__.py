@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from chainveil.calibration import calibrate
     from chainveil.certificate import Certificate, Verification
-    from chainveil.chain import MarkovChain
-    from chainveil.channel import Channel
     from chainveil.errors import (
         ChainveilError,
         EngineFailure,
@@ -18,13 +16,15 @@ if TYPE_CHECKING:
         NotSupported,
         UnreachableBudget,
     )
-    from chainveil.noise_chain import CorrelatedNoise
+    from chainveil.model.chain import MarkovChain
+    from chainveil.model.region import ChainRegion
+    from chainveil.noise.channel import Channel
+    from chainveil.noise.correlated import CorrelatedNoise
     from chainveil.plan import NoisePlan
     from chainveil.privacy import baselines, closed_form
     from chainveil.privacy.adversary import Adversary
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import PrivacyLoss, privacy_loss
-    from chainveil.region import ChainRegion
     from chainveil.table import TableRelease, sanitize_table, verify
 
 __version__ = "0.1.0"
@@ -34,13 +34,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "Adversary": "chainveil.privacy.adversary",
     "Certificate": "chainveil.certificate",
-    "ChainRegion": "chainveil.region",
+    "ChainRegion": "chainveil.model.region",
     "ChainveilError": "chainveil.errors",
-    "Channel": "chainveil.channel",
-    "CorrelatedNoise": "chainveil.noise_chain",
+    "Channel": "chainveil.noise.channel",
+    "CorrelatedNoise": "chainveil.noise.correlated",
     "EngineFailure": "chainveil.errors",
     "InvalidInput": "chainveil.errors",
-    "MarkovChain": "chainveil.chain",
+    "MarkovChain": "chainveil.model.chain",
     "MissingExtra": "chainveil.errors",
     "NoisePlan": "chainveil.plan",
     "NotSupported": "chainveil.errors",

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
 from chainveil.privacy.loss import privacy_loss
-from chainveil.region import ChainRegion
 
 
 @overload

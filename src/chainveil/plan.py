@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import describe
 from chainveil.privacy.closed_form import HalfPlanes
 from chainveil.privacy.loss import PrivacyLoss
 from chainveil.privacy.rounding import exact, upper
-from chainveil.region import ChainRegion
 
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate

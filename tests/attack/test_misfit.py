@@ -10,7 +10,8 @@ import pytest
 
 from chainveil import Channel, InvalidInput, MarkovChain, calibrate, privacy_loss
 from chainveil.attack import misfit
-from chainveil.attack.higher_order import (
+from chainveil.inference import log_likelihood
+from chainveil.model.higher_order import (
     HigherOrderChain,
     context_model,
     count_contexts,
@@ -18,7 +19,6 @@ from chainveil.attack.higher_order import (
     output_law,
     worst_output,
 )
-from chainveil.inference import log_likelihood
 from chainveil.sequences import as_sequences
 from tests.attack.heart_rate import heart_rate
 

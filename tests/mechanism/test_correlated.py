@@ -7,7 +7,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.mechanism import Report, release_correlated, sanitize_correlated, seeded
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.correlated import CorrelatedNoise
 
 NOISE = CorrelatedNoise(0.1, 0.3)
 

@@ -17,7 +17,7 @@ from chainveil.mechanism.noises import Draws, Flips, Reports
 from chainveil.mechanism.packed import PackedFlips, sanitize_packed
 from chainveil.mechanism.pieces import one_series
 from chainveil.mechanism.randomness import Keystream, Seeded, seeded
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.correlated import CorrelatedNoise
 from tests.mechanism.crafted import Crafted, Remembering
 
 RATES = [0.0, 2.0**-53, 2.0**-45, 1 / 256, 0.1, 0.25, 1 / 3, 0.5, 0.75, 1 - 2.0**-53, 1.0]

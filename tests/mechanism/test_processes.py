@@ -13,7 +13,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.mechanism import Stream, sanitize, seeded
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.correlated import CorrelatedNoise
 
 CHANNEL = cv.Channel.binary(0.5, 0.5)
 ZEROS = np.zeros(4096, np.uint8)

@@ -20,7 +20,7 @@ from chainveil.mechanism import (
     series_number,
 )
 from chainveil.mechanism.rows import MOST_UNSEEN
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.correlated import CorrelatedNoise
 
 NAMES = ["Ada", "Bo", "", "ünï"]
 NUMBERS = np.array([series_number(name) for name in NAMES], np.uint64)

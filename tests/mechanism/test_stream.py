@@ -10,7 +10,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.mechanism import Stream, sanitize, sanitize_correlated, seeded
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.correlated import CorrelatedNoise
 
 TWO = cv.Channel.binary(0.3, 0.2)
 CHAIN = CorrelatedNoise(0.2, 0.3)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.correlated.loss import correlated_loss
 from chainveil.privacy.loss import PrivacyLoss

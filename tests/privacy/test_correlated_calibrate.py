@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.correlated.calibrate import least_correlated_noise
 from chainveil.privacy.correlated.loss import correlated_loss
 

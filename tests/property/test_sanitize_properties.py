@@ -18,7 +18,7 @@ from chainveil.mechanism import (
     seeded,
     tables,
 )
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.correlated import CorrelatedNoise
 
 RATES = st.floats(0, 1)
 POSITIVE = st.floats(2.0**-60, 1)

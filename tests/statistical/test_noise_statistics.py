@@ -19,7 +19,7 @@ import chainveil as cv
 from chainveil.mechanism import Stream, sanitize, sanitize_correlated, sanitize_packed, seeded
 from chainveil.mechanism.noises import Draws, Reports
 from chainveil.mechanism.pieces import one_series
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.correlated import CorrelatedNoise
 
 FALSE_ALARM = 1e-6
 DEVIATIONS = 4.9

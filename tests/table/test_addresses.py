@@ -171,7 +171,7 @@ def test_secure_correlated_rows_move_at_their_rates(rates: tuple[float, float]) 
     """Not seeded: eight comparisons of 5.4 deviations, one false alarm in a million runs."""
     from dataclasses import replace
 
-    from chainveil.noise_chain import CorrelatedNoise
+    from chainveil.noise.correlated import CorrelatedNoise
 
     plan = replace(PLANS["correlated"], noise=CorrelatedNoise(*rates))
     series, points = 20_000, 50

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from chainveil import checks, inference
 from chainveil.attack.simulation import sample_given
 from chainveil.attack.success import clopper_pearson
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.sequences import as_sequences
 
 if TYPE_CHECKING:

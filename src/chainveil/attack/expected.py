@@ -18,10 +18,10 @@ import numpy as np
 
 from chainveil import checks, inference
 from chainveil.attack.success import estimated_epsilon
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 
 # Messages on one side that are held at once (two states), and products in all (more states).
 MOST_MESSAGES = 1 << 20

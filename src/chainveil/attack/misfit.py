@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil import checks
-from chainveil.attack.higher_order import (
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
+from chainveil.model.higher_order import (
     HigherOrderChain,
     WorstOutput,
     count_contexts,
     fit_order,
     worst_output,
 )
-from chainveil.channel import Channel
-from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput
+from chainveil.noise.channel import Channel
 from chainveil.sequences import Sequences, as_sequences
 
 LARGEST_ORDER = 4

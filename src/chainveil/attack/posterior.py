@@ -10,8 +10,8 @@ import numpy as np
 from chainveil import inference
 from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from chainveil.attack.base import Attack, put_known
-from chainveil.channel import Channel
 from chainveil.inference.observations import read
+from chainveil.noise.channel import Channel
 from chainveil.sequences import as_sequences
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from chainveil import inference
 from chainveil.attack.base import Attack
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 
 
 @dataclass(frozen=True)

@@ -22,17 +22,17 @@ from chainveil.certificate.make import (
     witness_section,
 )
 from chainveil.certificate.schema import BY_PATH, leaves
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import ChainveilError, InvalidInput
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, read_adversary
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss
 from chainveil.privacy.two_state.region import RegionLoss
 from chainveil.privacy.two_state.witness import TwoStateWitness
 from chainveil.privacy.witness import Witness
-from chainveil.region import ChainRegion
 
 Status = Literal["holds", "fails", "open"]
 

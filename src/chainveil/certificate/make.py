@@ -12,9 +12,9 @@ from typing import Any, Literal
 from chainveil import checks
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
-from chainveil.chain import MarkovChain
-from chainveil.channel import GRID, Channel
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import GRID, Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, describe
 from chainveil.privacy.two_state.witness import TwoStateWitness

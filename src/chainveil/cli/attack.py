@@ -69,7 +69,7 @@ def _table(path: str, given: dict[str, Any]) -> Any:
 def _guesses(plan: Any, seen: Any, gaps: bool) -> dict[str, Any]:
     """What each attacker takes the original for."""
     from chainveil.attack import Posterior, SingleBit, Viterbi
-    from chainveil.channel import Channel
+    from chainveil.noise.channel import Channel
 
     if plan.mechanism == "correlated":
         rate = plan.noise.flip_rate
@@ -107,7 +107,7 @@ def _with_gaps(channel: Any) -> Any:
     """The channel with one report more, a gap, which says nothing about the state."""
     import numpy as np
 
-    from chainveil.channel import Channel
+    from chainveil.noise.channel import Channel
 
     none = np.full((channel.states, 1), 0.5)
     return Channel(np.hstack([channel.matrix / 2, none]))

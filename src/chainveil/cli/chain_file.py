@@ -9,8 +9,8 @@ from typing import Any
 
 from chainveil.certificate.document import parse, read_text
 from chainveil.certificate.statements import EDGES_ORIGIN
-from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
+from chainveil.model.chain import MarkovChain
 from chainveil.table.atomic import drafts
 from chainveil.table.discretize import Discretizer, make_discretizer
 

@@ -134,7 +134,7 @@ def write_sample(path: Path) -> None:
     """Simulated heart rates: below 60 in state 0, above in state 1."""
     import numpy as np
 
-    from chainveil.chain import MarkovChain
+    from chainveil.model.chain import MarkovChain
     from chainveil.table.atomic import drafts
 
     states = MarkovChain.binary(Q, R).sample(MINUTES, SERIES, rng=SEED)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from chainveil.certificate import Certificate
-from chainveil.channel import Channel
 from chainveil.errors import ChainveilError
+from chainveil.noise.channel import Channel
 from chainveil.privacy.loss import privacy_loss
 from chainveil.privacy.rounding import upper
 

@@ -65,8 +65,8 @@ def _noise(
     rho: float | None,
 ) -> Any:
     """The noise asked for; more than two states have randomized response."""
-    from chainveil.channel import Channel
-    from chainveil.noise_chain import CorrelatedNoise
+    from chainveil.noise.channel import Channel
+    from chainveil.noise.correlated import CorrelatedNoise
 
     if states > 2:
         if rho is None or correlated:

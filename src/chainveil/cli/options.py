@@ -9,8 +9,8 @@ import click
 
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
-    from chainveil.chain import MarkovChain
     from chainveil.cli.chain_file import ChainFile
+    from chainveil.model.chain import MarkovChain
     from chainveil.table.reading import Source
     from chainveil.table.request import Layout
 
@@ -164,7 +164,7 @@ def read_chain(options: dict[str, Any]) -> tuple[MarkovChain | None, ChainFile |
         return None, None
     if theta is None and (q is None or r is None):
         raise click.UsageError("--q and --r belong together.")
-    from chainveil.chain import MarkovChain
+    from chainveil.model.chain import MarkovChain
 
     return MarkovChain.symmetric(theta) if theta is not None else MarkovChain.binary(q, r), None
 

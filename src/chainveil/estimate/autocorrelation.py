@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.covariance import (
@@ -22,6 +21,7 @@ from chainveil.estimate.grouping import Cells, read_cells
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
 from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.results import Autocorrelation, Covers, read_chain, read_covers
+from chainveil.model.chain import MarkovChain
 
 
 def autocorrelation(

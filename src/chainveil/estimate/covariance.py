@@ -20,12 +20,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.noise import Noise
 from chainveil.estimate.simplex import project
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 
 # Shares of patterns of states at some points, known in one or several ways, shape (ways, groups,
 # k^p), and how many windows there are, shape (groups,).

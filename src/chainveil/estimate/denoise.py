@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from chainveil import inference
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.estimate.fitting import fit_likelihood
 from chainveil.estimate.gaps import runs_between, split_masks
@@ -22,7 +20,9 @@ from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.packed import Packed
 from chainveil.estimate.pair_counts import PAIR
 from chainveil.estimate.results import read_chain, valid_chain
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 
 # State and flip together tell the report: x XOR y for (x, y) = 00, 01, 10, 11.
 REPORT = ((1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (1.0, 0.0))

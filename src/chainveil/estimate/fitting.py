@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.grouping import Cells
@@ -12,6 +11,7 @@ from chainveil.estimate.likelihood import Fit, likeliest_transition, maximise
 from chainveil.estimate.noise import Noise
 from chainveil.estimate.pair_counts import PAIR, bare_shares, pair_shares
 from chainveil.estimate.results import valid_chain
+from chainveil.model.chain import MarkovChain
 
 # Counts that know every transition this well are as good as the likelihood, and faster.
 WELL_KNOWN = 0.01

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.estimate.covariance import credible, noise_covariance, released_law, share_drawing
 from chainveil.estimate.grouping import Cells, read_cells
@@ -14,6 +13,7 @@ from chainveil.estimate.intervals import open_up, quantile, share_interval
 from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers
 from chainveil.estimate.simplex import project as nearest
+from chainveil.model.chain import MarkovChain
 
 POINT = (0,)
 

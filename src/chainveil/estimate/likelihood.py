@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.estimate.climbing import View, climb, cut
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.noise import Noise
+from chainveil.noise.channel import Channel
 
 MOST_ROUNDS = 200
 MOST_STEPS = 100

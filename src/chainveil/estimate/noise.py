@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.plan import NoisePlan
 
 # Flips further apart than this correlation are taken as independent.

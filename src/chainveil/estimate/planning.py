@@ -11,7 +11,6 @@ import numpy as np
 
 from chainveil import checks
 from chainveil.calibration import calibrate
-from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, UnreachableBudget
 from chainveil.estimate.autocorrelation import correlations
@@ -25,6 +24,7 @@ from chainveil.estimate.covariance import (
 from chainveil.estimate.noise import Noise, as_noise
 from chainveil.estimate.pair_counts import PAIR, expected_pair_shares
 from chainveil.estimate.results import Covers, read_covers
+from chainveil.model.chain import MarkovChain
 from chainveil.plan import Mechanism, NoisePlan, Objective
 
 Question = Literal["frequency", "transitions", "durations", "autocorrelation"]

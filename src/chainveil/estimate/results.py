@@ -8,10 +8,10 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.simplex import project
+from chainveil.model.chain import MarkovChain
 
 Covers = Literal["noise", "sampling"]
 Method = Literal["counts", "likelihood"]

@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from chainveil.calibration import calibrate
-from chainveil.chain import MarkovChain
 from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
+from chainveil.model.chain import MarkovChain
 from chainveil.privacy.closed_form import symmetric_noise
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from chainveil.calibration import calibrate
-from chainveil.chain import MarkovChain
 from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
+from chainveil.model.chain import MarkovChain
 from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import privacy_loss
 

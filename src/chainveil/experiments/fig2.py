@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from chainveil import mechanism
 from chainveil.attack import Posterior, SingleBit, estimated_epsilon
 from chainveil.calibration import calibrate
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.privacy.baselines import dp_noise
 from chainveil.privacy.loss import privacy_loss
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainveil.calibration import calibrate
-from chainveil.chain import MarkovChain
 from chainveil.errors import UnreachableBudget
 from chainveil.experiments.parts import Experiment, Part, Place, Row, Settings
+from chainveil.model.chain import MarkovChain
 from chainveil.privacy import baselines, closed_form
 
 if TYPE_CHECKING:

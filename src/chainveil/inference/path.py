@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.inference.observations import Observations, read
 from chainveil.inference.posterior import abreast, raise_impossible
@@ -21,6 +19,8 @@ from chainveil.inference.tables import (
     odds,
     tables,
 )
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 
 
 def viterbi(chain: MarkovChain, channel: Channel, z: Any, known: Any = None) -> Any:

@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.inference.observations import Observations, read
@@ -27,6 +25,8 @@ from chainveil.inference.tables import (
     odds,
     tables,
 )
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 
 # Fewer rows would leave most lanes empty.
 FEWEST_ABREAST = 16

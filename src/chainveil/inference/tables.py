@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.inference.observations import Observations
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 
 # Bounds within which the odds recursions of inference.two_state neither overflow nor vanish:
 # odds stay below CERTAIN / LEAST_MOVE^2 * LARGEST_RATIO, and products of two below 1e300.

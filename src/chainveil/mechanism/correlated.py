@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.channel import GRID
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import tables
 from chainveil.mechanism.noises import Draws, settling
@@ -16,7 +15,8 @@ from chainveil.mechanism.randomness import Plane, Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import Release
 from chainveil.mechanism.release import release as _release
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.channel import GRID
+from chainveil.noise.correlated import CorrelatedNoise
 
 
 def sanitize_correlated(

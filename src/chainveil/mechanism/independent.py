@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.noises import Draws, Flips, Reports
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import Release
 from chainveil.mechanism.release import release as _release
+from chainveil.noise.channel import Channel
 
 
 def sanitize(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.channel import Channel
 from chainveil.mechanism import tables
 from chainveil.mechanism.pieces import LONG, PIECE, Piece
 from chainveil.mechanism.randomness import BLOCK, SPARE, Bytes, Keystream, Plane, Source, fill_up
+from chainveil.noise.channel import Channel
 
 IntArray = NDArray[np.int64]
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.correlated import ChainFlips
 from chainveil.mechanism.independent import independent_noise, sanitize
@@ -22,7 +21,8 @@ from chainveil.mechanism.noises import TOP, Draws
 from chainveil.mechanism.pieces import PIECE, one_series
 from chainveil.mechanism.randomness import SPARE, Bytes, Plane, Source, fill_up
 from chainveil.mechanism.release import check_room
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 
 IntArray = NDArray[np.int64]
 Numbers = NDArray[np.uint64]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil import checks
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import reading
 from chainveil.mechanism.correlated import ChainFlips
@@ -22,7 +21,8 @@ from chainveil.mechanism.pieces import Piece, one_series
 from chainveil.mechanism.randomness import Secure, Seeded, Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import Mechanism, Report, check_room, release, source_word
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 
 FORMAT = "chainveil-stream-1"
 

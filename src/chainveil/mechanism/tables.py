@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.channel import GRID, Channel
 from chainveil.errors import NotSupported
+from chainveil.noise.channel import GRID, Channel
 
 GRID_BITS = 53
 # Up to here all rows are compared without using the state as an address.

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
 from chainveil.errors import NotSupported, UnreachableBudget
+from chainveil.model.chain import MarkovChain
 from chainveil.privacy.closed_form import budget
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import ChainveilError, InvalidInput
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import (
     Adversary,
     Model,
@@ -21,7 +22,6 @@ from chainveil.privacy.adversary import (
 )
 from chainveil.privacy.rounding import upper
 from chainveil.privacy.witness import Witness
-from chainveil.region import ChainRegion
 
 # Bits of the balls: the first try, and where giving up beats going on.
 FIRST_PRECISION, LAST_PRECISION = 192, 12_288

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 
 Pair = tuple[Fraction, Fraction]
 

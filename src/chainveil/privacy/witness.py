@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
+from chainveil.model.chain import MarkovChain
 
 if TYPE_CHECKING:
     from flint import arb

@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 
 from chainveil.certificate import Certificate, Released, certify
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import source_word
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.spark import needs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
+from chainveil.model.chain import MarkovChain
 from chainveil.table.discretize import Discretizer
 from chainveil.table.prepare import HERE, Engine, Progress, Seen, find_discretizer, fit
 from chainveil.table.request import Layout, Readable, Request

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from chainveil.calibration import calibrate
 from chainveil.certificate.make import Origin
-from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.reading import Missing
+from chainveil.model.chain import MarkovChain
 from chainveil.plan import NoisePlan
 from chainveil.table.discretize import GAP, Discretizer, Label, make_discretizer, numbers
 from chainveil.table.request import Layout, LookedUp, Readable, Request, one_column

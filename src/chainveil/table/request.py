@@ -8,10 +8,10 @@ from typing import Any, Literal, Protocol
 
 import pyarrow as pa
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.table.clock import Clock

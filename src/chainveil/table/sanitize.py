@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from chainveil.certificate import Certificate, certify
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.mechanism.reading import Missing
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.plan import Family, Mechanism, NoisePlan, Objective
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.table.discretize import Label

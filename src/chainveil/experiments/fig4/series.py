@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from chainveil import calibrate, mechanism, privacy_loss, success_bound
 from chainveil.attack import Posterior, Viterbi, score
-from chainveil.chain import MarkovChain
 from chainveil.experiments import records
 from chainveil.experiments.fig4.bits import Bits, save_bits
 from chainveil.experiments.parts import Row, Settings
+from chainveil.model.chain import MarkovChain
 from chainveil.plan import NoisePlan
 from chainveil.privacy.baselines import success_bound_as_printed
 

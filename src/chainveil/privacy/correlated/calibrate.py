@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import GRID
 from chainveil.errors import NotSupported
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import GRID
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import read_adversary
 from chainveil.privacy.closed_form import budget as read_budget
 from chainveil.privacy.correlated import loss as correlated

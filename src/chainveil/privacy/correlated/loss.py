@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary, read_adversary, read_length
 from chainveil.privacy.adversary import Model as Who
 from chainveil.privacy.correlated import kernel, search

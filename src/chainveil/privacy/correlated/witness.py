@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
 from chainveil.errors import InvalidInput
-from chainveil.noise_chain import CorrelatedNoise
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.correlated import kernel
 from chainveil.privacy.correlated.search import Model, Worst
 from chainveil.privacy.witness import Witness

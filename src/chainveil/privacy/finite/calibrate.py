@@ -15,10 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import UnreachableBudget
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss
 

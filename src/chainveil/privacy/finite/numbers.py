@@ -14,10 +14,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.privacy.rationals import channel_entries, joint_row, start_law, transition_entries
 
 Rows = list[list[Fraction]]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import UnreachableBudget
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.closed_form import HalfPlanes, least_ratio
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss, with_enough_bits

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import UnreachableBudget
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.loss import privacy_loss
 from chainveil.privacy.two_state.calibrate import RETREATS, Calibrated, largest_within

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import UnreachableBudget
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.closed_form import HalfPlanes
 from chainveil.privacy.two_state.calibrate import least_noise
 from chainveil.privacy.two_state.region import TOLERANCE, RegionLoss, region_loss
-from chainveil.region import ChainRegion
 
 # What is kept back of the budget, step by step, until the certified loss meets it.
 RESERVES = (2 * TOLERANCE, 10 * TOLERANCE, 1e-4, 1e-2)

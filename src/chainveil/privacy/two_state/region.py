@@ -15,9 +15,10 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import NotSupported
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.loss import PrivacyLoss, privacy_loss, with_enough_bits
 from chainveil.privacy.rounding import up
@@ -26,7 +27,6 @@ from chainveil.privacy.two_state.moebius import Moebius, Orbit
 from chainveil.privacy.two_state.search import Pair, PrecisionExhausted, horizon
 from chainveil.privacy.two_state.setting import read_setting
 from chainveil.privacy.two_state.tracks import Track, ball, larger, largest
-from chainveil.region import ChainRegion
 
 # How far the bounds may be apart, and how many boxes may be looked at.
 TOLERANCE = 5e-7

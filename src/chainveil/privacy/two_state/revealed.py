@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from itertools import product
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.rationals import channel_entries
 from chainveil.privacy.two_state.setting import Setting

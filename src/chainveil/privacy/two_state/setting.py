@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.rationals import channel_entries, start_law, transition_entries
 from chainveil.privacy.two_state.tracks import Direction, ball

@@ -9,9 +9,9 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.errors import InvalidInput
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.privacy.rationals import channel_entries, start_law, transition_entries
 from chainveil.privacy.rounding import down
 from chainveil.privacy.two_state.tracks import ball

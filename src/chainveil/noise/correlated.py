@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chainveil import checks
-from chainveil.chain import MarkovChain
-from chainveil.channel import GRID
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import GRID
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.chain import MarkovChain
-from chainveil.channel import Channel
 from chainveil.checks import FloatArray
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
 from chainveil.sequences import Sequences
 
 

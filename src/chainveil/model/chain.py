@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.region import ChainRegion, region_from_counts
+from chainveil.model.region import ChainRegion, region_from_counts
 from chainveil.sequences import as_sequences
 
 IntArray = NDArray[np.int64]
@@ -157,7 +157,7 @@ class MarkovChain:
         This makes test data. It is not a source of protective noise: that lives in
         ``chainveil.mechanism``. The dtype is uint8 up to 256 states.
         """
-        from chainveil import simulate
+        from chainveil.model import simulate
 
         n = checks.whole("n", n, 1)
         rows = 1 if size is None else checks.whole("size", size, 1)

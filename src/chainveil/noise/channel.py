@@ -13,7 +13,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from chainveil.chain import MarkovChain
+    from chainveil.model.chain import MarkovChain
 
 
 # Probabilities that are realised with noise are multiples of 2^-53: exact doubles.

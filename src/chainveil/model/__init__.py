@@ -1,0 +1,1 @@
+"""What the data may follow: chains, and boxes of chains."""

@@ -1,0 +1,1 @@
+"""How a report is drawn, as numbers."""
