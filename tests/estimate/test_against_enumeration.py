@@ -14,7 +14,7 @@ from chainveil.checks import FloatArray
 from chainveil.estimate.covariance import credible, noise_covariance, released_law
 from chainveil.estimate.grouping import read_cells
 from chainveil.estimate.likelihood import Release
-from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.noise import NoiseLaw, as_noise
 
 NOISES: list[Any] = [
     Channel.binary(0.3, 0.2),
@@ -25,7 +25,7 @@ NOISES: list[Any] = [
 ]
 
 
-def probability(noise: Noise, x: NDArray[Any], z: NDArray[Any]) -> float:
+def probability(noise: Any, x: NDArray[Any], z: NDArray[Any]) -> float:
     """``Pr[z | x]``, point by point."""
     if isinstance(noise.source, Channel):
         return float(np.prod(noise.source.matrix[x, z]))
@@ -33,7 +33,7 @@ def probability(noise: Noise, x: NDArray[Any], z: NDArray[Any]) -> float:
     return float(chain.stationary[flips[0]] * np.prod(chain.transition[flips[:-1], flips[1:]]))
 
 
-def releases(noise: Noise, x: NDArray[Any]) -> list[tuple[NDArray[Any], float]]:
+def releases(noise: NoiseLaw, x: NDArray[Any]) -> list[tuple[NDArray[Any], float]]:
     every = itertools.product(range(noise.outputs), repeat=len(x))
     return [(z, probability(noise, x, z)) for z in (np.array(one, np.uint8) for one in every)]
 

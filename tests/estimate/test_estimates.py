@@ -21,7 +21,7 @@ from chainveil.estimate.grouping import read_cells
 from chainveil.estimate.likelihood import Release
 from chainveil.estimate.noise import as_noise
 from chainveil.estimate.simplex import project
-from chainveil.mechanism import sanitize, sanitize_correlated, seeded
+from chainveil.mechanism import sanitize, seeded
 
 CHAIN = MarkovChain.binary(0.1, 0.15)
 CLEAR = Channel.binary(0, 0)
@@ -93,7 +93,7 @@ def test_labels_that_alternate_know_correlated_noise() -> None:
     noise = CorrelatedNoise(0.1, 0.2)
     rows = 3000
     x = MarkovChain.symmetric(0.4).sample(200, rows, 1)
-    z = sanitize_correlated(x, noise, rng=seeded(1))
+    z = sanitize(x, noise, rng=seeded(1))
     found = [estimate.frequency(row, noise, by=np.arange(200) % 2) for row in z[:400]]
     errors = np.array([f.value[:, 1] for f in found]) - np.stack(
         [x[:400, ::2].mean(axis=1), x[:400, 1::2].mean(axis=1)], axis=1
@@ -126,8 +126,7 @@ def test_more_reports_than_states() -> None:
 @pytest.mark.parametrize("correlated", [False, True])
 def test_likelihood_finds_the_top(correlated: bool) -> None:
     noise: Any = CorrelatedNoise(0.15, 0.35) if correlated else Channel.binary(0.2, 0.25)
-    release = sanitize_correlated if correlated else sanitize
-    z = release(CHAIN.sample(500, 4, 3), noise, rng=seeded(3))
+    z = sanitize(CHAIN.sample(500, 4, 3), noise, rng=seeded(3))
     cells, source = read_cells(z, 2), as_noise(noise)
     fit = fit_likelihood(cells, source)
     at = Release(cells, source)
@@ -147,7 +146,7 @@ def test_likelihood_finds_the_top(correlated: bool) -> None:
 def test_denoise_knows_the_memory_of_the_noise() -> None:
     noise = CorrelatedNoise(0.02, 0.05)
     x = MarkovChain.symmetric(0.4).sample(4000, rng=8)
-    z = sanitize_correlated(x, noise, rng=seeded(9))
+    z = sanitize(x, noise, rng=seeded(9))
     known = estimate.denoise(z, noise, MarkovChain.symmetric(0.4))
     assert known.probability.shape == (4000, 2)
     np.testing.assert_allclose(known.probability.sum(axis=1), 1)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, NotSupported, estimate
 from chainveil.estimate.grouping import read_cells
-from chainveil.mechanism import sanitize, sanitize_correlated, seeded
+from chainveil.mechanism import sanitize, seeded
 
 CHAIN = MarkovChain.binary(0.1, 0.15)
 CHANNEL = Channel.binary(0.2, 0.1)
@@ -72,7 +72,7 @@ def test_noise_runs_on_beneath_a_gap() -> None:
     """
     noise = CorrelatedNoise(0.05, 0.1)
     x = MarkovChain.symmetric(0.01).sample(800, 1500, 1)
-    z = sanitize_correlated(x, noise, rng=seeded(1))
+    z = sanitize(x, noise, rng=seeded(1))
     gone = np.broadcast_to(np.arange(800) % 8 >= 2, z.shape)
     found = estimate.frequency(np.ma.array(z, mask=gone), noise, by="series")
     errors = found.value[:, 1] - x[:, ~gone[0]].mean(axis=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.two_state.region import RegionLoss
+from chainveil.privacy.result import RegionLoss
 from tests.oracle.dense import dense_loss, points_of, random_box
 
 

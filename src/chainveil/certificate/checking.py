@@ -29,8 +29,8 @@ from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, read_adversary
-from chainveil.privacy.loss import PrivacyLoss, privacy_loss
-from chainveil.privacy.two_state.region import RegionLoss
+from chainveil.privacy.loss import privacy_loss
+from chainveil.privacy.result import PrivacyLoss, RegionLoss
 from chainveil.privacy.two_state.witness import TwoStateWitness
 from chainveil.privacy.witness import Witness
 

@@ -17,7 +17,7 @@ from chainveil.errors import InvalidInput
 if TYPE_CHECKING:
     from chainveil.certificate.checking import Verification
     from chainveil.plan import NoisePlan
-    from chainveil.privacy.loss import PrivacyLoss
+    from chainveil.privacy.result import PrivacyLoss
 
 # A certificate is a page of text; anything longer is not one.
 LARGEST = 16 << 20

@@ -13,8 +13,7 @@ from chainveil import checks
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
 from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import GRID, Channel
-from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.base import GRID, Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, describe
 from chainveil.privacy.two_state.witness import TwoStateWitness
@@ -140,11 +139,9 @@ def noise_section(plan: NoisePlan) -> dict[str, Any]:
     }
 
 
-def noise_matrix(noise: Channel | CorrelatedNoise) -> list[list[float]]:
+def noise_matrix(noise: Noise) -> list[list[float]]:
     """The noise in numbers: a channel's matrix, or the transitions of the chain of flips."""
-    if isinstance(noise, Channel):
-        return [[float(entry) for entry in row] for row in noise.matrix]
-    return [[1 - noise.rho0, noise.rho0], [noise.rho1, 1 - noise.rho1]]
+    return noise.to_matrix()
 
 
 def units(matrix: list[list[float]]) -> list[list[int]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from chainveil.certificate import Certificate
 from chainveil.errors import ChainveilError
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 from chainveil.privacy.loss import privacy_loss
 from chainveil.privacy.rounding import upper
 
@@ -74,6 +74,6 @@ def _together(new: Certificate, old: Certificate) -> str:
     return f"the two together lose {upper(loss.epsilon)}, not {each}"
 
 
-def _noises(certificate: Certificate) -> list[Channel]:
+def _noises(certificate: Certificate) -> list[Noise]:
     plan = certificate.plan()
     return [*plan.spent, plan.channel]

@@ -103,7 +103,7 @@ def read_spent(paths: tuple[str, ...]) -> list[Any]:
     noises: list[Any] = []
     for path in paths:
         plan = read_certificate("spent", path).plan()
-        if plan.mechanism != "independent":
+        if plan.noise.ordered:
             raise NotSupported(f"spent: {path} has correlated noise, and only independent adds up")
         noises += [*plan.spent, plan.channel]
     return noises

@@ -19,7 +19,7 @@ from chainveil.estimate.covariance import (
 from chainveil.estimate.fitting import fit_release
 from chainveil.estimate.grouping import Cells, read_cells
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
-from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.noise import NoiseLaw, as_noise
 from chainveil.estimate.results import Autocorrelation, Covers, read_chain, read_covers
 from chainveil.model.chain import MarkovChain
 
@@ -98,7 +98,7 @@ def _lags(lags: int | Iterable[int], cells: Cells) -> tuple[int, ...]:
 
 
 def _at_lag(
-    cells: Cells, noise: Noise, lag: int, chain: MarkovChain | None, deviations: float
+    cells: Cells, noise: NoiseLaw, lag: int, chain: MarkovChain | None, deviations: float
 ) -> tuple[FloatArray, ...]:
     """Value, standard error, limits, effective size, each (groups, k), and pairs (groups,)."""
     pair, k = (0, lag), noise.states

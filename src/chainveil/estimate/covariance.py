@@ -22,7 +22,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.estimate.grouping import Cells
-from chainveil.estimate.noise import Noise
+from chainveil.estimate.noise import NoiseLaw
 from chainveil.estimate.simplex import project
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
@@ -37,7 +37,7 @@ MOST_DISTANCES = 20_000
 CREDIBLE = 0.5
 
 
-def noise_covariance(noise: Noise, window: Sequence[int], law: Law) -> FloatArray:
+def noise_covariance(noise: NoiseLaw, window: Sequence[int], law: Law) -> FloatArray:
     """Covariance of the debiased shares given the series, shape (ways, groups, k^p, k^p)."""
     shape = tuple(window)
     size: int = noise.states ** len(shape)
@@ -71,7 +71,7 @@ def credible(
     return np.maximum(upper, 0.0), between, np.maximum(lower, 0.0)
 
 
-def released_law(cells: Cells, noise: Noise) -> Law:
+def released_law(cells: Cells, noise: NoiseLaw) -> Law:
     """The law of states at some points, from the release, in two ways.
 
     Debiased it makes covariances unbiased, which need not be those of anything. The nearest law
@@ -166,7 +166,7 @@ def joined(window: tuple[int, ...], distance: int) -> tuple[int, ...]:
     return tuple(sorted({*window, *(place + distance for place in window)}))
 
 
-def _distances(noise: Noise, window: tuple[int, ...]) -> list[int]:
+def _distances(noise: NoiseLaw, window: tuple[int, ...]) -> list[int]:
     """Distances at which two windows have noise in common."""
     gaps = sorted({b - a for a in window for b in window if b >= a})
     near = {d for gap in gaps for d in range(gap - noise.reach, gap + noise.reach + 1) if d >= 0}
@@ -178,7 +178,7 @@ def _kernel(
     source: Channel | CorrelatedNoise, window: tuple[int, ...], distance: int
 ) -> FloatArray:
     """``Cov[phi_t, phi_{t+h} | states at both windows]``, shape (k^u, k^p * k^p)."""
-    noise = Noise(source)
+    noise = NoiseLaw(source)
     points = joined(window, distance)
     weights = noise.inverse(window)
     first = _pick(noise.outputs, points, window)

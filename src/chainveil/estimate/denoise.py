@@ -16,7 +16,7 @@ from chainveil.estimate.fitting import fit_likelihood
 from chainveil.estimate.gaps import runs_between, split_masks
 from chainveil.estimate.grouping import read_cells
 from chainveil.estimate.likeliest import flattest, neighbours
-from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.noise import NoiseLaw, as_noise
 from chainveil.estimate.packed import Packed
 from chainveil.estimate.pair_counts import PAIR
 from chainveil.estimate.results import read_chain, valid_chain
@@ -101,7 +101,7 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
     )
 
 
-def _fitted(z: Any, noise: Noise) -> MarkovChain:
+def _fitted(z: Any, noise: NoiseLaw) -> MarkovChain:
     cells = read_cells(z, noise.outputs)
     if int(np.diff(cells.borders).max()) < 2:
         raise InvalidInput("z", "series of one point", "longer series, or a chain")
@@ -112,7 +112,7 @@ def _fitted(z: Any, noise: Noise) -> MarkovChain:
     return valid_chain(fit_likelihood(cells, noise).transition)
 
 
-def _around_gaps(z: Any, noise: Noise, chain: MarkovChain) -> Denoised:
+def _around_gaps(z: Any, noise: NoiseLaw, chain: MarkovChain) -> Denoised:
     """Every run between gaps on its own; nothing is said about the gaps."""
     series = [np.ma.asarray(part) for part in (z if _several(z) else [z])]
     places = [(j, run) for j, part in enumerate(series) for run in runs_between(part)]

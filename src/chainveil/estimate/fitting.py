@@ -8,7 +8,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.likelihood import Fit, likeliest_transition, maximise
-from chainveil.estimate.noise import Noise
+from chainveil.estimate.noise import NoiseLaw
 from chainveil.estimate.pair_counts import PAIR, bare_shares, pair_shares
 from chainveil.estimate.results import valid_chain
 from chainveil.model.chain import MarkovChain
@@ -20,7 +20,7 @@ HOPEFUL = 0.02
 LEAST_START = 0.02
 
 
-def fit_release(cells: Cells, noise: Noise) -> MarkovChain:
+def fit_release(cells: Cells, noise: NoiseLaw) -> MarkovChain:
     """The chain behind all points of a release: from counts where they are precise enough."""
     whole = cells.whole()
     if int(np.diff(whole.borders).max()) < 2:
@@ -35,12 +35,12 @@ def fit_release(cells: Cells, noise: Noise) -> MarkovChain:
     return valid_chain(likeliest_transition(whole, noise, _start(whole, noise)))
 
 
-def fit_likelihood(cells: Cells, noise: Noise) -> Fit:
+def fit_likelihood(cells: Cells, noise: NoiseLaw) -> Fit:
     """The chain of greatest likelihood, from all stretches of ``cells``."""
     return maximise(cells, noise, _start(cells, noise))
 
 
-def _start(cells: Cells, noise: Noise) -> FloatArray:
+def _start(cells: Cells, noise: NoiseLaw) -> FloatArray:
     """Debiased counts where they say something, else a chain that likes to stay."""
     k = noise.states
     calm = np.full((k, k), 0.3 / k) + 0.7 * np.eye(k)

@@ -10,7 +10,7 @@ from chainveil.checks import FloatArray
 from chainveil.estimate.covariance import credible, noise_covariance, released_law, share_drawing
 from chainveil.estimate.grouping import Cells, read_cells
 from chainveil.estimate.intervals import open_up, quantile, share_interval
-from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.noise import NoiseLaw, as_noise
 from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers
 from chainveil.estimate.simplex import project as nearest
 from chainveil.model.chain import MarkovChain
@@ -100,7 +100,7 @@ def frequency(
     return Frequency(value, error, low, high, worth, level, about, points, cells.names)
 
 
-def _drawing(cells: Cells, noise: Noise, chain: MarkovChain | None) -> FloatArray:
+def _drawing(cells: Cells, noise: NoiseLaw, chain: MarkovChain | None) -> FloatArray:
     """Variance that drawing adds, over p (1 - p); shape (groups, k)."""
     if chain is None:
         from chainveil.estimate.fitting import fit_release

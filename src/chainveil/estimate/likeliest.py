@@ -17,7 +17,7 @@ from chainveil.estimate.gaps import NO_GAPS
 from chainveil.estimate.grouping import NO_LABELS, Cells
 from chainveil.estimate.intervals import quantile
 from chainveil.estimate.likelihood import Fit, Release, complete_covariance
-from chainveil.estimate.noise import Noise
+from chainveil.estimate.noise import NoiseLaw
 from chainveil.estimate.pair_counts import PAIR
 from chainveil.estimate.profile import logit_limits
 from chainveil.estimate.results import Covers
@@ -44,14 +44,14 @@ class Likeliest:
         Pairs of neighbours in each group.
     parts : list of Cells
         The groups that have any.
-    noise : Noise
+    noise : NoiseLaw
     fits : list of Fit
     level : float
     """
 
     pairs: FloatArray
     parts: list[Cells]
-    noise: Noise
+    noise: NoiseLaw
     fits: list[Fit]
     level: float
 
@@ -173,7 +173,7 @@ class Likeliest:
             ends[:] = np.where(np.abs(side) >= FARTHEST, side > 0, reached)
 
 
-def likeliest(cells: Cells, noise: Noise, level: float) -> Likeliest:
+def likeliest(cells: Cells, noise: NoiseLaw, level: float) -> Likeliest:
     """Fit every group of ``cells``; an error where the noise is too heavy."""
     parts = _parts(cells)
     pairs = np.array([float(neighbours(part)) for part in parts])

@@ -16,8 +16,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.estimate.climbing import View, climb, cut
 from chainveil.estimate.grouping import Cells
-from chainveil.estimate.noise import Noise
-from chainveil.noise.channel import Channel
+from chainveil.estimate.noise import NoiseLaw
 
 MOST_ROUNDS = 200
 MOST_STEPS = 100
@@ -68,7 +67,7 @@ class Expected:
 class Release:
     """A release and its noise, ready for passes."""
 
-    def __init__(self, cells: Cells, noise: Noise) -> None:
+    def __init__(self, cells: Cells, noise: NoiseLaw) -> None:
         self.states = noise.states
         self._symbols, self._borders = cells.symbols, cells.borders
         lengths = np.diff(cells.borders)
@@ -94,7 +93,7 @@ class Release:
         return Expected(counts, starts / starts.sum(), float(found))
 
 
-def maximise(cells: Cells, noise: Noise, start: FloatArray) -> Fit:
+def maximise(cells: Cells, noise: NoiseLaw, start: FloatArray) -> Fit:
     """The chain of greatest likelihood near ``start``, shape (k, k), and what it leaves open."""
     top = _Top(Release(cells, noise), start)
     top.climb(top.complete_information())
@@ -108,7 +107,7 @@ def maximise(cells: Cells, noise: Noise, start: FloatArray) -> Fit:
     )  # fmt: skip
 
 
-def likeliest_transition(cells: Cells, noise: Noise, start: FloatArray) -> FloatArray:
+def likeliest_transition(cells: Cells, noise: NoiseLaw, start: FloatArray) -> FloatArray:
     """The same transitions alone, shape (k, k): the curvature costs most of the passes."""
     top = _Top(Release(cells, noise), start)
     top.climb(top.complete_information())
@@ -129,26 +128,18 @@ def _by_rows(transition: FloatArray, weights: FloatArray) -> FloatArray:
     return result.reshape(k * k, k * k)
 
 
-def _emission(noise: Noise) -> tuple[FloatArray, FloatArray]:
+def _emission(noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
     """Weights of a first report, (m, k), and of a report after another, (m * m, k, k)."""
-    if isinstance(noise.source, Channel):
-        report = np.ascontiguousarray(noise.source.matrix.T)
-        m, k = report.shape
-        step = np.broadcast_to(report[None, :, None, :], (m, m, k, k))
-        return report, np.ascontiguousarray(step).reshape(m * m, k, k)
-    flips = noise.source.chain
-    bits = np.arange(2)
-    before = bits[:, None, None, None] ^ bits[None, None, :, None]
-    after = bits[None, :, None, None] ^ bits[None, None, None, :]
-    report = flips.stationary[bits[:, None] ^ bits[None, :]]
-    return np.ascontiguousarray(report), flips.transition[before, after].reshape(4, 2, 2)
+    m, k = noise.outputs, noise.states
+    report, step = noise.source.first_law().T, np.moveaxis(noise.source.step_law(), 3, 1)
+    return np.ascontiguousarray(report), np.ascontiguousarray(step).reshape(m * m, k, k)
 
 
-def _with_gaps(noise: Noise, report: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _with_gaps(noise: NoiseLaw, report: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The same with one more report, that of a missing point, which says nothing."""
-    if not isinstance(noise.source, Channel):
+    if noise.source.ordered:
         raise NotSupported(
-            "the likelihood of correlated noise with gaps: the flips beneath a gap are not known. "
+            "the likelihood of noise with a memory over gaps: what it did there is not known. "
             "Ask for transitions from counts, which know how far apart the points are; where "
             "another question fits a chain, give it one"
         )

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 
 # Flips further apart than this correlation are taken as independent.
@@ -28,30 +27,25 @@ USELESS = 0.5
 
 
 @dataclass(frozen=True)
-class Noise:
-    """Independent or correlated noise, read as a law of several reports given several states.
+class NoiseLaw:
+    """A noise, read as a law of several reports given several states."""
 
-    ``source`` is the channel or the chain of flips.
-    """
-
-    source: Channel | CorrelatedNoise
+    source: Noise
 
     @property
     def states(self) -> int:
         """Number of states k."""
-        return self.source.states if isinstance(self.source, Channel) else 2
+        return self.source.states
 
     @property
     def outputs(self) -> int:
         """Number of reports m."""
-        return self.source.outputs if isinstance(self.source, Channel) else 2
+        return self.source.outputs
 
     @property
     def memory(self) -> float:
         """The factor lambda_y by which the correlation of two flips shrinks with each step."""
-        if isinstance(self.source, Channel):
-            return 0.0
-        return 1.0 - self.source.rho0 - self.source.rho1
+        return self.source.memory
 
     @cached_property
     def reach(self) -> int:
@@ -122,14 +116,14 @@ class Noise:
             )
 
 
-def as_noise(noise: Any) -> Noise:
-    """The noise of a channel, a chain of flips or a plan."""
-    if isinstance(noise, Noise):
+def as_noise(noise: Any) -> NoiseLaw:
+    """The law of a noise or of a plan's noise."""
+    if isinstance(noise, NoiseLaw):
         return noise
     if isinstance(noise, NoisePlan):
-        return Noise(noise.noise)
-    if isinstance(noise, Channel | CorrelatedNoise):
-        return Noise(noise)
+        return NoiseLaw(noise.noise)
+    if isinstance(noise, Noise):
+        return NoiseLaw(noise)
     raise InvalidInput(
         "noise", noise, "a Channel, a CorrelatedNoise or a NoisePlan",
         "certificate.plan() gives the plan of a release.",
@@ -137,35 +131,17 @@ def as_noise(noise: Any) -> Noise:
 
 
 @lru_cache(maxsize=512)
-def _joint(source: Channel | CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
-    if isinstance(source, Channel):
-        return _product([source.matrix] * len(offsets))
-    flips = _flip_law(source, offsets)
-    size = len(flips)
-    # z = x XOR y, bit by bit.
-    return np.asarray(flips[np.arange(size)[:, None] ^ np.arange(size)[None, :]])
-
-
-def _product(factors: list[FloatArray]) -> FloatArray:
-    """The Kronecker product of all factors, the first one slowest."""
-    return reduce(lambda left, right: np.asarray(np.kron(left, right)), factors)
-
-
-def _flip_law(source: CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
-    """``Pr[y at offsets]``, shape (2^p,)."""
-    chain = source.chain
-    law = np.array(chain.stationary)
-    for step in np.diff(offsets):
-        moved = law.reshape(-1, 2)[:, :, None] * chain.power(int(step))[None, :, :]
-        law = moved.reshape(-1)
-    return law
+def _joint(source: Noise, offsets: tuple[int, ...]) -> FloatArray:
+    return source.joint_law(offsets)
 
 
 @lru_cache(maxsize=512)
-def _inverse(source: Channel | CorrelatedNoise, offsets: tuple[int, ...]) -> FloatArray:
-    if isinstance(source, Channel):
-        return _product([_checked_inverse(source.matrix)] * len(offsets))
-    return _checked_inverse(_joint(source, offsets))
+def _inverse(source: Noise, offsets: tuple[int, ...]) -> FloatArray:
+    if source.ordered:
+        return _checked_inverse(_joint(source, offsets))
+    # The inverse of a product of points is the product of their inverses.
+    alone = _checked_inverse(_joint(source, (0,)))
+    return reduce(lambda left, right: np.asarray(np.kron(left, right)), [alone] * len(offsets))
 
 
 def _checked_inverse(matrix: FloatArray) -> FloatArray:

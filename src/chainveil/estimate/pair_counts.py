@@ -11,7 +11,7 @@ from chainveil.errors import InvalidInput
 from chainveil.estimate.covariance import Law, credible, noise_covariance, released_law
 from chainveil.estimate.grouping import Cells
 from chainveil.estimate.intervals import ratio_interval
-from chainveil.estimate.noise import Noise
+from chainveil.estimate.noise import NoiseLaw
 
 PAIR = (0, 1)
 
@@ -77,13 +77,13 @@ class PairShares:
         return ratio_interval(self.shares, wide, self.spread(), drawing, deviations)
 
 
-def pair_shares(cells: Cells, noise: Noise) -> PairShares:
+def pair_shares(cells: Cells, noise: NoiseLaw) -> PairShares:
     """Debiased shares of pairs, and their covariance, from a release."""
     shares, pairs = bare_shares(cells, noise)
     return _assemble(shares, noise, released_law(cells, noise), pairs)
 
 
-def bare_shares(cells: Cells, noise: Noise) -> tuple[FloatArray, FloatArray]:
+def bare_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
     """Debiased shares of pairs, (groups, k * k), and how many there are, (groups,)."""
     counts = cells.windows(PAIR)
     pairs = counts.sum(axis=1).astype(np.float64)
@@ -97,13 +97,13 @@ def bare_shares(cells: Cells, noise: Noise) -> tuple[FloatArray, FloatArray]:
         return counts / pairs[:, None] @ noise.inverse(PAIR), pairs
 
 
-def expected_pair_shares(noise: Noise, law: Law) -> PairShares:
+def expected_pair_shares(noise: NoiseLaw, law: Law) -> PairShares:
     """The same as a chain leads to expect; ``law`` comes from ``covariance.chain_law``."""
     shares, pairs = law(PAIR)
     return _assemble(shares, noise, law, pairs)
 
 
-def _assemble(shares: FloatArray, noise: Noise, law: Law, pairs: FloatArray) -> PairShares:
+def _assemble(shares: FloatArray, noise: NoiseLaw, law: Law, pairs: FloatArray) -> PairShares:
     k = noise.states
     covariance = noise_covariance(noise, PAIR, law)
     covariance = covariance.reshape(*covariance.shape[:2], k, k, k, k)

@@ -21,11 +21,12 @@ from chainveil.estimate.covariance import (
     noise_covariance,
     share_drawing,
 )
-from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.noise import NoiseLaw, as_noise
 from chainveil.estimate.pair_counts import PAIR, expected_pair_shares
 from chainveil.estimate.results import Covers, read_covers
 from chainveil.model.chain import MarkovChain
-from chainveil.plan import Mechanism, NoisePlan, Objective
+from chainveil.plan import NoisePlan
+from chainveil.privacy.problem import Objective
 
 Question = Literal["frequency", "transitions", "durations", "autocorrelation"]
 QUESTIONS: tuple[Question, ...] = get_args(Question)
@@ -130,7 +131,7 @@ def epsilon_for(
     question: Question = "frequency",
     covers: Covers = "noise",
     *,
-    mechanism: Mechanism = "independent",
+    mechanism: str = "independent",
     objective: Objective = "flips",
     **promise: Any,
 ) -> NoisePlan:
@@ -189,7 +190,7 @@ def _is_enough(
     except InvalidInput as problem:
         if problem.argument != "noise":
             raise
-        # Noise that cannot be undone answers nothing.
+        # NoiseLaw that cannot be undone answers nothing.
         return False
 
 
@@ -201,7 +202,7 @@ def _error(error: float) -> float:
 
 
 def _variance(
-    chain: MarkovChain, noise: Noise, length: int, question: Question, covers: Covers
+    chain: MarkovChain, noise: NoiseLaw, length: int, question: Question, covers: Covers
 ) -> tuple[FloatArray, FloatArray]:
     """Value and variance, shape (k,) or (k, k)."""
     law = chain_law(chain.transition, chain.stationary, length)
@@ -224,7 +225,7 @@ def _variance(
 
 
 def _autocorrelation(
-    chain: MarkovChain, noise: Noise, law: Law, drawn: int | None
+    chain: MarkovChain, noise: NoiseLaw, law: Law, drawn: int | None
 ) -> tuple[FloatArray, FloatArray]:
     """Value and variance one point later, shape (k,); with ``drawn`` points also the drawing's."""
     k = chain.states

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import tables
-from chainveil.mechanism.noises import Draws, settling
+from chainveil.mechanism.draws import Draws, settling
 from chainveil.mechanism.pieces import LONG, PIECE, Piece, Table, even_pieces
 from chainveil.mechanism.randomness import Bytes, Plane, Source, as_source
 from chainveil.mechanism.release import Release, Report, check_goal, source_word

@@ -14,17 +14,14 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import reading
-from chainveil.mechanism.correlated import ChainFlips
-from chainveil.mechanism.independent import independent_noise
-from chainveil.mechanism.noises import Draws, Flips, Reports
 from chainveil.mechanism.pieces import Piece, one_series
 from chainveil.mechanism.randomness import Secure, Seeded, Source, as_source
 from chainveil.mechanism.reading import Missing
-from chainveil.mechanism.release import Mechanism, Report, check_room, release, source_word
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.mechanism.release import Report, release, source_word
+from chainveil.mechanism.samplers import Sampler, sampler
+from chainveil.noise.base import Noise, read_noise
 
-FORMAT = "chainveil-stream-1"
+FORMAT = "chainveil-stream-2"
 
 _forks = 0
 
@@ -43,7 +40,7 @@ class Stream:
 
     Parameters
     ----------
-    noise : Channel or CorrelatedNoise
+    noise : Noise
     rng, missing
         As in ``sanitize``. A seeded stream gives what ``sanitize`` gives for the whole series.
     length : int, optional
@@ -58,7 +55,7 @@ class Stream:
 
     def __init__(
         self,
-        noise: Channel | CorrelatedNoise,
+        noise: Noise,
         rng: Source | None = None,
         length: int | None = None,
         missing: Missing = "error",
@@ -72,7 +69,7 @@ class Stream:
         self._gaps = 0
         self._lock = threading.Lock()
         self._home = _here()
-        self._work = _at_work(noise, self._source)
+        self._work = sampler(noise, self._source)
 
     def push(self, values: Any) -> Any:
         """Sanitize the next point (a number in, a number out) or the next points (a 1-D array).
@@ -93,29 +90,25 @@ class Stream:
     @property
     def report(self) -> Report:
         """What was done so far."""
-        mechanism: Mechanism = (
-            "correlated" if isinstance(self._noise, CorrelatedNoise) else "independent"
-        )
-        return Report(mechanism, source_word(self._source), 1, self._position, self._gaps)
+        return Report(self._noise.kind, source_word(self._source), 1, self._position, self._gaps)
 
     def save(self) -> dict[str, Any]:
         """What is needed to go on later, as plain numbers and text, ready for JSON.
 
-        It never holds a key of a secure stream. For correlated noise it says whether the
-        last point was flipped: keep it as secret as the data until the stream goes on. The
-        seed of a seeded stream is in it.
+        It never holds a key of a secure stream. For ordered noise it says what the noise
+        remembers of the last point: keep it as secret as the data until the stream goes on.
+        The seed of a seeded stream is in it.
         """
         with self._lock:
-            current = self._work.current if isinstance(self._work, ChainFlips) else None
             return {
                 "format": FORMAT,
-                "noise": _noise_words(self._noise),
+                "noise": self._noise.to_json(),
                 "source": _source_words(self._source),
                 "length": self._length,
                 "missing": self._missing,
                 "position": self._position,
                 "gaps": self._gaps,
-                "flipping": current,
+                "memory": self._work.memory,
             }
 
     @classmethod
@@ -124,13 +117,12 @@ class Stream:
         try:
             if state["format"] != FORMAT:
                 raise KeyError
-            noise, source = _read_noise(state["noise"]), _read_source(state["source"])
+            noise, source = read_noise(state["noise"]), _read_source(state["source"])
             stream = cls(noise, source, state["length"], state["missing"])
             stream._position = checks.whole("position", state["position"], 0)
             stream._gaps = checks.whole("gaps", state["gaps"], 0)
-            if isinstance(stream._work, ChainFlips):
-                stream._work.current = {0: 0, 1: 1}[state["flipping"]]
-        except (KeyError, TypeError):
+            stream._work.remember(state["memory"])
+        except (KeyError, TypeError, ValueError):
             raise InvalidInput("state", state, "what Stream.save() returned, unchanged") from None
         return stream
 
@@ -141,8 +133,9 @@ class Stream:
         """In a forked process, leave the parent's key and lock behind."""
         if self._home != _here():
             self._home, self._lock = _here(), threading.Lock()
-            current = self._work.current if isinstance(self._work, ChainFlips) else 0
-            self._work = _at_work(self._noise, self._source, current)
+            memory = self._work.memory
+            self._work = sampler(self._noise, self._source)
+            self._work.remember(memory)
 
     def _push_one(self, value: Any) -> Any:
         """One point in plain Python: no compiled code, and no array to set up."""
@@ -152,7 +145,7 @@ class Stream:
         if gap and self._missing == "error":
             raise InvalidInput("values", value, "no gaps", reading.GAP_ADVICE)
         if isinstance(value, bool | np.generic):
-            check_room("values", np.asarray(value).dtype, self._work.outputs)
+            reading.check_room("values", np.asarray(value).dtype, self._work.outputs)
         state = 0 if gap else _state(plain, value, self._work.states)
         drawn = self._work.one(self._position, state)
         self._position += 1
@@ -168,7 +161,7 @@ class Stream:
         reading.check_length("values", self._position + len(array), self._length)
         work = _Shifted(self._work, self._position)
         done = release(
-            array, work, None, self._source, self._missing, self.report.mechanism, check_first=True
+            array, work, None, self._source, self._missing, self._noise.kind, check_first=True
         )
         self._position += done.report.points
         self._gaps += done.report.gaps
@@ -179,7 +172,7 @@ class Stream:
 class _Shifted:
     """A mechanism that has already seen ``by`` points."""
 
-    work: Flips | Reports | ChainFlips
+    work: Sampler
     by: int
 
     @property
@@ -202,6 +195,16 @@ class _Shifted:
     def notices(self) -> bool:
         return self.work.notices
 
+    @property
+    def memory(self) -> Any:
+        return self.work.memory
+
+    def remember(self, memory: Any) -> None:
+        self.work.remember(memory)
+
+    def one(self, point: int, state: int) -> int:
+        return self.work.one(point + self.by, state)
+
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
         shifted = one_series(piece.series, piece.begin + self.by, piece.size)
         return self.work.apply(shifted, states, out)
@@ -212,31 +215,11 @@ def _here() -> tuple[int, int]:
     return os.getpid(), _forks
 
 
-def _at_work(
-    noise: Channel | CorrelatedNoise, source: Source, current: int = 0
-) -> Flips | Reports | ChainFlips:
-    if isinstance(noise, CorrelatedNoise):
-        return ChainFlips(noise, source, current)
-    return independent_noise(noise, Draws(source))
-
-
 def _state(plain: Any, value: Any, states: int) -> int:
     whole = isinstance(plain, int) or (isinstance(plain, float) and plain.is_integer())
     if not whole or not 0 <= plain < states:
         raise InvalidInput("values", value, f"states 0 … {states - 1}, whole numbers")
     return int(plain)
-
-
-def _noise_words(noise: Channel | CorrelatedNoise) -> dict[str, Any]:
-    if isinstance(noise, CorrelatedNoise):
-        return {"rho0": noise.rho0, "rho1": noise.rho1}
-    return {"matrix": noise.matrix.tolist()}
-
-
-def _read_noise(words: Mapping[str, Any]) -> Channel | CorrelatedNoise:
-    if "matrix" in words:
-        return Channel(words["matrix"])
-    return CorrelatedNoise(words["rho0"], words["rho1"])
 
 
 def _source_words(source: Source) -> dict[str, Any]:

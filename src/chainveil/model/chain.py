@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,10 @@ class MarkovChain:
     A chain with two states *is* its two off-diagonal numbers ``q = transition[0, 1]``
     and ``r = transition[1, 0]``; the diagonal is read as exactly ``1 - q`` and ``1 - r``.
     """
+
+    # One law, in which a point depends on the one before it.
+    order: ClassVar[int] = 1
+    single: ClassVar[bool] = True
 
     transition: FloatArray
     initial: FloatArray | None
@@ -105,6 +109,11 @@ class MarkovChain:
                 "chain", self, "a fitted chain, which has counts", "MarkovChain.fit makes one."
             )
         return region_from_counts(self.counts, confidence)
+
+    @property
+    def likeliest(self) -> MarkovChain:
+        """The chain itself: there is no other."""
+        return self
 
     @property
     def states(self) -> int:

@@ -7,6 +7,7 @@ whose base-k digits are those m points, oldest first.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ class HigherOrderChain:
         Stationary law of the contexts.
     counts : integer array of shape (k ** order, k)
     """
+
+    single: ClassVar[bool] = True
 
     order: int
     transition: FloatArray

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from chainveil import checks
 from chainveil.errors import InvalidInput
@@ -12,6 +12,8 @@ from chainveil.errors import InvalidInput
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from chainveil.model.chain import MarkovChain
 
 Interval = tuple[float, float]
 
@@ -45,6 +47,18 @@ class ChainRegion:
         object.__setattr__(self, "q", intervals["q"])
         object.__setattr__(self, "r", intervals["r"])
         object.__setattr__(self, "estimate", (float(estimate[0]), float(estimate[1])))
+
+    # A set of chains, each of which remembers one point.
+    states: ClassVar[int] = 2
+    order: ClassVar[int] = 1
+    single: ClassVar[bool] = False
+
+    @property
+    def likeliest(self) -> MarkovChain:
+        """The chain of the estimate."""
+        from chainveil.model.chain import MarkovChain
+
+        return MarkovChain.binary(*self.estimate)
 
     @property
     def slowest(self) -> tuple[float, float]:

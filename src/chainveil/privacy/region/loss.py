@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from flint import arb, ctx
@@ -20,11 +20,14 @@ from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.loss import PrivacyLoss, privacy_loss, with_enough_bits
+from chainveil.privacy.precision import PrecisionExhausted, with_enough_bits
+from chainveil.privacy.problem import Problem
+from chainveil.privacy.result import PrivacyLoss, RegionLoss
 from chainveil.privacy.rounding import up
 from chainveil.privacy.two_state import search as track_search
+from chainveil.privacy.two_state.loss import loss as chain_loss
 from chainveil.privacy.two_state.moebius import Moebius, Orbit
-from chainveil.privacy.two_state.search import Pair, PrecisionExhausted, horizon
+from chainveil.privacy.two_state.search import Pair, horizon
 from chainveil.privacy.two_state.setting import read_setting
 from chainveil.privacy.two_state.tracks import Track, ball, larger, largest
 
@@ -39,55 +42,46 @@ Box = tuple[float, float, float, float]
 FractionBox = tuple[Fraction, Fraction, Fraction, Fraction]
 
 
-@dataclass(frozen=True)
-class RegionLoss(PrivacyLoss):
-    """Loss that no chain of a region exceeds; ``chain`` is the one that attains ``lower``."""
-
-    chain: MarkovChain
-    region: ChainRegion
+def solves(problem: Problem) -> bool:
+    """A box of two-state chains, every report on its own."""
+    return not problem.model.single and problem.model.states == 2 and not problem.ordered
 
 
-def region_loss(
-    region: ChainRegion,
-    channel: Channel,
-    length: int | None,
-    adversary: Model | Adversary,
-) -> RegionLoss:
+def loss(problem: Problem) -> RegionLoss:
     """The largest loss of any chain in the region, from above and from below.
 
     Against any adversary and for a given length, the upper bound is that of all lengths.
     """
+    region, adversary = problem.region, problem.adversary
     _check(region, adversary)
     corner = MarkovChain.binary(*region.slowest)
-    slowest = privacy_loss(corner, channel, length, adversary)
+    slowest = chain_loss(problem.on(corner))
     if adversary != "any" or slowest.epsilon in (0.0, float("inf")):
         # One point alone, or nothing known, where the loss falls in q and in r
         # (docs/uncertain-chains.md): the slowest chain is the worst.
-        return _result(region, slowest, slowest.epsilon, corner)
-    if length is not None:
-        everywhere = region_loss(region, channel, None, adversary)
-        return _result(region, slowest, everywhere.epsilon, corner)
+        return _result(slowest, slowest.epsilon, corner)
+    if problem.length is not None:
+        everywhere = loss(replace(problem, length=None))
+        return _result(slowest, everywhere.epsilon, corner)
     best, chain = slowest, corner
     heap: list[tuple[float, Box]] = []
-    _push(heap, (*region.q, *region.r), channel, best.lower)
+    _push(heap, (*region.q, *region.r), problem.channel, best.lower)
     for _ in range(MAX_BOXES):
         bound, box = heap[0]
         if -bound <= best.epsilon + TOLERANCE:
             break
         heapq.heappop(heap)
         for half in _halves(box):
-            _push(heap, half, channel, best.lower)
+            _push(heap, half, problem.channel, best.lower)
         here = MarkovChain.binary(box[0], box[2])
-        found = privacy_loss(here, channel, length, adversary)
+        found = chain_loss(problem.on(here))
         if found.lower > best.lower:
             best, chain = found, here
-    return _result(region, best, max(best.epsilon, -heap[0][0]), chain)
+    return _result(best, max(best.epsilon, -heap[0][0]), chain)
 
 
-def _result(
-    region: ChainRegion, best: PrivacyLoss, epsilon: float, chain: MarkovChain
-) -> RegionLoss:
-    return RegionLoss(epsilon, best.lower, best.witness, best.adversary, best.length, chain, region)
+def _result(best: PrivacyLoss, epsilon: float, chain: MarkovChain) -> RegionLoss:
+    return RegionLoss(epsilon, best.lower, best.witness, best.adversary, best.length, chain)
 
 
 def _check(region: ChainRegion, adversary: Model | Adversary) -> None:

@@ -1,8 +1,9 @@
-"""The mechanisms at work: keystream in, reports out. One class for each kind of table."""
+"""Random bytes for points, and independent noise made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -136,6 +137,58 @@ class Draws:
         return self._counters[:count]
 
 
+@dataclass(frozen=True)
+class RowPart:
+    """Rows by their addresses: what takes the place of a piece for :class:`RowDraws`."""
+
+    numbers: NDArray[np.uint64]
+    points: IntArray
+
+    @property
+    def size(self) -> int:
+        return len(self.points)
+
+
+class RowDraws(Draws):
+    """Random bytes for rows anywhere: for each row the block that its address names.
+
+    The bytes of a row are those that ``Draws`` gives the same point of the same series.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._picked = np.empty(0, np.uint8)
+
+    def symbols(self, plane: Plane, piece: Any, width: int = 1) -> Bytes:
+        """``width`` bytes for each row, filled up with 255."""
+        self.reserve_ties(piece.size)
+        size = piece.size * width
+        if len(self._picked) < size + SPARE:
+            self._picked = np.empty(size + SPARE, np.uint8)
+        blocks = self._blocks(plane, piece.numbers, piece.points, width)
+        self.kernels.pick_symbols(piece.points + self._point, width, blocks, self._picked)
+        return fill_up(self._picked, size)
+
+    def veiled(self, plane: Plane, piece: Any, states: Bytes, out: Bytes) -> Iterator[slice]:
+        """All rows in one part."""
+        np.bitwise_xor(states, self.symbols(plane, piece)[: piece.size], out=out)
+        yield slice(0, piece.size)
+
+    def refined(self, plane: Plane, piece: Any, ties: IntArray, scale: int = 1) -> Any:
+        """Further random words for the rows that tie: uint64 (2 n,)."""
+        # A block a point, so that the block's number is the point's.
+        words = self._blocks(plane, piece.numbers[ties], piece.points[ties], 16 * scale)
+        return words.view(np.uint64)
+
+    def _blocks(
+        self, plane: Plane, numbers: NDArray[np.uint64], points: IntArray, width: int
+    ) -> Bytes:
+        counters = self._room(len(points))
+        series = numbers + np.uint64(self._series)
+        self.kernels.row_counters(series, points + self._point, width, TOP[plane], counters)
+        return self.keystream.blocks(counters)
+
+
 class Flips:
     """Independent noise on two states."""
 
@@ -164,6 +217,13 @@ class Flips:
         words = self._draws.refined(Plane.BYTES_REFINED, piece, ties)
         kernels.settle_flips(ties, words, *self._settling, out)
         return True
+
+    memory = None
+
+    def remember(self, memory: Any) -> None:
+        """Nothing to remember: every point is drawn on its own."""
+        if memory is not None:
+            raise ValueError
 
     def one(self, point: int, state: int) -> int:
         """The report of one point, the same as ``apply`` gives it."""
@@ -206,6 +266,13 @@ class Reports:
         shift, rest = np.uint64(self.table.shift), np.uint64(self.table.rest)
         kernels.settle_reports(ties, words, shift, rest, symbols, self.table.tied, out)
         return True
+
+    memory = None
+
+    def remember(self, memory: Any) -> None:
+        """Nothing to remember: every point is drawn on its own."""
+        if memory is not None:
+            raise ValueError
 
     def one(self, point: int, state: int) -> int:
         """The report of one point, the same as ``apply`` gives it."""
