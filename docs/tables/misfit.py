@@ -10,9 +10,10 @@ from heart_rate import heart_rate
 
 from chainveil import MarkovChain, calibrate, success_bound
 from chainveil.attack import misfit
+from chainveil.attack.longer_memory import context_model
 from chainveil.inference import smoothed
 from chainveil.mechanism import sanitize, seeded
-from chainveil.model.higher_order import context_model, fit_order
+from chainveil.model.higher_order import fit_order
 from chainveil.sequences import as_sequences
 
 BUDGETS = (1.0, 2.0, 3.0, 4.0)

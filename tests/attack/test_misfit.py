@@ -10,15 +10,9 @@ import pytest
 
 from chainveil import Channel, InvalidInput, MarkovChain, calibrate, privacy_loss
 from chainveil.attack import misfit
+from chainveil.attack.longer_memory import context_model, output_law, worst_output
 from chainveil.inference import log_likelihood
-from chainveil.model.higher_order import (
-    HigherOrderChain,
-    context_model,
-    count_contexts,
-    fit_order,
-    output_law,
-    worst_output,
-)
+from chainveil.model.higher_order import HigherOrderChain, count_contexts, fit_order
 from chainveil.sequences import as_sequences
 from tests.attack.heart_rate import heart_rate
 

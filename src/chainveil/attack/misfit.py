@@ -15,15 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil import checks
+from chainveil.attack.longer_memory import WorstOutput, worst_output
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.higher_order import (
-    HigherOrderChain,
-    WorstOutput,
-    count_contexts,
-    fit_order,
-    worst_output,
-)
+from chainveil.model.higher_order import HigherOrderChain, count_contexts, fit_order
 from chainveil.noise.channel import Channel
 from chainveil.sequences import Sequences, as_sequences
 

@@ -11,7 +11,7 @@ from chainveil import inference
 from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
 from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,17 @@ class Posterior(Attack):
     """
 
     chain: MarkovChain
-    channel: Channel
+    noise: Noise
+    gaps: bool = False
 
     def probabilities(self, z: Any, known: Any = None) -> Any:
         """``Pr[X_t = x | z, known]``; see :func:`chainveil.inference.smoothed`."""
-        return inference.smoothed(self.chain, self.channel, z, known)
+        return inference.smoothed(self.chain, self.noise, z, known, gaps=self.gaps)
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
         if self.chain.states == 2:
-            found = inference.smoothed(self.chain, self.channel, z, known, state=1)
+            found = inference.smoothed(self.chain, self.noise, z, known, 1, self.gaps)
             if isinstance(found, list):
                 return [(part > 0.5).astype(np.uint8) for part in found]
             return (found > 0.5).astype(np.uint8)
@@ -48,4 +49,4 @@ class Posterior(Attack):
         rng: np.random.Generator | int | None = None,
     ) -> ExpectedSuccess:
         """How often this attacker guesses one point right; see ``attack.expected``."""
-        return expected_success(self.chain, self.channel, length, target, samples, rng)
+        return expected_success(self.chain, self.noise, length, target, samples, rng)

@@ -8,7 +8,7 @@ from typing import Any
 from chainveil import inference
 from chainveil.attack.base import Attack
 from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,9 @@ class Viterbi(Attack):
     """
 
     chain: MarkovChain
-    channel: Channel
+    noise: Noise
+    gaps: bool = False
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
-        return inference.viterbi(self.chain, self.channel, z, known)
+        return inference.viterbi(self.chain, self.noise, z, known, self.gaps)

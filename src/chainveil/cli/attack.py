@@ -69,45 +69,10 @@ def _table(path: str, given: dict[str, Any]) -> Any:
 def _guesses(plan: Any, seen: Any, gaps: bool) -> dict[str, Any]:
     """What each attacker takes the original for."""
     from chainveil.attack import Posterior, SingleBit, Viterbi
-    from chainveil.noise.channel import Channel
 
-    if plan.mechanism == "correlated":
-        rate = plan.noise.flip_rate
-        single = Channel.binary(rate, rate)
-        posterior, path = _through_memory(plan, seen, gaps)
-    else:
-        single = plan.channel
-        shown = _with_gaps(single) if gaps else single
-        posterior = Posterior(plan.chain, shown).reconstruct(seen)
-        path = Viterbi(plan.chain, shown).reconstruct(seen)
-    alone = SingleBit(_with_gaps(single) if gaps else single)
-    return {"single bit": alone.reconstruct(seen), "posterior": posterior, "Viterbi": path}
-
-
-def _through_memory(plan: Any, seen: Any, gaps: bool) -> tuple[Any, Any]:
-    """Posterior and Viterbi where the noise has a memory: state and flip guessed together."""
-    from chainveil.attack import Posterior, Viterbi
-    from chainveil.estimate.denoise import paired
-
-    pairs, channel = paired(plan.noise, plan.chain)
-    shown = _with_gaps(channel) if gaps else channel
-    found = Posterior(pairs, shown).probabilities(seen)
-    path = Viterbi(pairs, shown).reconstruct(seen)
-    if not isinstance(found, list):
-        return _likelier(found), path >> 1
-    return [_likelier(part) for part in found], [part >> 1 for part in path]
-
-
-def _likelier(found: Any) -> Any:
-    """The likelier state from the probabilities of state and flip, shape (n, 4)."""
-    return found.reshape(-1, 2, 2).sum(axis=-1).argmax(axis=-1)
-
-
-def _with_gaps(channel: Any) -> Any:
-    """The channel with one report more, a gap, which says nothing about the state."""
-    import numpy as np
-
-    from chainveil.noise.channel import Channel
-
-    none = np.full((channel.states, 1), 0.5)
-    return Channel(np.hstack([channel.matrix / 2, none]))
+    attackers = {
+        "single bit": SingleBit(plan.noise, gaps),
+        "posterior": Posterior(plan.chain, plan.noise, gaps),
+        "Viterbi": Viterbi(plan.chain, plan.noise, gaps),
+    }
+    return {name: attacker.reconstruct(seen) for name, attacker in attackers.items()}

@@ -21,11 +21,6 @@ from chainveil.estimate.packed import Packed
 from chainveil.estimate.pair_counts import PAIR
 from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
-
-# State and flip together tell the report: x XOR y for (x, y) = 00, 01, 10, 11.
-REPORT = ((1.0, 0.0), (0.0, 1.0), (0.0, 1.0), (1.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -92,8 +87,6 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
         z = z.unpacked()
     if len(split_masks(z)[1]):
         return _around_gaps(z, source, chain)
-    if isinstance(source.source, CorrelatedNoise):
-        return _with_flips(z, source.source, chain)
     return Denoised(
         inference.smoothed(chain, source.source, z),
         inference.viterbi(chain, source.source, z),
@@ -130,24 +123,3 @@ def _around_gaps(z: Any, noise: NoiseLaw, chain: MarkovChain) -> Denoised:
 
 def _several(z: Any) -> bool:
     return not isinstance(z, np.ndarray) or z.ndim == 2
-
-
-def paired(noise: CorrelatedNoise, chain: MarkovChain) -> tuple[MarkovChain, Channel]:
-    """State and flip as one chain on four states, and what each of them reports."""
-    start = None if chain.initial is None else np.kron(chain.initial, noise.chain.stationary)
-    together = np.kron(chain.transition, noise.chain.transition)
-    return MarkovChain(together, start), Channel(REPORT)
-
-
-def _with_flips(z: Any, noise: CorrelatedNoise, chain: MarkovChain) -> Denoised:
-    pairs, channel = paired(noise, chain)
-    found = inference.smoothed(pairs, channel, z)
-    path = inference.viterbi(pairs, channel, z)
-    if isinstance(found, list):
-        return Denoised([_states(part) for part in found], [part >> 1 for part in path], chain)
-    return Denoised(_states(found), path >> 1, chain)
-
-
-def _states(found: np.ndarray) -> np.ndarray:
-    """Probabilities of the state, whatever the flip."""
-    return np.asarray(found.reshape(*found.shape[:-1], 2, 2).sum(axis=-1))

@@ -158,6 +158,17 @@ class MarkovChain:
         backwards = flow.T / self.stationary[:, None]
         return MarkovChain(backwards / backwards.sum(axis=1, keepdims=True))
 
+    def hidden_chain(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Law of the first state, transitions, and the value of each state: those it has."""
+        return self.start, self.transition, np.arange(self.states)
+
+    def series_law(self, n: int) -> FloatArray:
+        """``Pr[X_1 … X_n]`` of every series of ``n`` points, shape (k,) * n; for short ones."""
+        law = self.start
+        for _ in range(checks.whole("n", n, 1) - 1):
+            law = law[..., :, None] * self.transition
+        return np.asarray(law)
+
     def sample(
         self, n: int, size: int | None = None, rng: np.random.Generator | int | None = None
     ) -> NDArray[np.uint8] | NDArray[np.int64]:

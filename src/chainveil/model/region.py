@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chainveil import checks
-from chainveil.errors import InvalidInput
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput, NotSupported
 
 if TYPE_CHECKING:
     import numpy as np
@@ -52,6 +53,10 @@ class ChainRegion:
     states: ClassVar[int] = 2
     order: ClassVar[int] = 1
     single: ClassVar[bool] = False
+
+    def series_law(self, n: int) -> FloatArray:
+        """A set of chains has no one law."""
+        raise NotSupported("a region of chains has no law of its own; each of its chains has one")
 
     @property
     def likeliest(self) -> MarkovChain:

@@ -120,4 +120,4 @@ class CorrelatedNoise(Noise):
 
     def describe(self) -> str:
         """How often flipping begins and stops."""
-        return f"begin flipping with {self.rho0:.6f} and stop with {self.rho1:.6f}"
+        return f"begin flipping with {self.rho0!r}, stop with {self.rho1!r}"

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Literal, Protocol, cast
 
 from chainveil import checks
+from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
@@ -34,6 +35,9 @@ class DataModel(Protocol):
     @property
     def single(self) -> bool:
         """Whether it is one law, and not a set of them."""
+
+    def series_law(self, n: int, /) -> FloatArray:
+        """Probability of every series of ``n`` points, shape (k,) * n."""
 
     @property
     def likeliest(self) -> Any:

@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from chainveil.checks import FloatArray
+from chainveil.noise.base import Noise
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.enumeration.witness import KernelWitness
 from chainveil.privacy.problem import Problem
@@ -26,9 +27,9 @@ HALF_ULP = 2.0**-53
 
 
 def solves(problem: Problem) -> bool:
-    """One release of a short series of one chain of order 1."""
+    """One release of a short series of a model that is one law."""
     model = problem.model
-    if not model.single or model.order != 1 or problem.length is None:
+    if not model.single or problem.length is None:
         return False
     if len(problem.releases) != 1:
         return False
@@ -47,7 +48,7 @@ def loss(problem: Problem) -> PrivacyLoss:
     if found is None or best == -math.inf:
         return PrivacyLoss(0.0, 0.0, None, problem.adversary, problem.length)
     witness = _witness(joint, *found)
-    lower = max(0.0, witness.replay(problem.chain, problem.noise))
+    lower = max(0.0, witness.replay(problem.model, problem.noise))
     epsilon = (
         math.inf
         if math.isinf(best)
@@ -58,17 +59,22 @@ def loss(problem: Problem) -> PrivacyLoss:
 
 def joint_law(problem: Problem) -> FloatArray:
     """``Pr[X = x, Z = z]``, one axis a point for x, then one a point for z."""
-    chain, noise = problem.chain, problem.noise
-    length, k, m = problem.length or 0, noise.states, noise.outputs
-    # Axes of the running law: all points and reports so far, last report and last point at the end.
-    law = (chain.start[:, None] * noise.first_law()).reshape(1, k, m)
-    step = np.einsum("xy,zxyw->xzyw", chain.transition, noise.step_law())
+    length = problem.length or 0
+    return problem.model.series_law(length)[(...,) + (None,) * length] * report_law(
+        problem.noise, length
+    )
+
+
+def report_law(noise: Noise, length: int) -> FloatArray:
+    """``Pr[Z = z | X = x]``, one axis a point for x, then one a point for z."""
+    k, m = noise.states, noise.outputs
+    # At first x_1, z_1, x_2, z_2, …: the last pair of axes is what the next step looks at.
+    law = noise.first_law().reshape(1, k, m)
+    step = np.ascontiguousarray(np.moveaxis(noise.step_law(), 0, 1))
     for _ in range(length - 1):
-        law = law[:, :, :, None, None] * step[None, :, :, :, :]
-        law = law.reshape(-1, k, m)
-    paired = law.reshape((k, m) * length)
+        law = (law[:, :, :, None, None] * step).reshape(-1, k, m)
     points, reports = range(0, 2 * length, 2), range(1, 2 * length, 2)
-    return np.ascontiguousarray(paired.transpose(*points, *reports))
+    return np.ascontiguousarray(law.reshape((k, m) * length).transpose(*points, *reports))
 
 
 def _adversaries(problem: Problem) -> Iterator[tuple[int, tuple[int, ...]]]:

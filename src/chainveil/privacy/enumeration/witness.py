@@ -1,14 +1,14 @@
-"""An attack on any noise that has a first law and a step law, replayed in ball arithmetic."""
+"""An attack on any model and noise, replayed by adding up every series that it leaves open."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import Noise
 from chainveil.privacy.rounding import down
 from chainveil.privacy.witness import Witness, log_odds_gained
@@ -27,51 +27,33 @@ class KernelWitness(Witness):
         """The whole output, shape (length,)."""
         return np.array(self.output, np.int64)
 
-    def replay(self, chain: MarkovChain, noise: Noise, /) -> float:
-        """Log likelihood ratio of the output, by messages along the series, rounded down."""
-        both = (self.value, self.other)
-        seen = [self._probability(chain, noise, value, True) for value in both]
-        prior = [self._probability(chain, noise, value, False) for value in both]
-        return down(log_odds_gained(seen, prior, chain))
+    def replay(self, model: Any, noise: Noise, /) -> float:
+        """Log likelihood ratio of the output, in ball arithmetic, rounded down.
 
-    def _probability(self, chain: MarkovChain, noise: Noise, value: int, seen: bool) -> arb:
-        """Of the target's value and the known ones, with the output where it is ``seen``."""
+        Each series weighs what the model gives it as a double; that rounding is in the balls.
+        """
+        both = [self._weights(model, noise, value) for value in (self.value, self.other)]
+        seen, prior = zip(*both, strict=True)
+        return down(log_odds_gained(seen, prior, model))
+
+    def _weights(self, model: Any, noise: Noise, value: int) -> tuple[arb, arb]:
+        """Of the target's value and the known ones: with the output, and without it."""
         from flint import arb
 
-        first, step = noise.first_law(), noise.step_law()
+        law, first, step = model.series_law(self.length), noise.first_law(), noise.step_law()
         fixed = {**self.known, self.target: value}
-        message: list[arb] = []
-        for t, report in enumerate(self.output):
-            before = self.output[t - 1]
-            weights = []
-            for x in range(chain.states):
-                if fixed.get(t, x) != x:
-                    weights.append(arb(0))
-                elif t == 0:
-                    weights.append(
-                        arb(float(chain.start[x])) * (_ball(first[x, report]) if seen else 1)
-                    )
-                else:
-                    weights.append(
-                        sum(
-                            (
-                                message[a]
-                                * _ball(chain.transition[a, x])
-                                * (_ball(step[before, a, x, report]) if seen else 1)
-                                for a in range(chain.states)
-                            ),
-                            arb(0),
-                        )
-                    )
-            message = weights
-        return sum(message, arb(0))
+        choices = [(fixed[t],) if t in fixed else range(model.states) for t in range(self.length)]
+        # A product of n rounded factors is off by less than n + 1 parts in 2^53.
+        rounding = arb(1, (self.length + 1) * 2.0**-53)
+        seen, prior = arb(0), arb(0)
+        for x in product(*choices):
+            weight = arb(float(law[x])) * rounding
+            prior += weight
+            weight *= arb(float(first[x[0], self.output[0]]))
+            for t in range(1, self.length):
+                weight *= arb(float(step[self.output[t - 1], x[t - 1], x[t], self.output[t]]))
+            seen += weight
+        return seen, prior
 
     def __str__(self) -> str:
-        digits = "".join(map(str, self.output))
-        return self.in_words(digits)
-
-
-def _ball(number: Any) -> arb:
-    from flint import arb
-
-    return arb(float(number))
+        return self.in_words("".join(map(str, self.output)))
