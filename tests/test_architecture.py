@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,8 @@ ORDER = [
     "errors",
     "checks",
     "sequences",
-    "simulate",
-    "region",
-    "chain",
-    "channel",
-    "noise_chain",
+    "model",
+    "noise",
     "privacy",
     "mechanism",
     "plan",
@@ -76,6 +74,53 @@ def test_a_later_stage_imports_earlier_ones_never_the_reverse(path: Path) -> Non
     assert room in ORDER, f"{room} has no place in the flow yet"
     for other in (_imported_rooms(path) & set(ORDER)) - BACKWARDS.get(room, set()):
         assert ORDER.index(other) <= ORDER.index(room), f"{room} imports {other}"
+
+
+KINDS = {"MarkovChain", "HigherOrderChain", "ChainRegion", "Channel", "CorrelatedNoise"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_kinds_are_asked_for_properties_never_for_their_names(path: Path) -> None:
+    if _room(path) in ("model", "noise"):
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            asked = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+            assert not asked & KINDS, f"line {node.lineno}: {ast.unparse(node)}"
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imports_at_the_top(path: Path, modules: set[str]) -> set[str]:
+    """Modules of the package that a file imports when it is imported itself."""
+    found: set[str] = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named = {f"{node.module}.{alias.name}" for alias in node.names}
+            inside = named & modules
+            found |= inside or ({node.module} & modules)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names} & modules
+    return found - {_module(path)}
+
+
+def test_no_import_cycles_between_or_inside_rooms() -> None:
+    paths = {_module(path): path for path in FILES}
+    graph = {name: _imports_at_the_top(path, set(paths)) for name, path in paths.items()}
+    cycle = next((error for error in [_cycle(graph)] if error), None)
+    assert cycle is None, " -> ".join(cycle or ())
+
+
+def _cycle(graph: dict[str, set[str]]) -> tuple[str, ...] | None:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return tuple(error.args[1])
+    return None
 
 
 def test_the_import_is_light() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chainveil.errors import InvalidInput
+from chainveil.model.base import check_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise
@@ -18,7 +19,7 @@ from chainveil.plan import NoisePlan
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, Model, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
-from chainveil.privacy.problem import Aim, Family, Objective, Problem, check_model
+from chainveil.privacy.problem import Aim, Family, Objective, Problem
 
 
 @overload

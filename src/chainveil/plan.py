@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from chainveil.errors import InvalidInput
 from chainveil.model.chain import MarkovChain
@@ -74,8 +74,8 @@ class NoisePlan:
     @property
     def channel(self) -> Channel:
         """The noise matrix of a plan with independent noise."""
-        if isinstance(self.noise, Channel):
-            return self.noise
+        if not self.noise.ordered:
+            return cast(Channel, self.noise)
         raise InvalidInput(
             "channel", f"a plan with {self.mechanism} noise", "a plan with independent noise",
             "Use noise.",

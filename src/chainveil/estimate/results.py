@@ -11,6 +11,7 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.simplex import project
+from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 
 Covers = Literal["noise", "sampling"]
@@ -128,10 +129,11 @@ def read_chain(chain: Any, states: int) -> MarkovChain | None:
     """``chain`` if it is one of that many states, or None."""
     if chain is None:
         return None
-    if not isinstance(chain, MarkovChain) or chain.states != states:
-        found = f"{chain.states} states" if isinstance(chain, MarkovChain) else chain
+    known = isinstance(chain, DataModel)
+    if not known or chain.states != states:
+        found = f"{chain.states} states" if known else chain
         raise InvalidInput("chain", found, f"a MarkovChain of {states} states, as the noise has")
-    return chain
+    return cast(MarkovChain, chain)
 
 
 def read_covers(covers: str) -> Covers:

@@ -5,8 +5,16 @@ Knows nothing of noise or of privacy.
 
 from __future__ import annotations
 
+from chainveil.model.base import DataModel, read_model, register
 from chainveil.model.chain import MarkovChain
 from chainveil.model.higher_order import HigherOrderChain
 from chainveil.model.region import ChainRegion
 
-__all__ = ["ChainRegion", "HigherOrderChain", "MarkovChain"]
+__all__ = [
+    "ChainRegion",
+    "DataModel",
+    "HigherOrderChain",
+    "MarkovChain",
+    "read_model",
+    "register",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,14 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.base import DataModel, HiddenChain, register
 from chainveil.model.region import ChainRegion, region_from_counts
 from chainveil.sequences import as_sequences
 
 IntArray = NDArray[np.int64]
 
 
+@register
 @dataclass(frozen=True, eq=False, repr=False)
-class MarkovChain:
+class MarkovChain(DataModel):
     """A time-homogeneous, irreducible Markov chain on the states ``0 … k-1``.
 
     Parameters
@@ -37,8 +40,7 @@ class MarkovChain:
     and ``r = transition[1, 0]``; the diagonal is read as exactly ``1 - q`` and ``1 - r``.
     """
 
-    # One law, in which a point depends on the one before it.
-    order: ClassVar[int] = 1
+    kind: ClassVar[str] = "chain"
     single: ClassVar[bool] = True
 
     transition: FloatArray
@@ -111,6 +113,11 @@ class MarkovChain:
         return region_from_counts(self.counts, confidence)
 
     @property
+    def order(self) -> int:
+        """One: a point depends on the one before it."""
+        return 1
+
+    @property
     def likeliest(self) -> MarkovChain:
         """The chain itself: there is no other."""
         return self
@@ -158,7 +165,17 @@ class MarkovChain:
         backwards = flow.T / self.stationary[:, None]
         return MarkovChain(backwards / backwards.sum(axis=1, keepdims=True))
 
-    def hidden_chain(self) -> tuple[FloatArray, FloatArray, IntArray]:
+    def to_json(self) -> dict[str, Any]:
+        """Transitions, and the law of the first point where it is not the stationary one."""
+        start = None if self.initial is None else self.initial.tolist()
+        return {"transition": self.transition.tolist(), "initial": start}
+
+    @classmethod
+    def from_json(cls, words: Mapping[str, Any]) -> MarkovChain:
+        """The chain with these transitions."""
+        return cls(words["transition"], words["initial"])
+
+    def hidden_chain(self) -> HiddenChain:
         """Law of the first state, transitions, and the value of each state: those it has."""
         return self.start, self.transition, np.arange(self.states)
 

@@ -6,6 +6,8 @@ whose base-k digits are those m points, oldest first.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,16 +17,17 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.model.base import DataModel, HiddenChain, register
 from chainveil.sequences import Sequences, as_sequences
 
 
+@register
 @dataclass(frozen=True)
-class HigherOrderChain:
+class HigherOrderChain(DataModel):
     """An order-m chain: the next point depends on the last m.
 
     Attributes
     ----------
-    order : int
     transition : array of shape (k ** order, k)
         Law of the next point after each context. A context that was never seen has the law
         of the longest part of it that was.
@@ -34,9 +37,9 @@ class HigherOrderChain:
         The transitions that it was fitted to.
     """
 
+    kind: ClassVar[str] = "higher order"
     single: ClassVar[bool] = True
 
-    order: int
     transition: FloatArray
     contexts: FloatArray
     counts: NDArray[np.int64]
@@ -56,6 +59,11 @@ class HigherOrderChain:
         return fit_order(series, states or int(series.flat.max()) + 1, order)
 
     @property
+    def order(self) -> int:
+        """How many points make a context."""
+        return round(math.log(len(self.transition), self.states))
+
+    @property
     def states(self) -> int:
         """Number of states k."""
         return int(self.transition.shape[1])
@@ -65,7 +73,22 @@ class HigherOrderChain:
         """The chain itself: there is no other."""
         return self
 
-    def hidden_chain(self) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
+    def to_json(self) -> dict[str, Any]:
+        """Transitions and counts, a row a context."""
+        return {"transition": self.transition.tolist(), "counts": self.counts.tolist()}
+
+    @classmethod
+    def from_json(cls, words: Mapping[str, Any]) -> HigherOrderChain:
+        """The chain with these transitions."""
+        transition = checks.stochastic_matrix("transition", words["transition"])
+        contexts, k = transition.shape
+        order = round(math.log(contexts, k)) if k > 1 else 0
+        counts = np.array(words["counts"], np.int64)
+        if k**order != contexts or counts.shape != transition.shape or order < 1:
+            raise InvalidInput("transition", transition.shape, "a row for each context")
+        return cls(transition, _stationary_contexts(transition), counts)
+
+    def hidden_chain(self) -> HiddenChain:
         """The chain of contexts: its first law, transitions, and the last point of each."""
         contexts = np.arange(len(self.transition))
         return self.contexts, context_steps(self.transition), contexts % self.states
@@ -121,7 +144,7 @@ def fit_order(series: Sequences, states: int, order: int) -> HigherOrderChain:
         seen = found.sum(axis=1, keepdims=True)
         fallback = np.tile(shorter, (len(found) // len(shorter), 1))
         shorter = np.where(seen > 0, found / np.maximum(seen, 1), fallback)
-    return HigherOrderChain(order, shorter, _stationary_contexts(shorter), counts)
+    return HigherOrderChain(shorter, _stationary_contexts(shorter), counts)
 
 
 def context_steps(transition: FloatArray) -> FloatArray:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.base import DataModel, HiddenChain, register
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 Interval = tuple[float, float]
 
 
+@register
 @dataclass(frozen=True)
-class ChainRegion:
+class ChainRegion(DataModel):
     """All stationary two-state chains with ``q`` and ``r`` in given intervals.
 
     Attributes
@@ -30,6 +33,9 @@ class ChainRegion:
     estimate : pair of float
         The (q, r) taken for the likeliest; by default the middle of the box.
     """
+
+    kind: ClassVar[str] = "region"
+    single: ClassVar[bool] = False
 
     q: Interval
     r: Interval
@@ -49,10 +55,28 @@ class ChainRegion:
         object.__setattr__(self, "r", intervals["r"])
         object.__setattr__(self, "estimate", (float(estimate[0]), float(estimate[1])))
 
-    # A set of chains, each of which remembers one point.
-    states: ClassVar[int] = 2
-    order: ClassVar[int] = 1
-    single: ClassVar[bool] = False
+    @property
+    def states(self) -> int:
+        """Two."""
+        return 2
+
+    @property
+    def order(self) -> int:
+        """One, for each of its chains."""
+        return 1
+
+    def hidden_chain(self) -> HiddenChain:
+        """That of the estimate."""
+        return self.likeliest.hidden_chain()
+
+    def to_json(self) -> dict[str, Any]:
+        """The limits of q and of r, and the estimate."""
+        return {"q": list(self.q), "r": list(self.r), "estimate": list(self.estimate)}
+
+    @classmethod
+    def from_json(cls, words: Mapping[str, Any]) -> ChainRegion:
+        """The region with these limits."""
+        return cls(*(tuple(words[name]) for name in ("q", "r", "estimate")))
 
     def series_law(self, n: int) -> FloatArray:
         """A set of chains has no one law."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 from chainveil import checks
-from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.base import DataModel, check_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise
@@ -19,29 +19,6 @@ from chainveil.privacy.closed_form import budget
 
 Objective = Literal["flips", "estimate", "distance"]
 Family = Literal["response", "ordinal", "per-state"]
-
-
-class DataModel(Protocol):
-    """What every model says of itself."""
-
-    @property
-    def states(self) -> int:
-        """Number of states k."""
-
-    @property
-    def order(self) -> int:
-        """How many points before it a point depends on."""
-
-    @property
-    def single(self) -> bool:
-        """Whether it is one law, and not a set of them."""
-
-    def series_law(self, n: int, /) -> FloatArray:
-        """Probability of every series of ``n`` points, shape (k,) * n."""
-
-    @property
-    def likeliest(self) -> Any:
-        """The chain that figures for one chain are given for."""
 
 
 @dataclass(frozen=True)
@@ -170,12 +147,6 @@ def read_problem(
     if not releases:
         raise InvalidInput("noise", "none", "at least one noise")
     return Problem(model, releases, points, who, effort or Effort())
-
-
-def check_model(model: Any) -> None:
-    """Error unless it is a model of the data."""
-    if not all(hasattr(model, name) for name in ("states", "order", "single")):
-        raise InvalidInput("chain", model, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
 
 
 def _check_noise(model: DataModel, noise: Any) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import NotSupported
+from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary
@@ -30,7 +31,7 @@ from chainveil.privacy.adversary import Model as Who
 from chainveil.privacy.correlated import kernel, search
 from chainveil.privacy.correlated.search import Model, Side, Worst
 from chainveil.privacy.correlated.witness import CorrelatedWitness, build_witness
-from chainveil.privacy.problem import DataModel, Problem
+from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
 
 # The promise: epsilon and lower agree to this, relative, or absolute where epsilon is tiny.
