@@ -33,8 +33,16 @@ class DataModel(ABC):
 
     @property
     @abstractmethod
-    def order(self) -> int:
-        """How many points before it a point depends on."""
+    def order(self) -> int | None:
+        """How many points before it a point depends on, by a law that is always the same.
+
+        1 for a chain with a transition matrix; None for a law that is no chain of any order.
+        """
+
+    @property
+    @abstractmethod
+    def stationary(self) -> FloatArray:
+        """Share of each state in the long run, shape (k,)."""
 
     @property
     @abstractmethod

@@ -69,6 +69,11 @@ class HigherOrderChain(DataModel):
         return int(self.transition.shape[1])
 
     @property
+    def stationary(self) -> FloatArray:
+        """Share of each state in the long run, shape (k,)."""
+        return np.asarray(self.contexts.reshape(-1, self.states).sum(axis=0))
+
+    @property
     def likeliest(self) -> HigherOrderChain:
         """The chain itself: there is no other."""
         return self

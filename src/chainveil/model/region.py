@@ -83,6 +83,11 @@ class ChainRegion(DataModel):
         raise NotSupported("a region of chains has no law of its own; each of its chains has one")
 
     @property
+    def stationary(self) -> FloatArray:
+        """That of the estimate."""
+        return self.likeliest.stationary
+
+    @property
     def likeliest(self) -> MarkovChain:
         """The chain of the estimate."""
         from chainveil.model.chain import MarkovChain

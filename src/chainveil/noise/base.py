@@ -17,7 +17,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 
 if TYPE_CHECKING:
-    from chainveil.model.chain import MarkovChain
+    from chainveil.model.base import DataModel
 
 # Probabilities that are realised with noise are multiples of 2^-53: exact doubles.
 GRID = 2.0**53
@@ -66,7 +66,7 @@ class Noise(ABC):
         """The noise that sanitizing realises: every probability a multiple of 2^-53."""
 
     @abstractmethod
-    def expected_flips(self, chain: MarkovChain) -> float:
+    def expected_flips(self, chain: DataModel) -> float:
         """Share of points whose report differs from their state, under the stationary law."""
 
     @abstractmethod

@@ -16,7 +16,7 @@ from chainveil.errors import InvalidInput
 from chainveil.noise.base import GRID, Noise, Sees, independent_step, register
 
 if TYPE_CHECKING:
-    from chainveil.model.chain import MarkovChain
+    from chainveil.model.base import DataModel
 
 
 @register
@@ -199,7 +199,7 @@ class Channel(Noise):
         off_diagonal = self.matrix * (1 - np.eye(self.states))
         return np.asarray(off_diagonal.sum(axis=1))
 
-    def expected_flips(self, chain: MarkovChain) -> float:
+    def expected_flips(self, chain: DataModel) -> float:
         """Share of points that are changed on average, under the chain's stationary law.
 
         For two states this is the paper's expected noise (Corollary 1):
@@ -211,7 +211,7 @@ class Channel(Noise):
             )
         return float(chain.stationary @ self.flip_probabilities)
 
-    def expected_distance(self, chain: MarkovChain) -> float:
+    def expected_distance(self, chain: DataModel) -> float:
         """Mean distance between a state and its report, for ordered states (stationary law)."""
         if self.states != self.outputs or chain.states != self.states:
             raise InvalidInput(

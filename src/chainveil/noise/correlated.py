@@ -11,6 +11,7 @@ import numpy as np
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import GRID, Noise, Sees, register
 
@@ -98,7 +99,7 @@ class CorrelatedNoise(Noise):
         size = len(law)
         return np.asarray(law[np.arange(size)[:, None] ^ np.arange(size)[None, :]])
 
-    def expected_flips(self, chain: MarkovChain) -> float:
+    def expected_flips(self, chain: DataModel) -> float:
         """The flip rate, whatever the chain."""
         if chain.states != 2:
             raise InvalidInput("chain", f"{chain.states} states", "a chain with 2 states")

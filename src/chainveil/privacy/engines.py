@@ -47,9 +47,13 @@ def _engine(name: str) -> Engine:
 
 def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
     """Independent noise: by the model, since a channel fits all of them."""
-    room = "region"
-    if problem.model.single:
-        room = "two_state" if problem.model.states == 2 else "finite"
+    model = problem.model
+    if not model.single:
+        room = "region"
+    elif model.order != 1:
+        room = "enumeration"
+    else:
+        room = "two_state" if model.states == 2 else "finite"
     found: Calibrated = _in_room(room, "calibrate", "least_noise")(problem, aim)
     return found
 
