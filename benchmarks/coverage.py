@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage_table import write_tables
 from chainveil import Channel, InvalidInput, MarkovChain, calibrate, estimate
-from chainveil.estimate.grouping import Cells, read_cells
-from chainveil.estimate.likeliest import flattest, likeliest
-from chainveil.estimate.noise import NoiseLaw, as_noise
+from chainveil.estimate.counts.cells import Cells, read_cells
+from chainveil.estimate.likelihood.grouped_fits import flattest, likeliest
+from chainveil.estimate.noise_law import NoiseLaw, as_noise
 from chainveil.estimate.results import valid_chain
 from chainveil.mechanism import sanitize, seeded
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.timing import Times, timed
 from chainveil import Channel, CorrelatedNoise, MarkovChain, estimate
-from chainveil.estimate.grouping import read_cells
-from chainveil.estimate.likelihood import Release
-from chainveil.estimate.noise import as_noise
+from chainveil.estimate.counts.cells import read_cells
+from chainveil.estimate.likelihood.maximum import Release
+from chainveil.estimate.noise_law import as_noise
 from chainveil.inference import smoothed
 
 

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, calibrate, estimate
-from chainveil.estimate.grouping import read_cells
+from chainveil.estimate.counts.cells import read_cells
 from chainveil.mechanism import sanitize, seeded
 from chainveil.noise import Noise
 

@@ -13,16 +13,16 @@ from chainveil import checks
 from chainveil.calibration import calibrate
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, UnreachableBudget
-from chainveil.estimate.autocorrelation import correlations
-from chainveil.estimate.covariance import (
+from chainveil.estimate.counts.covariance import (
     Law,
     chain_law,
     drawing_covariance,
     noise_covariance,
     share_drawing,
 )
-from chainveil.estimate.noise import NoiseLaw, as_noise
-from chainveil.estimate.pair_counts import PAIR, expected_pair_shares
+from chainveil.estimate.counts.pair_shares import PAIR, expected_pair_shares
+from chainveil.estimate.noise_law import NoiseLaw, as_noise
+from chainveil.estimate.questions.autocorrelation import correlations
 from chainveil.estimate.results import Covers, read_covers
 from chainveil.model.chain import MarkovChain
 from chainveil.plan import NoisePlan

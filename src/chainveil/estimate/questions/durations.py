@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from chainveil.checks import FloatArray
+from chainveil.estimate.questions.transitions import transitions
 from chainveil.estimate.results import Covers, Durations, Method
-from chainveil.estimate.transitions import transitions
 
 
 def durations(

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
-from chainveil.estimate.packed import WORD, Packed
+from chainveil.estimate.counts.packed import WORD, Packed
 from chainveil.sequences import check_alphabet
 
 if TYPE_CHECKING:
-    from chainveil.estimate.grouping import Cells
+    from chainveil.estimate.counts.cells import Cells
 
 IntArray = NDArray[np.int64]
 # Below this many points a stretch is not worth the fast ways.
@@ -35,7 +35,7 @@ def windows(cells: Cells, window: tuple[int, ...]) -> IntArray:
         return cells.triples if len(window) == 3 else _pairs(cells, cells.triples)
     if cells.outputs == 2 and 2 <= len(window) <= 4 and _few_long(cells):
         return _binary(cells, window)
-    from chainveil.estimate import kernels
+    from chainveil.estimate.counts import kernels
 
     size: int = cells.outputs ** len(window)
     out = np.zeros((cells.groups, size), np.int64)
@@ -63,7 +63,7 @@ def pairs_at(cells: Cells, distance: int) -> IntArray:
     if not len(cells.marks):
         inside = np.maximum(np.diff(cells.borders) - distance, 0)
         return np.bincount(cells.owner, inside, cells.groups).astype(np.int64)
-    from chainveil.estimate import kernels
+    from chainveil.estimate.counts import kernels
 
     out = np.zeros(cells.groups, np.int64)
     kernels.count_pairs_of_group(cells.marks, cells.borders, distance, out)
@@ -103,7 +103,7 @@ def triples(cells: Cells) -> IntArray:
 
 
 def _stretch_triples(stretch: NDArray[np.uint8], outputs: int) -> IntArray:
-    from chainveil.estimate import kernels
+    from chainveil.estimate.counts import kernels
 
     if outputs <= MOST_FOR_BLOCKS and stretch.dtype == np.uint8 and len(stretch) >= BLOCK:
         return _block_triples(stretch, outputs)
@@ -114,7 +114,7 @@ def _stretch_triples(stretch: NDArray[np.uint8], outputs: int) -> IntArray:
 
 def _block_triples(stretch: NDArray[np.uint8], outputs: int) -> IntArray:
     """Triples of two to four states from a table of blocks; checks the alphabet on the way."""
-    from chainveil.estimate import kernels
+    from chainveil.estimate.counts import kernels
 
     bits, span = (1, 8) if outputs == 2 else (2, 4)
     count = kernels.count_blocks_of_bits if bits == 1 else kernels.count_blocks_of_quarters
@@ -137,7 +137,7 @@ def _block_triples(stretch: NDArray[np.uint8], outputs: int) -> IntArray:
 
 def packed_windows(packed: Packed) -> dict[tuple[int, ...], IntArray]:
     """Counts of one, two and three neighbours of packed points, shape (1, 2^p) each."""
-    from chainveil.estimate import kernels
+    from chainveil.estimate.counts import kernels
 
     words = packed.words
     begun = WORD * max(len(words) - 1, 0)
@@ -179,7 +179,7 @@ def plain_counts(stretch: NDArray[Any], window: tuple[int, ...], outputs: int) -
 
 def binary_counts(stretch: NDArray[np.uint8], window: tuple[int, ...]) -> IntArray:
     """Counts of the patterns of two to four points, shape (2^p,), eight points at a time."""
-    from chainveil.estimate import kernels
+    from chainveil.estimate.counts import kernels
 
     n, places = len(stretch) - window[-1], len(window)
     if n <= 0:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from chainveil import Channel, CorrelatedNoise, MarkovChain
 from chainveil.checks import FloatArray
-from chainveil.estimate.covariance import credible, noise_covariance, released_law
-from chainveil.estimate.grouping import read_cells
-from chainveil.estimate.likelihood import Release
-from chainveil.estimate.noise import NoiseLaw, as_noise
+from chainveil.estimate.counts.cells import read_cells
+from chainveil.estimate.counts.covariance import credible, noise_covariance, released_law
+from chainveil.estimate.likelihood.maximum import Release
+from chainveil.estimate.noise_law import NoiseLaw, as_noise
 
 NOISES: list[Any] = [
     Channel.binary(0.3, 0.2),

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.estimate.climbing import FARTHEST
-from chainveil.estimate.fitting import fit_likelihood
-from chainveil.estimate.gaps import NO_GAPS
-from chainveil.estimate.grouping import NO_LABELS, Cells
+from chainveil.estimate.counts.cells import NO_LABELS, Cells
+from chainveil.estimate.counts.gaps import NO_GAPS
+from chainveil.estimate.counts.pair_shares import PAIR
 from chainveil.estimate.intervals import quantile
-from chainveil.estimate.likelihood import Fit, Release, complete_covariance
-from chainveil.estimate.noise import NoiseLaw
-from chainveil.estimate.pair_counts import PAIR
-from chainveil.estimate.profile import logit_limits
+from chainveil.estimate.likelihood.climbing import FARTHEST
+from chainveil.estimate.likelihood.fitting import fit_likelihood
+from chainveil.estimate.likelihood.maximum import Fit, Release, complete_covariance
+from chainveil.estimate.likelihood.profile import logit_limits
+from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.results import Covers
 
 # Where counts leave a larger standard error than this for a share, the likelihood is too crooked

@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.estimate.covariance import credible, noise_covariance, released_law, share_drawing
-from chainveil.estimate.grouping import Cells, read_cells
+from chainveil.estimate.counts.cells import Cells, read_cells
+from chainveil.estimate.counts.covariance import (
+    credible,
+    noise_covariance,
+    released_law,
+    share_drawing,
+)
 from chainveil.estimate.intervals import open_up, quantile, share_interval
-from chainveil.estimate.noise import NoiseLaw, as_noise
+from chainveil.estimate.noise_law import NoiseLaw, as_noise
 from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers
 from chainveil.estimate.simplex import project as nearest
 from chainveil.model.chain import MarkovChain
@@ -103,7 +108,7 @@ def frequency(
 def _drawing(cells: Cells, noise: NoiseLaw, chain: MarkovChain | None) -> FloatArray:
     """Variance that drawing adds, over p (1 - p); shape (groups, k)."""
     if chain is None:
-        from chainveil.estimate.fitting import fit_release
+        from chainveil.estimate.likelihood.fitting import fit_release
 
         chain = fit_release(cells, noise)
     longest = int(np.diff(cells.borders).max())

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, NotSupported, estimate
-from chainveil.estimate.grouping import read_cells
+from chainveil.estimate.counts.cells import read_cells
 from chainveil.mechanism import sanitize, seeded
 
 CHAIN = MarkovChain.binary(0.1, 0.15)

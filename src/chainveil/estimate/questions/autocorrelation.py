@@ -10,16 +10,16 @@ import numpy as np
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.estimate.covariance import (
+from chainveil.estimate.counts.cells import Cells, read_cells
+from chainveil.estimate.counts.covariance import (
     credible,
     drawing_covariance,
     noise_covariance,
     released_law,
 )
-from chainveil.estimate.fitting import fit_release
-from chainveil.estimate.grouping import Cells, read_cells
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
-from chainveil.estimate.noise import NoiseLaw, as_noise
+from chainveil.estimate.likelihood.fitting import fit_release
+from chainveil.estimate.noise_law import NoiseLaw, as_noise
 from chainveil.estimate.results import Autocorrelation, Covers, read_chain, read_covers
 from chainveil.model.chain import MarkovChain
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.estimate.grouping import Cells, read_cells
+from chainveil.estimate.counts.cells import Cells, read_cells
+from chainveil.estimate.counts.pair_shares import PAIR, pair_shares
 from chainveil.estimate.intervals import open_up, quantile
-from chainveil.estimate.likeliest import flattest, likeliest
-from chainveil.estimate.noise import as_noise
-from chainveil.estimate.pair_counts import PAIR, pair_shares
+from chainveil.estimate.likelihood.grouped_fits import flattest, likeliest
+from chainveil.estimate.noise_law import as_noise
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers
 from chainveil.estimate.simplex import project as nearest
 

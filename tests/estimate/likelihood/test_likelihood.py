@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from chainveil import Channel, InvalidInput, MarkovChain, estimate
-from chainveil.estimate.climbing import FARTHEST
-from chainveil.estimate.fitting import fit_likelihood, fit_release
-from chainveil.estimate.grouping import read_cells
-from chainveil.estimate.likelihood import Fit, Release
-from chainveil.estimate.noise import as_noise
-from chainveil.estimate.profile import logit_limits
+from chainveil.estimate.counts.cells import read_cells
+from chainveil.estimate.likelihood.climbing import FARTHEST
+from chainveil.estimate.likelihood.fitting import fit_likelihood, fit_release
+from chainveil.estimate.likelihood.maximum import Fit, Release
+from chainveil.estimate.likelihood.profile import logit_limits
+from chainveil.estimate.noise_law import as_noise
 from chainveil.inference import log_likelihood, smoothed
 from chainveil.mechanism import sanitize, seeded
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from chainveil.estimate.climbing import FARTHEST, LONGEST, View, climb, uphill
+from chainveil.estimate.likelihood.climbing import FARTHEST, LONGEST, View, climb, uphill
 
 Floats = NDArray[np.float64]
 

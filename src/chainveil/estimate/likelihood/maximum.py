@@ -14,9 +14,9 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
-from chainveil.estimate.climbing import View, climb, cut
-from chainveil.estimate.grouping import Cells
-from chainveil.estimate.noise import NoiseLaw
+from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.likelihood.climbing import View, climb, cut
+from chainveil.estimate.noise_law import NoiseLaw
 
 MOST_ROUNDS = 200
 MOST_STEPS = 100
@@ -81,7 +81,7 @@ class Release:
 
     def expect(self, transition: FloatArray, begin: FloatArray) -> Expected:
         """One pass: forward, and back."""
-        from chainveil.estimate import expectation
+        from chainveil.estimate.likelihood import expectation
 
         two = self.states == 2
         kernel = expectation.expect_two if two else expectation.expect_many(self.states)

@@ -21,8 +21,8 @@ from functools import lru_cache
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.estimate.grouping import Cells
-from chainveil.estimate.noise import NoiseLaw
+from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.simplex import project
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise

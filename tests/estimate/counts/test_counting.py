@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, estimate
 from chainveil.estimate import Packed
-from chainveil.estimate.grouping import read_cells
+from chainveil.estimate.counts.cells import read_cells
 from chainveil.mechanism import sanitize, seeded
 
 WINDOWS = [(0,), (0, 1), (0, 1, 2), (0, 3), (0, 1, 4, 5)]

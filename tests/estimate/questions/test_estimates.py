@@ -16,10 +16,10 @@ from chainveil import (
     calibrate,
     estimate,
 )
-from chainveil.estimate.fitting import fit_likelihood
-from chainveil.estimate.grouping import read_cells
-from chainveil.estimate.likelihood import Release
-from chainveil.estimate.noise import as_noise
+from chainveil.estimate.counts.cells import read_cells
+from chainveil.estimate.likelihood.fitting import fit_likelihood
+from chainveil.estimate.likelihood.maximum import Release
+from chainveil.estimate.noise_law import as_noise
 from chainveil.estimate.simplex import project
 from chainveil.mechanism import sanitize, seeded
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.errors import InvalidInput
-from chainveil.estimate import counting
-from chainveil.estimate.gaps import NO_GAPS, split_masks
-from chainveil.estimate.packed import Packed
+from chainveil.estimate.counts import counting
+from chainveil.estimate.counts.gaps import NO_GAPS, split_masks
+from chainveil.estimate.counts.packed import Packed
 from chainveil.sequences import Sequences, as_sequences
 
 NO_LABELS = np.empty(0, np.int64)

@@ -8,10 +8,10 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.estimate.covariance import Law, credible, noise_covariance, released_law
-from chainveil.estimate.grouping import Cells
+from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.counts.covariance import Law, credible, noise_covariance, released_law
 from chainveil.estimate.intervals import ratio_interval
-from chainveil.estimate.noise import NoiseLaw
+from chainveil.estimate.noise_law import NoiseLaw
 
 PAIR = (0, 1)
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.estimate.climbing import FARTHEST, View, climb, cut, uphill
-from chainveil.estimate.likelihood import Fit, Release, slopes
+from chainveil.estimate.likelihood.climbing import FARTHEST, View, climb, cut, uphill
+from chainveil.estimate.likelihood.maximum import Fit, Release, slopes
 
 IntArray = NDArray[np.int64]
 MOST_STEPS = 40

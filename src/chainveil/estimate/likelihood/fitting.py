@@ -6,10 +6,10 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.estimate.grouping import Cells
-from chainveil.estimate.likelihood import Fit, likeliest_transition, maximise
-from chainveil.estimate.noise import NoiseLaw
-from chainveil.estimate.pair_counts import PAIR, bare_shares, pair_shares
+from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.counts.pair_shares import PAIR, bare_shares, pair_shares
+from chainveil.estimate.likelihood.maximum import Fit, likeliest_transition, maximise
+from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.results import valid_chain
 from chainveil.model.chain import MarkovChain
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from chainveil import inference
 from chainveil.errors import InvalidInput
-from chainveil.estimate.fitting import fit_likelihood
-from chainveil.estimate.gaps import runs_between, split_masks
-from chainveil.estimate.grouping import read_cells
-from chainveil.estimate.likeliest import flattest, neighbours
-from chainveil.estimate.noise import NoiseLaw, as_noise
-from chainveil.estimate.packed import Packed
-from chainveil.estimate.pair_counts import PAIR
+from chainveil.estimate.counts.cells import read_cells
+from chainveil.estimate.counts.gaps import runs_between, split_masks
+from chainveil.estimate.counts.packed import Packed
+from chainveil.estimate.counts.pair_shares import PAIR
+from chainveil.estimate.likelihood.fitting import fit_likelihood
+from chainveil.estimate.likelihood.grouped_fits import flattest, neighbours
+from chainveil.estimate.noise_law import NoiseLaw, as_noise
 from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.model.chain import MarkovChain
 
