@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from benchmarks.coverage_table import write_tables
 from chainveil import Channel, InvalidInput, MarkovChain, calibrate, estimate
 from chainveil.estimate.counts.cells import Cells, read_cells
-from chainveil.estimate.likelihood.grouped_fits import flattest, likeliest
+from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest
 from chainveil.estimate.noise_law import NoiseLaw, as_noise
 from chainveil.estimate.results import valid_chain
 from chainveil.mechanism import sanitize, seeded
@@ -262,7 +262,7 @@ def _likelihood(
 ) -> MarkovChain | None:
     """Ask the likelihood about one series; the chain that it fits, or None where it refuses."""
     try:
-        best = likeliest(read_cells(row, noise.outputs), noise, LEVEL)
+        best = fit_groups(read_cells(row, noise.outputs), noise, LEVEL)
     except InvalidInput as refusal:
         if refusal.argument != "noise":
             raise

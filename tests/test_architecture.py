@@ -89,6 +89,16 @@ def test_kinds_are_asked_for_properties_never_for_their_names(path: Path) -> Non
             assert not asked & KINDS, f"line {node.lineno}: {ast.unparse(node)}"
 
 
+def test_estimates_compile_nothing_but_counting() -> None:
+    """Forward-backward recursions have one room, inference."""
+    compiled = {
+        str(path.relative_to(ROOT))
+        for path in FILES
+        if _room(path) in ("attack", "estimate") and "numba" in path.read_text(encoding="utf-8")
+    }
+    assert compiled == {"estimate/counts/kernels.py"}
+
+
 def _module(path: Path) -> str:
     parts = path.relative_to(ROOT.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

@@ -3,6 +3,9 @@
 Forward-backward, Viterbi and the simulated attackers know only this. Noise that looks at its
 own point alone has the states of the model; noise that looks further back has pairs of the
 last report and a state, which then tell the report for certain.
+
+The same model has a second form, weights of steps from report to report (:class:`StepWeights`):
+there no noise needs more states than the model itself, but no report may be missing.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
 
 if TYPE_CHECKING:
     from chainveil.noise.base import Noise
@@ -62,17 +65,93 @@ class HiddenModel:
         return summed
 
 
+@dataclass(frozen=True)
+class StepWeights:
+    """A hidden model as weights of steps from one report to the next.
+
+    Attributes
+    ----------
+    first : array of shape (m, s)
+        ``Pr[Z_1 = z, S_1 = s]`` at ``[z, s]``, with S the hidden state.
+    step : array of shape (m, m, s, s)
+        ``Pr[Z_t = z', S_t = s' | Z_{t-1} = z, S_{t-1} = s]`` at ``[z, z', s, s']``.
+    """
+
+    first: FloatArray
+    step: FloatArray
+
+
+@dataclass(frozen=True)
+class ReportLaws:
+    """How probable each report is after the one before it, given the hidden states.
+
+    Attributes
+    ----------
+    first : array of shape (m, s)
+        ``Pr[Z_1 = z | S_1 = s]`` at ``[z, s]``.
+    step : array of shape (m, m, s, s)
+        ``Pr[Z_t = z' | Z_{t-1} = z, S_{t-1} = s, S_t = s']`` at ``[z, z', s, s']``.
+    """
+
+    first: FloatArray
+    step: FloatArray
+
+    def weights(self, start: FloatArray, transition: FloatArray) -> StepWeights:
+        """The weights of steps where hidden states follow this chain."""
+        return StepWeights(self.first * start, self.step * transition)
+
+
+def report_laws(
+    noise: Noise, value: NDArray[np.int64] | None = None, gaps: bool = False
+) -> ReportLaws:
+    """The laws of reports under a noise, given hidden states that stand for ``value``.
+
+    By default hidden states are the states themselves. ``gaps`` adds one report, that of a
+    missing point, which says nothing.
+    """
+    value = np.arange(noise.states) if value is None else value
+    first = np.ascontiguousarray(np.asarray(noise.first_law())[value].T)
+    if gaps:
+        return _laws_with_gaps(noise, first)
+    # From last report, state, next state, next report.
+    step = np.moveaxis(noise.step_law()[:, value[:, None], value[None, :], :], 3, 1)
+    return ReportLaws(first, np.ascontiguousarray(step))
+
+
+def _laws_with_gaps(noise: Noise, first: FloatArray) -> ReportLaws:
+    if noise.ordered:
+        raise NotSupported(
+            f"weights of steps over gaps under {noise.kind} noise: what it did there is not known"
+        )
+    wider = np.vstack([first, np.ones((1, first.shape[1]))])
+    m, size = wider.shape
+    step = np.broadcast_to(wider[None, :, None, :], (m, m, size, size))
+    return ReportLaws(wider, np.ascontiguousarray(step))
+
+
+def step_weights(model: Any, noise: Noise) -> StepWeights:
+    """The weights of steps of a data model and a noise."""
+    _check_states(model, noise)
+    start, transition, value = model.hidden_chain()
+    return report_laws(noise, value).weights(start, transition)
+
+
+def _check_states(model: Any, noise: Noise) -> None:
+    """Error unless the noise is for as many states as the model has."""
+    if model.states != noise.states:
+        raise InvalidInput("noise", f"{noise.states} states", f"noise for {model.states} states")
+
+
 def hidden_model(model: Any, noise: Noise, gaps: bool = False) -> HiddenModel:
     """The hidden model of a data model and a noise.
 
     ``gaps`` adds one report, that of a missing point, which says nothing; noise that looks
     back runs on beneath it.
     """
-    if model.states != noise.states:
-        raise InvalidInput("noise", f"{noise.states} states", f"noise for {model.states} states")
+    _check_states(model, noise)
     start, transition, value = model.hidden_chain()
     if noise.ordered:
-        hidden = _with_last_report(start, transition, value, noise)
+        hidden = _with_last_report(step_weights(model, noise), value, noise.states)
     else:
         emission = np.asarray(noise.first_law())[value]
         hidden = HiddenModel(np.array(start), np.array(transition), emission, value, model.states)
@@ -82,20 +161,15 @@ def hidden_model(model: Any, noise: Noise, gaps: bool = False) -> HiddenModel:
     return HiddenModel(hidden.start, hidden.transition, wider, hidden.value, hidden.states)
 
 
-def _with_last_report(
-    start: FloatArray, transition: FloatArray, value: NDArray[np.int64], noise: Noise
-) -> HiddenModel:
+def _with_last_report(weights: StepWeights, value: NDArray[np.int64], states: int) -> HiddenModel:
     """Hidden states (z, b) with the report z and the model's own hidden state b, z slowest."""
-    outputs, size = noise.outputs, len(start)
-    first = noise.first_law()[value].T * start
-    # Axes: last report, hidden state, next hidden state, next report.
-    kernel = noise.step_law()[:, value[:, None], value[None, :], :]
-    steps = np.moveaxis(kernel * transition[None, :, :, None], 3, 2)
+    outputs, size = weights.first.shape
     pairs = outputs * size
     return HiddenModel(
-        first.reshape(pairs),
-        np.ascontiguousarray(steps).reshape(pairs, pairs),
+        weights.first.reshape(pairs),
+        # To last report, hidden state, next report, next hidden state.
+        np.ascontiguousarray(np.moveaxis(weights.step, 1, 2)).reshape(pairs, pairs),
         np.repeat(np.eye(outputs), size, axis=0),
         np.tile(value, outputs),
-        noise.states,
+        states,
     )

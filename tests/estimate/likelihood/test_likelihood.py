@@ -13,10 +13,10 @@ from chainveil import Channel, InvalidInput, MarkovChain, estimate
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.estimate.likelihood.climbing import FARTHEST
 from chainveil.estimate.likelihood.fitting import fit_likelihood, fit_release
-from chainveil.estimate.likelihood.maximum import Fit, Release
+from chainveil.estimate.likelihood.maximum import Fit
+from chainveil.estimate.likelihood.passes import ReleasePasses
 from chainveil.estimate.likelihood.profile import logit_limits
 from chainveil.estimate.noise_law import as_noise
-from chainveil.inference import log_likelihood, smoothed
 from chainveil.mechanism import sanitize, seeded
 
 Floats = NDArray[np.float64]
@@ -24,10 +24,10 @@ THREE = MarkovChain([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.25, 0.25, 0.5]])
 CHANNEL = Channel.randomized_response(3, 0.25)
 
 
-def release_of(points: int, seed: int = 3) -> tuple[Any, Release, Fit]:
+def release_of(points: int, seed: int = 3) -> tuple[Any, ReleasePasses, Fit]:
     z = sanitize(THREE.sample(points, rng=seed), CHANNEL, rng=seeded(seed))
     cells, noise = read_cells(z, 3), as_noise(CHANNEL)
-    return z, Release(cells, noise), fit_likelihood(cells, noise)
+    return z, ReleasePasses(cells, noise), fit_likelihood(cells, noise)
 
 
 def rows(weights: Floats) -> Floats:
@@ -36,36 +36,11 @@ def rows(weights: Floats) -> Floats:
     return np.asarray(whole / whole.sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("lengths", [(1,), (2, 1), (7, 8, 9), (40, 3), (1000,)])
-def test_a_pass_over_several_series_is_that_of_the_smoother(lengths: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(sum(lengths))
-    series = [rng.integers(0, 3, n).astype(np.uint8) for n in lengths]
-    release = Release(read_cells(series, 3), as_noise(CHANNEL))
-    seen = release.expect(THREE.transition, THREE.stationary)
-    expected = sum(log_likelihood(THREE, CHANNEL, z) for z in series)
-    assert seen.log_likelihood == pytest.approx(expected, rel=1e-12)
-    arrived = sum(smoothed(THREE, CHANNEL, z)[1:].sum(axis=0) for z in series)
-    np.testing.assert_allclose(seen.counts.sum(axis=0), arrived, atol=1e-9)
-
-
-def test_messages_survive_tiny_weights() -> None:
-    """They are brought back to one every few points only; that must be often enough."""
-    tiny = Channel.randomized_response(3, 1e-12)
-    z = np.tile(np.array([0, 1, 2], np.uint8), 200)
-    sticky = np.full((3, 3), 1e-8) + (1 - 3e-8) * np.eye(3)
-    seen = Release(read_cells(z, 3), as_noise(tiny)).expect(sticky, np.full(3, 1 / 3))
-    assert np.isfinite(seen.log_likelihood)
-    assert seen.counts.sum() == pytest.approx(len(z) - 1)
-    assert seen.log_likelihood == pytest.approx(
-        log_likelihood(MarkovChain(sticky), tiny, z), rel=1e-9
-    )
-
-
 def test_the_top_is_that_of_another_optimiser() -> None:
     _, release, fit = release_of(800)
 
     def below(weights: Floats) -> float:
-        return -release.expect(rows(weights), fit.begin).log_likelihood
+        return -release.expect(rows(weights), fit.start).log_likelihood
 
     found = minimize(below, np.zeros(6), method="BFGS", options={"gtol": 1e-4})
     assert -found.fun <= fit.log_likelihood + 1e-6
@@ -93,7 +68,7 @@ def test_limits_lie_where_the_likelihood_has_fallen_as_far_as_asked() -> None:
             assert fallen == pytest.approx(reach, abs=0.03)
 
 
-def best_with(release: Release, fit: Fit, entry: tuple[int, int], logit: float) -> float:
+def best_with(release: ReleasePasses, fit: Fit, entry: tuple[int, int], logit: float) -> float:
     """The greatest log-likelihood with one transition held, by scipy."""
     a, b = entry
     held = 1 / (1 + np.exp(-logit))
@@ -106,7 +81,7 @@ def best_with(release: Release, fit: Fit, entry: tuple[int, int], logit: float) 
         return found
 
     def below(weights: Floats) -> float:
-        return -release.expect(chain(weights), fit.begin).log_likelihood
+        return -release.expect(chain(weights), fit.start).log_likelihood
 
     start = np.log(fit.transition[:, 1:] / fit.transition[:, :1]).ravel()
     found = minimize(below, start, method="BFGS", options={"gtol": 1e-4})

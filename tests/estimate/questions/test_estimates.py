@@ -18,7 +18,7 @@ from chainveil import (
 )
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.estimate.likelihood.fitting import fit_likelihood
-from chainveil.estimate.likelihood.maximum import Release
+from chainveil.estimate.likelihood.passes import ReleasePasses
 from chainveil.estimate.noise_law import as_noise
 from chainveil.estimate.simplex import project
 from chainveil.mechanism import sanitize, seeded
@@ -129,12 +129,12 @@ def test_likelihood_finds_the_top(correlated: bool) -> None:
     z = sanitize(CHAIN.sample(500, 4, 3), noise, rng=seeded(3))
     cells, source = read_cells(z, 2), as_noise(noise)
     fit = fit_likelihood(cells, source)
-    at = Release(cells, source)
+    at = ReleasePasses(cells, source)
     for step in np.random.default_rng(0).normal(scale=0.01, size=(20, 2)):
         q, r = fit.transition[0, 1] + step[0], fit.transition[1, 0] + step[1]
         other = np.array([[1 - q, q], [r, 1 - r]])
-        assert at.expect(other, fit.begin).log_likelihood <= fit.log_likelihood + 1e-6
-    assert at.expect(CHAIN.transition, fit.begin).log_likelihood <= fit.log_likelihood
+        assert at.expect(other, fit.start).log_likelihood <= fit.log_likelihood + 1e-6
+    assert at.expect(CHAIN.transition, fit.start).log_likelihood <= fit.log_likelihood
     found = estimate.transitions(z, noise, method="likelihood", covers="sampling")
     assert found.log_likelihood == pytest.approx(fit.log_likelihood)
     assert found.chain.states == 2

@@ -17,7 +17,7 @@ from chainveil.model.chain import MarkovChain
 WELL_KNOWN = 0.01
 # Counts that leave a larger error than this for a share cannot know them so well.
 HOPEFUL = 0.02
-LEAST_START = 0.02
+LEAST_GUESSED = 0.02
 
 
 def fit_release(cells: Cells, noise: NoiseLaw) -> MarkovChain:
@@ -32,15 +32,15 @@ def fit_release(cells: Cells, noise: NoiseLaw) -> MarkovChain:
         found = pair_shares(whole, noise)
         if np.nanmax(np.sqrt(found.variance(sampling=True))) < WELL_KNOWN:
             return valid_chain(found.transition[0])
-    return valid_chain(likeliest_transition(whole, noise, _start(whole, noise)))
+    return valid_chain(likeliest_transition(whole, noise, _guess(whole, noise)))
 
 
 def fit_likelihood(cells: Cells, noise: NoiseLaw) -> Fit:
     """The chain of greatest likelihood, from all stretches of ``cells``."""
-    return maximise(cells, noise, _start(cells, noise))
+    return maximise(cells, noise, _guess(cells, noise))
 
 
-def _start(cells: Cells, noise: NoiseLaw) -> FloatArray:
+def _guess(cells: Cells, noise: NoiseLaw) -> FloatArray:
     """Debiased counts where they say something, else a chain that likes to stay."""
     k = noise.states
     calm = np.full((k, k), 0.3 / k) + 0.7 * np.eye(k)
@@ -51,5 +51,5 @@ def _start(cells: Cells, noise: NoiseLaw) -> FloatArray:
     visited = shares.sum(axis=1, keepdims=True)
     rows = np.where(visited > 0, shares / np.where(visited > 0, visited, 1.0), calm)
     found = valid_chain(rows).transition
-    mixed = np.maximum(found, LEAST_START / k)
+    mixed = np.maximum(found, LEAST_GUESSED / k)
     return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))

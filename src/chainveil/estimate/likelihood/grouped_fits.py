@@ -1,4 +1,4 @@
-"""Transitions of greatest likelihood, with limits that the likelihood itself sets."""
+"""A chain of greatest likelihood for each group, with limits that the likelihood itself sets."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from chainveil.estimate.counts.gaps import NO_GAPS
 from chainveil.estimate.counts.pair_shares import PAIR
 from chainveil.estimate.intervals import quantile
 from chainveil.estimate.likelihood.climbing import FARTHEST
+from chainveil.estimate.likelihood.coordinates import inner, logits
 from chainveil.estimate.likelihood.fitting import fit_likelihood
-from chainveil.estimate.likelihood.maximum import Fit, Release, complete_covariance
+from chainveil.estimate.likelihood.maximum import Fit, complete_covariance
+from chainveil.estimate.likelihood.passes import ReleasePasses
 from chainveil.estimate.likelihood.profile import logit_limits
 from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.results import Covers
@@ -31,12 +33,11 @@ WELL_CURVED = 0.1
 FEWEST, FREEDOM = 35, 1.2
 # Moves of a kind that are too few to tell the noise from the drawing.
 RARE = 2.0
-LEAST, MOST = 1e-12, 1 - 1e-12
 
 
 @dataclass(frozen=True)
-class Likeliest:
-    """The likeliest chain of each part of a release.
+class GroupedFits:
+    """The likeliest chain of each group of a release.
 
     Attributes
     ----------
@@ -112,7 +113,7 @@ class Likeliest:
 
     @cached_property
     def _safe(self) -> FloatArray:
-        return np.stack([np.clip(fit.transition, LEAST, MOST) for fit in self.fits])
+        return np.stack([inner(fit.transition) for fit in self.fits])
 
     @cached_property
     def _deviations(self) -> FloatArray:
@@ -131,7 +132,7 @@ class Likeliest:
     def _on_logits(self, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Symmetric for ``log p / (1 - p)``, where estimates are more normal."""
         p = self._safe
-        middle = np.log(p) - np.log1p(-p)
+        middle = logits(p)
         reach = self._deviations[:, :, None] * np.sqrt(variance) / (p * (1 - p))
         with np.errstate(over="ignore"):
             low, high = (1 / (1 + np.exp(-(middle + sign * reach))) for sign in (-1.0, 1.0))
@@ -146,7 +147,7 @@ class Likeliest:
         slope = self._safe[group] * (1 - self._safe[group])
         if np.all(np.sqrt(self._total[group]) <= WELL_CURVED * slope):
             return None
-        release = Release(self.parts[group], self.noise)
+        release = ReleasePasses(self.parts[group], self.noise)
         return logit_limits(
             release, self.fits[group], self._total[group] / slope**2, self._deviations[group]
         )
@@ -164,8 +165,7 @@ class Likeliest:
         They cover noise and drawing; for the noise alone distances from the estimate shrink
         in the proportion of the standard errors.
         """
-        p = self._safe[group]
-        middle = np.log(p) - np.log1p(-p)
+        middle = logits(self.fits[group].transition)
         share = np.sqrt(variance / np.maximum(self._total[group], 1e-300))
         for ends, side in zip((low, high), limits, strict=True):
             # Past a limit where the likelihood falls no more lies the end of the scale.
@@ -173,7 +173,7 @@ class Likeliest:
             ends[:] = np.where(np.abs(side) >= FARTHEST, side > 0, reached)
 
 
-def likeliest(cells: Cells, noise: NoiseLaw, level: float) -> Likeliest:
+def fit_groups(cells: Cells, noise: NoiseLaw, level: float) -> GroupedFits:
     """Fit every group of ``cells``; an error where the noise is too heavy."""
     parts = _parts(cells)
     pairs = np.array([float(neighbours(part)) for part in parts])
@@ -183,7 +183,7 @@ def likeliest(cells: Cells, noise: NoiseLaw, level: float) -> Likeliest:
     )  # fmt: skip
     quantile(level)
     kept = [part for part, number in zip(parts, pairs, strict=True) if number]
-    return Likeliest(pairs, kept, noise, [fit_likelihood(part, noise) for part in kept], level)
+    return GroupedFits(pairs, kept, noise, [fit_likelihood(part, noise) for part in kept], level)
 
 
 def flattest(states: int) -> float:

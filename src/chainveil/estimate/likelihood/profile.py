@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.estimate.likelihood.climbing import FARTHEST, View, climb, cut, uphill
-from chainveil.estimate.likelihood.maximum import Fit, Release, slopes
+from chainveil.estimate.likelihood.coordinates import logits, slopes
+from chainveil.estimate.likelihood.maximum import Fit
+from chainveil.estimate.likelihood.passes import ReleasePasses
 
 IntArray = NDArray[np.int64]
 MOST_STEPS = 40
@@ -34,8 +36,8 @@ class Ridge:
     top; ``drift`` is how the best place moved with the ``logit`` of p that was looked at last.
     """
 
-    def __init__(self, release: Release, fit: Fit, entry: tuple[int, int]) -> None:
-        self.release, self.begin, self.entry = release, fit.begin, entry
+    def __init__(self, release: ReleasePasses, fit: Fit, entry: tuple[int, int]) -> None:
+        self.release, self.start, self.entry = release, fit.start, entry
         k = len(fit.transition)
         self.free = free_places(k, entry)
         logarithms = np.log(fit.transition)
@@ -45,7 +47,7 @@ class Ridge:
         information = change.T @ fit.information @ change
         self.curvature = information[1:, 1:]
         self.drift = -uphill(self.curvature, information[1:, 0])
-        self.logit = float(_logits(fit.transition[entry]))
+        self.logit = float(logits(fit.transition[entry]))
 
     def height(self, logit: float) -> float:
         """Greatest log-likelihood with the transition at ``logit``; remembers where it is."""
@@ -68,7 +70,7 @@ class Ridge:
         whole = np.zeros(self.free.shape)
         whole[self.free] = place
         transition = rows_with(whole, self.entry, logit)
-        seen = self.release.expect(transition, self.begin)
+        seen = self.release.expect(transition, self.start)
         # By Fisher's identity.
         slope = _residual(seen.counts, transition, self.entry)[self.free]
         onward = self._against_reference(np.log(np.maximum(seen.counts, 1e-300)))[self.free]
@@ -76,7 +78,7 @@ class Ridge:
 
 
 def logit_limits(
-    release: Release, fit: Fit, variance: FloatArray, deviations: FloatArray
+    release: ReleasePasses, fit: Fit, variance: FloatArray, deviations: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest logit of each transition, shape (k, k) each.
 
@@ -85,7 +87,7 @@ def logit_limits(
     """
     k = len(fit.transition)
     ends = np.empty((2, k, k))
-    top = _logits(fit.transition)
+    top = logits(fit.transition)
     for a in range(k):
         # Of two states the second is what the first leaves.
         for b in range(k) if k > 2 else (1 - a,):
@@ -156,11 +158,6 @@ def _own_slopes(transition: FloatArray, entry: tuple[int, int]) -> FloatArray:
         found[a, :, number] = -row * row[b] / row.sum()
         found[a, b, number] += row[b]
     return found.reshape(k * k, -1)
-
-
-def _logits(transition: FloatArray) -> FloatArray:
-    safe = np.clip(transition, 1e-12, 1 - 1e-12)
-    return np.asarray(np.log(safe) - np.log1p(-safe))
 
 
 def _end(

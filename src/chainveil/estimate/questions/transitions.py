@@ -12,7 +12,7 @@ from chainveil.checks import FloatArray
 from chainveil.estimate.counts.cells import Cells, read_cells
 from chainveil.estimate.counts.pair_shares import PAIR, pair_shares
 from chainveil.estimate.intervals import open_up, quantile
-from chainveil.estimate.likelihood.grouped_fits import flattest, likeliest
+from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest
 from chainveil.estimate.noise_law import as_noise
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers
 from chainveil.estimate.simplex import project as nearest
@@ -70,7 +70,7 @@ def transitions(
     cells = read_cells(z, source.outputs, by, window)
     deviations = quantile(level)
     if method == "likelihood":
-        best = likeliest(cells, source, level)
+        best = fit_groups(cells, source, level)
         arrays = best.answer(about)
         few = source.too_few(PAIR, arrays[-1], flattest(source.states))
         return _result(arrays, few, best.log_likelihood, cells, level, about, "likelihood")

@@ -1,4 +1,4 @@
-"""Every release of a short series, with its probability: means, covariances, likelihoods."""
+"""Every release of a short series, with its probability: means and covariances."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from chainveil import Channel, CorrelatedNoise, MarkovChain
+from chainveil import Channel, CorrelatedNoise
 from chainveil.checks import FloatArray
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.estimate.counts.covariance import credible, noise_covariance, released_law
-from chainveil.estimate.likelihood.maximum import Release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise
 
 NOISES: list[Any] = [
@@ -76,33 +75,6 @@ def test_shares_are_unbiased_and_their_covariance_is_exact(
     # Whoever has the release alone is right about it on average.
     guessed = np.average(estimated, axis=0, weights=weights)
     np.testing.assert_allclose(guessed, exact, atol=1e-9)
-
-
-@pytest.mark.parametrize("noise", NOISES, ids=str)
-def test_expected_transitions_and_likelihood(noise: Any) -> None:
-    source = as_noise(noise)
-    k, n = source.states, 5
-    rng = np.random.default_rng(1)
-    chain = MarkovChain(rng.dirichlet(np.ones(k) * 3, k), rng.dirichlet(np.ones(k)))
-    series = [rng.integers(0, source.outputs, size).astype(np.uint8) for size in (n, 2, 1)]
-    counts, begin, log_likelihood = np.zeros((k, k)), np.zeros(k), 0.0
-    for z in series:
-        total, moves, first = 0.0, np.zeros((k, k)), np.zeros(k)
-        for path in itertools.product(range(k), repeat=len(z)):
-            x = np.array(path)
-            chance = chain.start[x[0]] * np.prod(chain.transition[x[:-1], x[1:]])
-            chance *= probability(source, x, z)
-            total += chance
-            first[x[0]] += chance
-            np.add.at(moves, (x[:-1], x[1:]), chance)
-        counts, begin = counts + moves / total, begin + first / total
-        log_likelihood += np.log(total)
-    found = Release(read_cells(series, source.outputs), source).expect(
-        chain.transition, chain.start
-    )
-    np.testing.assert_allclose(found.counts, counts, atol=1e-12)
-    np.testing.assert_allclose(found.begin, begin / len(series), atol=1e-12)
-    assert found.log_likelihood == pytest.approx(log_likelihood, abs=1e-12)
 
 
 def test_an_absurd_covariance_gives_way_to_a_valid_one() -> None:
