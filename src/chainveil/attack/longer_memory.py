@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.model.chain import MarkovChain
-from chainveil.model.higher_order import HigherOrderChain, context_steps
+from chainveil.model.higher_order import HigherOrderChain
 from chainveil.noise.channel import Channel
 
 
@@ -25,18 +24,6 @@ class WorstOutput:
     value: int
     other: int
     output: tuple[int, ...]
-
-
-def context_model(chain: HigherOrderChain, channel: Channel) -> tuple[MarkovChain, Channel]:
-    """The same law as an order-1 chain whose states are contexts, for ``chainveil.inference``.
-
-    The last point of context ``c`` is ``c % k``; the channel reports that point.
-    """
-    contexts = np.arange(len(chain.transition))
-    return (
-        MarkovChain(context_steps(chain.transition), chain.contexts),
-        Channel(channel.matrix[contexts % chain.states]),
-    )
 
 
 def output_law(
