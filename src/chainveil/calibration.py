@@ -131,7 +131,7 @@ def _plan(mechanism: str, problem: Problem, aim: Aim) -> NoisePlan:
     if problem.model.single:
         return plan
     known = engines.least_noise(mechanism, problem.on(chain), aim)
-    return replace(plan, covers=problem.region, if_known=known.noise)
+    return replace(plan, region=problem.region, if_known=known.noise)
 
 
 def _as_realised(spent: Any) -> tuple[Noise, ...]:

@@ -38,15 +38,15 @@ class NoisePlan:
         The budget that was asked for.
     objective : str
         What was minimised: "flips", "estimate" or "distance".
-    region : HalfPlanes or None
+    half_planes : HalfPlanes or None
         The feasible noise levels; None for correlated noise, for chains with q + r > 1,
         where the borders curve, and for more than two states.
     spent : tuple of Channel
         Earlier releases of the same series; ``loss`` is that of all releases together.
-    covers : ChainRegion or None
-        The region of chains the loss holds for, where the chain is only roughly known.
+    region : ChainRegion or None
+        The chains the loss holds for, where the chain is only roughly known.
     if_known : Channel or None
-        The noise that would do if ``chain`` were known to be the right one of ``covers``.
+        The noise that would do if ``chain`` were known to be the right one of ``region``.
     """
 
     chain: MarkovChain
@@ -54,9 +54,9 @@ class NoisePlan:
     loss: PrivacyLoss
     epsilon: float
     objective: Objective
-    region: HalfPlanes | None
+    half_planes: HalfPlanes | None
     spent: tuple[Noise, ...] = ()
-    covers: ChainRegion | None = None
+    region: ChainRegion | None = None
     if_known: Noise | None = None
 
     @property

@@ -98,14 +98,14 @@ def plan_of(certificate: Certificate) -> NoisePlan:
     """The plan in a certificate, with the loss computed from chain and noise."""
     chain, noise = _chain(certificate), _noise(certificate)
     loss = certificate.loss
-    spent, covers = _spent(certificate), _region(certificate, chain)
+    spent, region = _spent(certificate), _region(certificate, chain)
     epsilon = float(certificate["promise.epsilon"])
     if loss.epsilon > epsilon:
         raise InvalidInput(
             "certificate", f"a loss of {loss.epsilon!r}", f"at most epsilon, {epsilon!r}"
         )
     objective = certificate["noise.objective"]
-    return NoisePlan(chain, noise, loss, epsilon, objective, None, spent, covers)
+    return NoisePlan(chain, noise, loss, epsilon, objective, None, spent, region)
 
 
 def loss_of(certificate: Certificate) -> PrivacyLoss:

@@ -108,7 +108,7 @@ def software() -> dict[str, str]:
 
 def chain_section(plan: NoisePlan, origin: str) -> dict[str, Any]:
     """The chain as the loss reads it: with two states, the diagonal is what is left of one."""
-    plain, region = exact_chain(plan.chain), plan.covers
+    plain, region = exact_chain(plan.chain), plan.region
     return {
         "transition": plain.transition.tolist(),
         "initial": None if plain.initial is None else plain.initial.tolist(),
