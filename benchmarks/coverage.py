@@ -33,7 +33,7 @@ from benchmarks.coverage_table import write_tables
 from chainveil import Channel, InvalidInput, MarkovChain, calibrate, estimate
 from chainveil.estimate.counts.cells import Cells, read_cells
 from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest
-from chainveil.estimate.noise_law import NoiseLaw, as_noise
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import valid_chain
 from chainveil.mechanism import sanitize, seeded
 
@@ -83,7 +83,7 @@ class Setting:
     def noise(self) -> NoiseLaw:
         """The least noise for the budget."""
         mechanism: Any = self.mechanism
-        return as_noise(calibrate(self.chain, self.epsilon, mechanism=mechanism))
+        return as_noise_law(calibrate(self.chain, self.epsilon, mechanism=mechanism))
 
     @property
     def key(self) -> tuple[str, str, str, str]:

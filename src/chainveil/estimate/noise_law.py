@@ -116,7 +116,7 @@ class NoiseLaw:
             )
 
 
-def as_noise(noise: Any) -> NoiseLaw:
+def as_noise_law(noise: Any) -> NoiseLaw:
     """The law of a noise or of a plan's noise."""
     if isinstance(noise, NoiseLaw):
         return noise

@@ -21,7 +21,7 @@ from chainveil.estimate.counts.covariance import (
     share_drawing,
 )
 from chainveil.estimate.counts.pair_shares import PAIR, expected_pair_shares
-from chainveil.estimate.noise_law import NoiseLaw, as_noise
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.questions.autocorrelation import correlations
 from chainveil.estimate.results import Covers, read_covers
 from chainveil.model.chain import MarkovChain
@@ -95,7 +95,7 @@ def error_at(
     """
     if not isinstance(plan, NoisePlan):
         raise InvalidInput("plan", plan, "a NoisePlan", "calibrate(chain, epsilon) makes one.")
-    noise, about = as_noise(plan), read_covers(covers)
+    noise, about = as_noise_law(plan), read_covers(covers)
     checks.one_of("question", question, QUESTIONS)
     points = checks.whole("length", length, 2)
     value, variance = _variance(plan.chain, noise, points, question, about)
@@ -190,7 +190,7 @@ def _is_enough(
     except InvalidInput as problem:
         if problem.argument != "noise":
             raise
-        # NoiseLaw that cannot be undone answers nothing.
+        # Noise that cannot be undone answers nothing.
         return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -117,6 +118,14 @@ class Autocorrelation(Estimate):
     """
 
     lags: tuple[int, ...]
+
+
+def settled(arrays: Iterable[FloatArray], groups: tuple[Any, ...] | None) -> list[FloatArray]:
+    """Arrays of an answer, not to be changed; without the axis of groups where there are none."""
+    kept = [np.array(array[0] if groups is None else array) for array in arrays]
+    for array in kept:
+        array.setflags(write=False)
+    return kept
 
 
 def valid_chain(transition: FloatArray, least: float = 1e-9) -> MarkovChain:

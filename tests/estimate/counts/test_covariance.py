@@ -13,7 +13,7 @@ from chainveil import Channel, CorrelatedNoise
 from chainveil.checks import FloatArray
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.estimate.counts.covariance import credible, noise_covariance, released_law
-from chainveil.estimate.noise_law import NoiseLaw, as_noise
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 
 NOISES: list[Any] = [
     Channel.binary(0.3, 0.2),
@@ -54,7 +54,7 @@ def truth(x: NDArray[Any], states: int) -> Any:
 def test_shares_are_unbiased_and_their_covariance_is_exact(
     noise: Any, window: tuple[int, ...]
 ) -> None:
-    source = as_noise(noise)
+    source = as_noise_law(noise)
     n = 7 if source.outputs == 2 else 5
     x = np.random.default_rng(3).integers(0, source.states, n).astype(np.uint8)
     law = truth(x, source.states)

@@ -16,7 +16,7 @@ from chainveil.estimate.likelihood.fitting import fit_likelihood, fit_release
 from chainveil.estimate.likelihood.maximum import Fit
 from chainveil.estimate.likelihood.passes import ReleasePasses
 from chainveil.estimate.likelihood.profile import logit_limits
-from chainveil.estimate.noise_law import as_noise
+from chainveil.estimate.noise_law import as_noise_law
 from chainveil.mechanism import sanitize, seeded
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ CHANNEL = Channel.randomized_response(3, 0.25)
 
 def release_of(points: int, seed: int = 3) -> tuple[Any, ReleasePasses, Fit]:
     z = sanitize(THREE.sample(points, rng=seed), CHANNEL, rng=seeded(seed))
-    cells, noise = read_cells(z, 3), as_noise(CHANNEL)
+    cells, noise = read_cells(z, 3), as_noise_law(CHANNEL)
     return z, ReleasePasses(cells, noise), fit_likelihood(cells, noise)
 
 
@@ -49,7 +49,7 @@ def test_the_top_is_that_of_another_optimiser() -> None:
 
 def test_the_chain_alone_is_the_same_chain() -> None:
     z, _, fit = release_of(800)
-    alone = fit_release(read_cells(z, 3), as_noise(CHANNEL)).transition
+    alone = fit_release(read_cells(z, 3), as_noise_law(CHANNEL)).transition
     np.testing.assert_allclose(alone, fit.transition, atol=2e-3)
 
 

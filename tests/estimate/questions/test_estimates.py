@@ -19,7 +19,7 @@ from chainveil import (
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.estimate.likelihood.fitting import fit_likelihood
 from chainveil.estimate.likelihood.passes import ReleasePasses
-from chainveil.estimate.noise_law import as_noise
+from chainveil.estimate.noise_law import as_noise_law
 from chainveil.estimate.simplex import project
 from chainveil.mechanism import sanitize, seeded
 
@@ -127,7 +127,7 @@ def test_more_reports_than_states() -> None:
 def test_likelihood_finds_the_top(correlated: bool) -> None:
     noise: Any = CorrelatedNoise(0.15, 0.35) if correlated else Channel.binary(0.2, 0.25)
     z = sanitize(CHAIN.sample(500, 4, 3), noise, rng=seeded(3))
-    cells, source = read_cells(z, 2), as_noise(noise)
+    cells, source = read_cells(z, 2), as_noise_law(noise)
     fit = fit_likelihood(cells, source)
     at = ReleasePasses(cells, source)
     for step in np.random.default_rng(0).normal(scale=0.01, size=(20, 2)):
@@ -198,7 +198,7 @@ def test_questions_that_cannot_be_answered() -> None:
     with pytest.raises(InvalidInput, match="one point"):
         estimate.frequency([1], CLEAR, covers="sampling")
     with pytest.raises(NotSupported, match="20,000 points"):
-        _ = as_noise(CorrelatedNoise(1e-5, 3e-5)).reach
+        _ = as_noise_law(CorrelatedNoise(1e-5, 3e-5)).reach
     with pytest.raises(InvalidInput, match="a MarkovChain of 2 states"):
         estimate.denoise(Z, CorrelatedNoise(0.1, 0.2), MarkovChain(np.full((3, 3), 1 / 3)))
 

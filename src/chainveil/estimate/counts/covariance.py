@@ -24,8 +24,7 @@ from chainveil.checks import FloatArray
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.simplex import project
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.base import Noise
 
 # Shares of patterns of states at some points, known in one or several ways, shape (ways, groups,
 # k^p), and how many windows there are, shape (groups,).
@@ -174,9 +173,7 @@ def _distances(noise: NoiseLaw, window: tuple[int, ...]) -> list[int]:
 
 
 @lru_cache(maxsize=1024)
-def _kernel(
-    source: Channel | CorrelatedNoise, window: tuple[int, ...], distance: int
-) -> FloatArray:
+def _kernel(source: Noise, window: tuple[int, ...], distance: int) -> FloatArray:
     """``Cov[phi_t, phi_{t+h} | states at both windows]``, shape (k^u, k^p * k^p)."""
     noise = NoiseLaw(source)
     points = joined(window, distance)

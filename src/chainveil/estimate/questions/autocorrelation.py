@@ -19,8 +19,8 @@ from chainveil.estimate.counts.covariance import (
 )
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
 from chainveil.estimate.likelihood.fitting import fit_release
-from chainveil.estimate.noise_law import NoiseLaw, as_noise
-from chainveil.estimate.results import Autocorrelation, Covers, read_chain, read_covers
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
+from chainveil.estimate.results import Autocorrelation, Covers, read_chain, read_covers, settled
 from chainveil.model.chain import MarkovChain
 
 
@@ -63,7 +63,7 @@ def autocorrelation(
     >>> cv.estimate.autocorrelation(z, channel, lags=[1, 5]).value[:, 1].round(1)
     array([0.8, 0.3])
     """
-    source, about = as_noise(noise), read_covers(covers)
+    source, about = as_noise_law(noise), read_covers(covers)
     cells = read_cells(z, source.outputs, by, window)
     deviations = quantile(level)
     wanted = _lags(lags, cells)
@@ -74,12 +74,8 @@ def autocorrelation(
         _at_lag(cells, source, lag, chain if about == "sampling" else None, deviations)
         for lag in wanted
     ]
-    arrays = [np.stack(parts, axis=1) for parts in zip(*columns, strict=True)]
-    if cells.names is None:
-        arrays = [array[0] for array in arrays]
-    for array in arrays:
-        array.setflags(write=False)
-    value, error, low, high, worth, points = arrays
+    stacked = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
+    value, error, low, high, worth, points = settled(stacked, cells.names)
     return Autocorrelation(
         value, error, low, high, worth, level, about, points, cells.names, wanted
     )

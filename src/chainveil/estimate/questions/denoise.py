@@ -18,7 +18,7 @@ from chainveil.estimate.counts.packed import Packed
 from chainveil.estimate.counts.pair_shares import PAIR
 from chainveil.estimate.likelihood.fitting import fit_likelihood
 from chainveil.estimate.likelihood.grouped_fits import flattest, neighbours
-from chainveil.estimate.noise_law import NoiseLaw, as_noise
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.model.chain import MarkovChain
 
@@ -79,7 +79,7 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
     >>> found.path.tolist()
     [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
     """
-    source = as_noise(noise)
+    source = as_noise_law(noise)
     chain = read_chain(chain, source.states)
     if chain is None:
         chain = _fitted(z, source)

@@ -15,8 +15,9 @@ from chainveil.estimate.counts.covariance import (
     share_drawing,
 )
 from chainveil.estimate.intervals import open_up, quantile, share_interval
-from chainveil.estimate.noise_law import NoiseLaw, as_noise
-from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers
+from chainveil.estimate.likelihood.fitting import fit_release
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
+from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers, settled
 from chainveil.estimate.simplex import project as nearest
 from chainveil.model.chain import MarkovChain
 
@@ -80,7 +81,7 @@ def frequency(
     >>> found.standard_error.round(3)
     array([0.15, 0.15])
     """
-    source, about = as_noise(noise), read_covers(covers)
+    source, about = as_noise_law(noise), read_covers(covers)
     cells = read_cells(z, source.outputs, by, window)
     deviations = quantile(level)
     counts = cells.windows(POINT)
@@ -101,15 +102,13 @@ def frequency(
         worth = shares * (1 - shares) / variance
     few = source.too_few(POINT, points)
     numbers = open_up(few, (value, np.sqrt(variance), low, high, worth))
-    value, error, low, high, worth, points = (_one(array, cells) for array in (*numbers, points))
+    value, error, low, high, worth, points = settled((*numbers, points), cells.names)
     return Frequency(value, error, low, high, worth, level, about, points, cells.names)
 
 
 def _drawing(cells: Cells, noise: NoiseLaw, chain: MarkovChain | None) -> FloatArray:
     """Variance that drawing adds, over p (1 - p); shape (groups, k)."""
     if chain is None:
-        from chainveil.estimate.likelihood.fitting import fit_release
-
         chain = fit_release(cells, noise)
     longest = int(np.diff(cells.borders).max())
     return share_drawing(
@@ -121,10 +120,3 @@ def _variance(covariance: FloatArray) -> FloatArray:
     """Of each share, shape (groups, k)."""
     own = np.diagonal(covariance, axis1=-2, axis2=-1)
     return credible(own, np.zeros_like(own), own)[0]
-
-
-def _one(array: FloatArray, cells: Cells) -> FloatArray:
-    """Without the axis of groups where there are none; not to be changed."""
-    found = np.asarray(array[0] if cells.names is None else array)
-    found.setflags(write=False)
-    return found

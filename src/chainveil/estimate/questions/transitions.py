@@ -13,8 +13,8 @@ from chainveil.estimate.counts.cells import Cells, read_cells
 from chainveil.estimate.counts.pair_shares import PAIR, pair_shares
 from chainveil.estimate.intervals import open_up, quantile
 from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest
-from chainveil.estimate.noise_law import as_noise
-from chainveil.estimate.results import Covers, Method, Transitions, read_covers
+from chainveil.estimate.noise_law import as_noise_law
+from chainveil.estimate.results import Covers, Method, Transitions, read_covers, settled
 from chainveil.estimate.simplex import project as nearest
 
 
@@ -65,7 +65,7 @@ def transitions(
     >>> bool((found.low <= chain.transition).all() and (chain.transition <= found.high).all())
     True
     """
-    source, about = as_noise(noise), read_covers(covers)
+    source, about = as_noise_law(noise), read_covers(covers)
     checks.one_of("method", method, get_args(Method))
     cells = read_cells(z, source.outputs, by, window)
     deviations = quantile(level)
@@ -100,11 +100,8 @@ def _result(
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = inside * (1 - inside) / variance
     opened = open_up(few, (value, np.sqrt(variance), low, high, worth))
-    numbers = (*opened, shares, pairs)
-    kept = [np.array(array[0] if cells.names is None else array) for array in numbers]
-    for array in kept:
-        array.setflags(write=False)
-    value, error, low, high, worth, shares, pairs = kept
+    numbers = settled((*opened, shares, pairs), cells.names)
+    value, error, low, high, worth, shares, pairs = numbers
     return Transitions(
         value, error, low, high, worth, level, about, pairs, cells.names, shares, method,
         likelihood,
