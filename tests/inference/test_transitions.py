@@ -115,6 +115,14 @@ def test_a_missing_point_says_nothing() -> None:
         report_laws(CorrelatedNoise(0.2, 0.5), gaps=True)
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_counts_of_what_cannot_be_are_no_numbers(k: int) -> None:
+    chain = MarkovChain(np.full((k, k), 1 / k))
+    silent = Channel(np.hstack([np.eye(k), np.zeros((k, 1))]))
+    found = expected(chain, silent, [np.array([0, 1, k, 0], np.uint8)])
+    assert np.isnan(found.counts).any()
+
+
 def test_both_forms_of_a_model_want_noise_for_its_states() -> None:
     for form in (hidden_model, step_weights):
         with pytest.raises(InvalidInput, match="noise for 3 states"):

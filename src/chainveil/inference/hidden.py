@@ -5,7 +5,8 @@ own point alone has the states of the model; noise that looks further back has p
 last report and a state, which then tell the report for certain.
 
 The same model has a second form, weights of steps from report to report (:class:`StepWeights`):
-there no noise needs more states than the model itself, but no report may be missing.
+there no noise needs more states than the model has, but under noise that looks back no report
+may be missing.
 """
 
 from __future__ import annotations

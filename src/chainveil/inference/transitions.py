@@ -44,7 +44,7 @@ def expected_transitions(
     weights : StepWeights
         The model and the noise; :func:`chainveil.inference.step_weights` makes them.
     symbols : integer array of shape (total,)
-        Reports ``0 ... m-1``, of which at least one can happen.
+        Reports ``0 … m-1``. Counts are NaN where the model cannot have produced them.
     borders : int64 array of shape (series + 1,)
         Series j is ``symbols[borders[j]:borders[j + 1]]``.
     scratch : array of shape (longest, s), optional
