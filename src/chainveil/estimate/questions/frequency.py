@@ -84,11 +84,7 @@ def frequency(
     source, about = as_noise_law(noise), read_covers(covers)
     cells = read_cells(z, source.outputs, by, window)
     deviations = quantile(level)
-    counts = cells.windows(POINT)
-    points = counts.sum(axis=1).astype(np.float64)
-    source.check_length(POINT, int(points.max()), "a frequency")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = counts / points[:, None] @ source.inverse(POINT)
+    value, points = _shares(cells, source)
     noise_variance = _variance(noise_covariance(source, POINT, released_law(cells, source)))
     drawing = np.zeros_like(value)
     if about == "sampling":
@@ -104,6 +100,15 @@ def frequency(
     numbers = open_up(few, (value, np.sqrt(variance), low, high, worth))
     value, error, low, high, worth, points = settled((*numbers, points), cells.names)
     return Frequency(value, error, low, high, worth, level, about, points, cells.names)
+
+
+def _shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
+    """Debiased share of each state, (groups, k), and how many points there are, (groups,)."""
+    counts = cells.windows(POINT)
+    points = counts.sum(axis=1).astype(np.float64)
+    noise.check_length(POINT, int(points.max()), "a frequency")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return counts / points[:, None] @ noise.inverse(POINT), points
 
 
 def _drawing(cells: Cells, noise: NoiseLaw, chain: MarkovChain | None) -> FloatArray:

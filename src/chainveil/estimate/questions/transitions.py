@@ -13,7 +13,7 @@ from chainveil.estimate.counts.cells import Cells, read_cells
 from chainveil.estimate.counts.pair_shares import PAIR, pair_shares
 from chainveil.estimate.intervals import open_up, quantile
 from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest
-from chainveil.estimate.noise_law import as_noise_law
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers, settled
 from chainveil.estimate.simplex import project as nearest
 
@@ -74,16 +74,23 @@ def transitions(
         arrays = best.answer(about)
         few = source.too_few(PAIR, arrays[-1], flattest(source.states))
         return _result(arrays, few, best.log_likelihood, cells, level, about, "likelihood")
-    found = pair_shares(cells, source)
+    arrays = _from_counts(cells, source, about, deviations, project)
+    few = source.too_few(PAIR, arrays[-1])
+    return _result(arrays, few, None, cells, level, about, "counts")
+
+
+def _from_counts(
+    cells: Cells, noise: NoiseLaw, about: Covers, deviations: float, project: bool
+) -> tuple[FloatArray, ...]:
+    """Value, variance, limits and shares, (groups, k, k) each, and pairs, (groups,)."""
+    found = pair_shares(cells, noise)
     value, shares = found.transition, found.shares
     variance = found.variance(about == "sampling")
     low, high = found.interval(deviations, about == "sampling")
     if project:
         value, shares = nearest(value), nearest(shares.reshape(len(shares), -1))
         shares = shares.reshape(value.shape)
-    arrays = (value, variance, low, high, shares, found.pairs)
-    few = source.too_few(PAIR, found.pairs)
-    return _result(arrays, few, None, cells, level, about, "counts")
+    return value, variance, low, high, shares, found.pairs
 
 
 def _result(
