@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage_table import write_tables
 from chainveil import Channel, InvalidInput, MarkovChain, calibrate, estimate
-from chainveil.estimate.grouping import Cells, read_cells
-from chainveil.estimate.likeliest import flattest, likeliest
-from chainveil.estimate.noise import Noise, as_noise
+from chainveil.estimate.counts.cells import Cells, read_cells
+from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import valid_chain
-from chainveil.mechanism import sanitize, sanitize_correlated, seeded
+from chainveil.mechanism import sanitize, seeded
 
 Floats = NDArray[np.float64]
 RESULTS = Path(__file__).with_name("coverage.csv")
@@ -56,8 +56,8 @@ LEVEL = 0.95
 POINTS_AT_ONCE = 15_000_000
 
 
-class Patient(Noise):
-    """Noise that answers where the estimators would refuse, to see what they are spared."""
+class Patient(NoiseLaw):
+    """NoiseLaw that answers where the estimators would refuse, to see what they are spared."""
 
     def check_length(self, *_: Any, **__: Any) -> None:
         """Any number of points will do."""
@@ -80,10 +80,10 @@ class Setting:
     def chain(self) -> MarkovChain:
         return CHAINS[self.name]
 
-    def noise(self) -> Noise:
+    def noise(self) -> NoiseLaw:
         """The least noise for the budget."""
         mechanism: Any = self.mechanism
-        return as_noise(calibrate(self.chain, self.epsilon, mechanism=mechanism))
+        return as_noise_law(calibrate(self.chain, self.epsilon, mechanism=mechanism))
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -156,16 +156,18 @@ def settings(
                     yield Setting(name, mechanism, epsilon, length)
 
 
-def draw(setting: Setting, noise: Noise, rows: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def draw(
+    setting: Setting, noise: NoiseLaw, rows: int, seed: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Series and their releases, shape (rows, length) each."""
     x = setting.chain.sample(setting.length, rows, seed)
     if isinstance(noise.source, Channel):
         return x, sanitize(x, noise.source, rng=seeded(seed))
-    return x, sanitize_correlated(x, noise.source, rng=seeded(seed))
+    return x, sanitize(x, noise.source, rng=seeded(seed))
 
 
 def batches(
-    setting: Setting, noise: Noise, repetitions: int
+    setting: Setting, noise: NoiseLaw, repetitions: int
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     most = max(1, min(1000, POINTS_AT_ONCE // setting.length))
     for seed, begin in enumerate(range(0, repetitions, most)):
@@ -211,7 +213,7 @@ def count(setting: Setting, repetitions: int) -> Tallies:
 
 
 def _count_pairs(
-    found: Tallies, chain: MarkovChain, noise: Noise, x: NDArray[Any], z: Cells
+    found: Tallies, chain: MarkovChain, noise: NoiseLaw, x: NDArray[Any], z: Cells
 ) -> None:
     made = pair_shares(x, chain.states)
     moves = made / np.maximum(made.sum(axis=2, keepdims=True), 1e-300)
@@ -256,11 +258,11 @@ class _One:
 
 
 def _likelihood(
-    found: Tallies, chain: MarkovChain, noise: Noise, row: NDArray[Any], move: Floats
+    found: Tallies, chain: MarkovChain, noise: NoiseLaw, row: NDArray[Any], move: Floats
 ) -> MarkovChain | None:
     """Ask the likelihood about one series; the chain that it fits, or None where it refuses."""
     try:
-        best = likeliest(read_cells(row, noise.outputs), noise, LEVEL)
+        best = fit_groups(read_cells(row, noise.outputs), noise, LEVEL)
     except InvalidInput as refusal:
         if refusal.argument != "noise":
             raise
@@ -293,7 +295,7 @@ def done(path: Path) -> dict[tuple[str, ...], int]:
     }
 
 
-def needed(noise: Noise, question: str, method: str) -> int:
+def needed(noise: NoiseLaw, question: str, method: str) -> int:
     """Windows of points that a method asks for; fewer are refused."""
     if method == "likelihood":
         return noise.points_needed((0, 1), flattest(noise.states))

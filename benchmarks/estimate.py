@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.timing import Times, timed
 from chainveil import Channel, CorrelatedNoise, MarkovChain, estimate
-from chainveil.estimate.grouping import read_cells
-from chainveil.estimate.likelihood import Release
-from chainveil.estimate.noise import as_noise
+from chainveil.estimate.counts.cells import read_cells
+from chainveil.estimate.likelihood.passes import ReleasePasses
+from chainveil.estimate.noise_law import as_noise_law
 from chainveil.inference import smoothed
 
 
@@ -69,7 +69,7 @@ def rounds(points: int, repeats: int) -> None:
     )  # fmt: skip
     for k, chain, channel in cases:
         z = np.random.default_rng(k).integers(0, k, points, dtype=np.uint8)
-        release = Release(read_cells(z, k), as_noise(channel))
+        release = ReleasePasses(read_cells(z, k), as_noise_law(channel))
         smoother = timed(lambda: smoothed(chain, channel, z), repeats)  # noqa: B023
         step = timed(lambda: release.expect(chain.transition, chain.stationary), repeats)  # noqa: B023
         report(f"smoother, {k} states", smoother, points, smoother)

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 import chainveil as cv
-from chainveil.mechanism import sanitize, sanitize_correlated, sanitize_packed
+from chainveil.mechanism import sanitize, sanitize_packed
 from chainveil.noise.correlated import CorrelatedNoise
 
 CHANNEL = cv.Channel.binary(0.30, 0.25)
@@ -89,7 +89,7 @@ def own_entries(points: int) -> list[Entry]:
         Entry("chainveil, uint8", points, lambda: sanitize(x, CHANNEL, out=out)),
         Entry("chainveil, packed", points, lambda: sanitize_packed(bits, CHANNEL, out=bits_out)),
         Entry("chainveil, 8 states", points, lambda: sanitize(x8, EIGHT, out=out)),
-        Entry("chainveil, correlated", points, lambda: sanitize_correlated(x, noise, out=out)),
+        Entry("chainveil, correlated", points, lambda: sanitize(x, noise, out=out)),
         Entry("plain NumPy (not secure)", few, numpy_plain),
     ]
 

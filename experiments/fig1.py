@@ -33,11 +33,11 @@ def compute(settings: Settings) -> list[Row]:
         for adversary in ("ignorant", "any"):
             for objective in OBJECTIVES:
                 plan = _plan(settings, epsilon, adversary, objective)
-                assert plan.region is not None  # q + r < 1
+                assert plan.half_planes is not None  # q + r < 1
                 rho0, rho1 = (float(rho) for rho in plan.channel.flip_probabilities)
                 rows.append({
                     "epsilon": epsilon, "adversary": adversary, "objective": objective,
-                    "u": plan.region.u, "w": plan.region.w, "rho0": rho0, "rho1": rho1,
+                    "u": plan.half_planes.u, "w": plan.half_planes.w, "rho0": rho0, "rho1": rho1,
                     "flips": plan.expected_flips, "rho_sum": rho0 + rho1,
                     "loss_any": privacy_loss(plan.chain, plan.channel).epsilon,
                 })  # fmt: skip

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,9 @@ ORDER = [
     "counts",
     "sequences",
     "compiled",
-    "simulate",
-    "region",
-    "disclosure",
-    "chain",
-    "channel",
-    "noise_chain",
+    "plugins",
+    "model",
+    "noise",
     "privacy",
     "mechanism",
     "plan",
@@ -127,6 +125,63 @@ def test_nothing_private_of_torch_is_used() -> None:
         used = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
         used += [".".join(name) for name in _imported_names(path)]
         assert not [name for name in used if re.match(r"torch\..*(?<=\.)_(?!_)", name)], path
+
+
+KINDS = {"MarkovChain", "HigherOrderChain", "ChainRegion", "Channel", "CorrelatedNoise"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_kinds_are_asked_for_properties_never_for_their_names(path: Path) -> None:
+    if _room(path) in ("model", "noise"):
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            asked = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
+            assert not asked & KINDS, f"line {node.lineno}: {ast.unparse(node)}"
+
+
+def test_estimates_compile_nothing_but_counting() -> None:
+    """Forward-backward recursions have one room, inference."""
+    compiled = {
+        str(path.relative_to(ROOT))
+        for path in FILES
+        if _room(path) in ("attack", "estimate") and "numba" in path.read_text(encoding="utf-8")
+    }
+    assert compiled == {"estimate/counts/kernels.py"}
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imports_at_the_top(path: Path, modules: set[str]) -> set[str]:
+    """Modules of the package that a file imports when it is imported itself."""
+    found: set[str] = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            named = {f"{node.module}.{alias.name}" for alias in node.names}
+            inside = named & modules
+            found |= inside or ({node.module} & modules)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names} & modules
+    return found - {_module(path)}
+
+
+def test_no_import_cycles_between_or_inside_rooms() -> None:
+    paths = {_module(path): path for path in FILES}
+    graph = {name: _imports_at_the_top(path, set(paths)) for name, path in paths.items()}
+    cycle = next((error for error in [_cycle(graph)] if error), None)
+    assert cycle is None, " -> ".join(cycle or ())
+
+
+def _cycle(graph: dict[str, set[str]]) -> tuple[str, ...] | None:
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return tuple(error.args[1])
+    return None
 
 
 def test_the_import_is_light() -> None:

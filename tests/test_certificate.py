@@ -200,7 +200,7 @@ def test_every_kind_of_plan_is_certified(kind: str) -> None:
     assert cv.verify(certificate).holds, str(cv.verify(certificate))
     assert certificate.plan().loss.epsilon == plan.loss.epsilon
     assert certificate.plan().spent == plan.spent
-    assert certificate.plan().covers == plan.covers
+    assert certificate.plan().region == plan.region
     for path in (
         "chain.region", "noise.spent", "noise.units", "loss.epsilon", "loss.lower",
         "loss.witness.symbols", "loss.witness.output", "loss.witness.words",

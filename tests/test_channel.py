@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainveil as cv
-from chainveil.noise.channel import GRID
+from chainveil.noise.base import GRID
 
 
 def test_constructors() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import chainveil as cv
 from chainveil.certificate import certify
-from chainveil.disclosure import ENOUGH, ENOUGH_ALONE, public_box, rounded_down
+from chainveil.model.disclosure import ENOUGH, ENOUGH_ALONE, public_box, rounded_down
 from tests.cli.program import program
 
 TRUTH = cv.MarkovChain.binary(0.0893, 0.1092)
@@ -73,7 +73,7 @@ def test_few_points_are_refused_with_advice() -> None:
     chain = cv.MarkovChain.fit(TRUTH.sample(40, rng=3))
     with pytest.raises(cv.InvalidInput, match="39 steps of private data.*reference"):
         cv.calibrate(chain, 1)
-    assert cv.calibrate(cv.MarkovChain.fit(TRUTH.sample(40, rng=3), public=True), 1).covers is None
+    assert cv.calibrate(cv.MarkovChain.fit(TRUTH.sample(40, rng=3), public=True), 1).region is None
 
 
 # Where a fit can go, and what is published of it.
@@ -123,17 +123,17 @@ def test_what_is_published_is_the_same_for_other_counts(way: str) -> None:
 def test_the_noise_covers_the_fit_and_every_other_chain_of_the_box() -> None:
     chain = cv.MarkovChain.fit(SERIES)
     plan = cv.calibrate(chain, 2)
-    assert plan.covers is not None
-    assert chain in plan.covers
+    assert plan.region is not None
+    assert chain in plan.region
     assert cv.privacy_loss(chain, plan.channel).epsilon <= 2
-    assert plan.chain.transition[0, 1] == sum(plan.covers.q) / 2
+    assert plan.chain.transition[0, 1] == sum(plan.region.q) / 2
 
 
 def test_data_that_need_no_protection_are_used_as_they_are() -> None:
     chain = cv.MarkovChain.fit(SERIES, public=True)
     plan = cv.calibrate(chain, 2)
     assert plan.chain == chain
-    assert plan.covers is None
+    assert plan.region is None
     assert plan.certificate()["chain.origin"] == "reference"
     with pytest.raises(cv.InvalidInput, match="public: found"):
         cv.MarkovChain.fit(SERIES, public="yes")  # type: ignore[arg-type]
@@ -254,7 +254,7 @@ def test_chains_that_change_often() -> None:
     """Regions are offered below q + r = 1; above it the middle of a narrow box stands for it."""
     often = cv.MarkovChain.binary(0.8, 0.7)
     plan = cv.calibrate(cv.MarkovChain.fit(often.sample(5_000, rng=1)), 2)
-    assert plan.covers is None
+    assert plan.region is None
     assert plan.origin == "private"
     assert abs(plan.chain.transition - often.transition).max() < 0.05
     with pytest.raises(cv.InvalidInput, match="few points"):

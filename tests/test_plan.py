@@ -13,7 +13,7 @@ CHAIN = cv.MarkovChain.binary(0.0893, 0.1092)
 
 @pytest.mark.parametrize("kind", ["independent", "correlated"])
 def test_a_plan_applies_its_own_noise(kind: str) -> None:
-    plan = cv.calibrate(CHAIN, 3.0, mechanism=kind)  # type: ignore[call-overload]
+    plan = cv.calibrate(CHAIN, 3.0, mechanism=kind)
     assert plan.mechanism == kind
     series = CHAIN.sample(400_000, rng=3)
     before = series.copy()
@@ -74,7 +74,7 @@ def test_questions_that_make_no_sense() -> None:
     with pytest.raises(cv.InvalidInput, match="channel"):
         _ = correlated.channel
     with pytest.raises(cv.InvalidInput, match='mechanism.*"correlated"'):
-        cv.calibrate(CHAIN, 2.0, mechanism="laplace")  # type: ignore[call-overload]
+        cv.calibrate(CHAIN, 2.0, mechanism="laplace")
     with pytest.raises(cv.InvalidInput, match="objective"):
         cv.calibrate(CHAIN, 2.0, mechanism="correlated", objective="estimate")
     assert "begin flipping" in str(correlated)

@@ -21,10 +21,10 @@ def test_noise_region(tmp_path: Path) -> None:
         cv.calibrate(CHAIN, 2.0, adversary="ignorant"),
     )
     axes = figure.axes[0]
-    assert plan.region is not None
+    assert plan.half_planes is not None
     line = axes.lines[0]
     rho0, rho1 = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
-    assert rho1 == pytest.approx(plan.region.u * (1 - rho0))
+    assert rho1 == pytest.approx(plan.half_planes.u * (1 - rho0))
     points = [np.asarray(mark.get_xydata()) for mark in axes.lines]
     marks = [tuple(point[0].tolist()) for point in points if len(point) == 1]
     assert tuple(plan.channel.flip_probabilities.tolist()) in marks

@@ -17,7 +17,7 @@ import chainveil as cv
 from chainveil.certificate import work
 from chainveil.mechanism.randomness import seeded
 from chainveil.plan import NoisePlan
-from chainveil.privacy.loss import PrivacyLoss
+from chainveil.privacy.result import PrivacyLoss
 from tests import machines
 from tests.documents import plain, put, resealed
 

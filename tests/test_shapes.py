@@ -12,7 +12,7 @@ import pytest
 
 import chainveil as cv
 from chainveil import attack, estimate, inference
-from chainveil.mechanism import Stream, sanitize, sanitize_correlated, seeded
+from chainveil.mechanism import Stream, sanitize, seeded
 from chainveil.sequences import as_sequences
 
 CHAIN = cv.MarkovChain.binary(0.1, 0.2)
@@ -40,10 +40,9 @@ def test_a_column_is_one_series(kind: str) -> None:
 @pytest.mark.parametrize("noise", [NOISE, STICKY], ids=["independent", "correlated"])
 def test_a_column_gets_the_noise_of_one_series(kind: str, noise: Any) -> None:
     """Correlated noise that begins anew at each point promises nothing."""
-    do = sanitize_correlated if noise is STICKY else sanitize
-    released = do(COLUMNS[kind](X), noise, rng=seeded(5))
+    released = sanitize(COLUMNS[kind](X), noise, rng=seeded(5))
     assert released.shape == (200, 1)
-    assert np.array_equal(released[:, 0], do(X, noise, rng=seeded(5)))
+    assert np.array_equal(released[:, 0], sanitize(X, noise, rng=seeded(5)))
 
 
 def test_the_loss_of_a_plan_covers_a_column() -> None:

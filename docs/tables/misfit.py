@@ -12,7 +12,7 @@ from chainveil import MarkovChain, calibrate, success_bound
 from chainveil.attack import misfit
 from chainveil.inference import smoothed
 from chainveil.mechanism import sanitize, seeded
-from chainveil.model.higher_order import context_model, fit_order
+from chainveil.model.higher_order import fit_order
 from chainveil.sequences import as_sequences
 
 BUDGETS = (1.0, 2.0, 3.0, 4.0)
@@ -31,11 +31,10 @@ def averages() -> None:
             cells = []
             for order in (1, 2, 3, 4):
                 fitted = fit_order(as_sequences("x", x), 2, order)
-                chain, seen = context_model(fitted, channel)
                 rates = []
                 for seed in range(RUNS):
-                    posterior = smoothed(chain, seen, sanitize(x, channel, rng=seeded(seed)))
-                    rates.append(np.mean((posterior[:, 1::2].sum(axis=1) > 0.5) == x))
+                    z = sanitize(x, channel, rng=seeded(seed))
+                    rates.append(np.mean((smoothed(fitted, channel, z, state=1) > 0.5) == x))
                 cells.append(f"{np.mean(rates):.3f}")
             bound = success_bound(first, epsilon)
             print(f"| {name} | {epsilon:g} | {' | '.join(cells)} | {bound:.3f} |")

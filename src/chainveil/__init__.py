@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from chainveil.privacy import baselines, closed_form
     from chainveil.privacy.adversary import Adversary
     from chainveil.privacy.baselines import success_bound
-    from chainveil.privacy.loss import PrivacyLoss, privacy_loss
+    from chainveil.privacy.loss import privacy_loss
+    from chainveil.privacy.result import PrivacyLoss
     from chainveil.table import TableRelease, sanitize_table, verify
 
 __version__ = "0.1.0"
@@ -47,7 +48,7 @@ _HOMES = {
     "MissingExtra": "chainveil.errors",
     "NoisePlan": "chainveil.plan",
     "NotSupported": "chainveil.errors",
-    "PrivacyLoss": "chainveil.privacy.loss",
+    "PrivacyLoss": "chainveil.privacy.result",
     "TableRelease": "chainveil.table",
     "TooLarge": "chainveil.errors",
     "UnreachableBudget": "chainveil.errors",

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, get_args, overload
+from dataclasses import replace
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chainveil import checks
-from chainveil.disclosure import rounded_down, too_few
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import InvalidInput
+from chainveil.model.base import DataModel, check_model
 from chainveil.model.chain import MarkovChain
+from chainveil.model.disclosure import rounded_down, too_few
 from chainveil.model.region import ChainRegion
+from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.channel import Channel
-from chainveil.plan import Family, Mechanism, NoisePlan, Objective
+from chainveil.plan import NoisePlan
+from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, Model, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
-from chainveil.privacy.loss import privacy_loss
+from chainveil.privacy.problem import Aim, Family, Objective, Problem
 
 # How far the limits of a box may be apart, as a ratio, for its middle to stand for all of it.
 WIDEST = 2.0
@@ -30,7 +33,7 @@ def calibrate(
     length: int | None = ...,
     adversary: Model | Adversary = ...,
     *,
-    mechanism: Mechanism = ...,
+    mechanism: str = ...,
     objective: Objective = ...,
     max_noise: float = ...,
     family: Family = ...,
@@ -45,7 +48,7 @@ def calibrate(
     length: int | None = ...,
     adversary: Model | Adversary = ...,
     *,
-    mechanism: Mechanism = ...,
+    mechanism: str = ...,
     objective: Objective = ...,
     max_noise: float = ...,
     family: Family = ...,
@@ -59,7 +62,7 @@ def calibrate(
     length: int | None = None,
     adversary: Model | Adversary = "any",
     *,
-    mechanism: Mechanism = "independent",
+    mechanism: str = "independent",
     objective: Objective = "flips",
     max_noise: float = 0.5,
     family: Family = "response",
@@ -117,55 +120,22 @@ def calibrate(
     >>> plan.loss.epsilon <= 3
     True
     """
-    checks.instance(
-        "chain", chain, (MarkovChain, ChainRegion), "a MarkovChain or a ChainRegion",
-        "MarkovChain.binary(q, r) makes a chain; the budget comes after it.",
-    )  # fmt: skip
+    check_model(chain)
     budgets, single = _budgets(epsilon)
-    checks.one_of("mechanism", mechanism, get_args(Mechanism))
-    if isinstance(spent, Channel) or not isinstance(spent, Sequence):
-        found = f"an object of type {type(spent).__name__}"
-        raise InvalidInput("spent", found, "a list of Channels, one for each earlier release")
-    spent = _as_realised(spent)
-    chain = _publishable(chain, mechanism, adversary)
-    if isinstance(chain, ChainRegion) or chain.states > 2 or spent:
-        _check_independent(mechanism)
-    if isinstance(chain, MarkovChain) and chain.states > 2:
-        if max_noise != 0.5:
-            raise InvalidInput(
-                "max_noise", max_noise, "0.5, the default, for more than two states",
-                "Noise levels of more than two states have no limit of their own.",
-            )  # fmt: skip
-        plans = [
-            _finite_plan(chain, number, length, adversary, objective, family, spent)
-            for number in budgets
-        ]
-        return plans[0] if single else plans
-    if family != "response":
-        raise InvalidInput("family", family, '"response" for two states', "It is the only one.")
     points = read_length(length)
     who = read_adversary(adversary, points)
-    likely = _likely(chain)
-    weights = _weights(likely, objective)
-    if mechanism == "correlated" and isinstance(chain, MarkovChain):
-        _check_default("objective", objective, "flips")
-        _check_default("max_noise", max_noise, 0.5)
-        plans = [_correlated_plan(chain, number, points, who) for number in budgets]
-        return plans[0] if single else plans
-    limit = checks.probability("max_noise", max_noise, zero=False)
-    plans = [
-        _plan(chain, number, points, who, objective, weights, limit, tuple(spent))
-        for number in budgets
-    ]
+    model = _publishable(chain, noise_class(mechanism), who)
+    problem = Problem(model, _as_realised(spent), points, who)
+    aims = [Aim.read(number, objective, max_noise, family) for number in budgets]
+    plans = [_plan(mechanism, problem, aim) for aim in aims]
     return plans[0] if single else plans
 
 
-def _publishable(
-    chain: MarkovChain | ChainRegion, mechanism: Mechanism, adversary: Model | Adversary
-) -> MarkovChain | ChainRegion:
+def _publishable(model: DataModel, kind: type[Noise], adversary: Model | Adversary) -> DataModel:
     """What a plan is made for and may publish: private fits are rounded, all else stays."""
-    if isinstance(chain, ChainRegion) or not chain.is_unrounded:
-        return chain
+    if not model.is_unrounded:
+        return model
+    chain = cast(MarkovChain, model)
     assert chain.counts is not None
     if chain.states > 2:
         rows = rounded_down(chain.transition, chain.counts.sum(axis=1).tolist())
@@ -173,7 +143,7 @@ def _publishable(
     q, r = chain.public_box()
     slow = q[1] + r[1] < 1
     named = isinstance(adversary, Adversary)
-    if slow and mechanism != "correlated" and chain.initial is None and not named:
+    if slow and kind.sees == "point" and chain.initial is None and not named:
         return ChainRegion(q, r, origin="private")
     if not slow and max(q[1] / q[0], r[1] / r[0]) > WIDEST:
         raise too_few("a private chain that changes often, fitted on few points")
@@ -184,102 +154,28 @@ def _publishable(
                        origin="private")  # fmt: skip
 
 
-def _plan(
-    chain: MarkovChain | ChainRegion,
-    epsilon: float,
-    length: int | None,
-    adversary: Model | Adversary,
-    objective: Objective,
-    weights: tuple[float, float],
-    max_noise: float,
-    spent: tuple[Channel, ...],
-) -> NoisePlan:
-    from chainveil.privacy.two_state.calibrate import least_noise
-
-    rest = length, adversary, weights, max_noise, spent
-    if isinstance(chain, MarkovChain):
-        found = least_noise(chain, epsilon, *rest)
-        return NoisePlan(chain, found.channel, found.loss, epsilon, objective, found.region, spent)
-    from chainveil.privacy.two_state.calibrate_region import least_noise_region
-
-    safe = least_noise_region(chain, epsilon, *rest)
-    known = least_noise(_likely(chain), epsilon, *rest).channel
-    return NoisePlan(
-        _likely(chain),
-        safe.channel,
-        safe.loss,
-        epsilon,
-        objective,
-        safe.region,
-        spent,
-        chain,
-        known,
-    )
+def _plan(mechanism: str, problem: Problem, aim: Aim) -> NoisePlan:
+    found = engines.least_noise(mechanism, problem, aim)
+    chain: MarkovChain = problem.model.likeliest
+    plan = NoisePlan(
+        chain, found.noise, found.loss, aim.epsilon, aim.objective, found.half_planes,
+        problem.releases,
+    )  # fmt: skip
+    if problem.model.single:
+        return plan
+    known = engines.least_noise(mechanism, problem.on(chain), aim)
+    return replace(plan, region=problem.region, if_known=known.noise)
 
 
-def _likely(chain: MarkovChain | ChainRegion) -> MarkovChain:
-    if isinstance(chain, MarkovChain):
-        return chain
-    q, r = chain.estimate
-    return MarkovChain([[1 - q, q], [r, 1 - r]], origin=chain.origin)
-
-
-def _finite_plan(
-    chain: MarkovChain,
-    epsilon: float,
-    length: int | None,
-    adversary: Model | Adversary,
-    objective: Objective,
-    family: Family,
-    spent: Sequence[Channel],
-) -> NoisePlan:
-    from chainveil.privacy.finite.calibrate import least_noise_finite
-
-    checks.one_of("family", family, get_args(Family))
-    checks.one_of("objective", objective, get_args(Objective))
-    points = read_length(length)
-    who = read_adversary(adversary, points)
-    channel, loss = least_noise_finite(chain, epsilon, points, who, family, objective, spent)
-    return NoisePlan(chain, channel, loss, epsilon, objective, None, tuple(spent))
-
-
-def _as_realised(spent: Sequence[Channel]) -> tuple[Channel, ...]:
+def _as_realised(spent: Any) -> tuple[Noise, ...]:
     """Earlier releases with the noise that sanitizing gave them: that on the grid."""
+    if isinstance(spent, Noise) or not isinstance(spent, Sequence):
+        found = f"an object of type {type(spent).__name__}"
+        raise InvalidInput("spent", found, "a list of Channels, one for each earlier release")
     for earlier in spent:
-        if not isinstance(earlier, Channel):
+        if not isinstance(earlier, Noise):
             raise InvalidInput("spent", earlier, "channels", "Take the channel of each plan.")
     return tuple(earlier.on_grid() for earlier in spent)
-
-
-def _check_independent(mechanism: Mechanism) -> None:
-    if mechanism == "correlated":
-        raise NotSupported(
-            "mechanism: correlated noise is offered for one release of a two-state chain that "
-            "is known; regions, more states and spent budgets need independent noise."
-        )
-
-
-def _correlated_plan(
-    chain: MarkovChain, epsilon: float, length: int | None, adversary: Model | Adversary
-) -> NoisePlan:
-    from chainveil.privacy.correlated.calibrate import least_correlated_noise
-
-    noise = least_correlated_noise(chain, epsilon, length, adversary)
-    loss = privacy_loss(chain, noise, length, adversary)
-    return NoisePlan(chain, noise, loss, epsilon, "flips", None)
-
-
-def _check_default(name: str, found: object, only: object) -> None:
-    if found != only:
-        raise InvalidInput(name, found, f"{only!r} for correlated noise, which has one flip rate")
-
-
-def _weights(chain: MarkovChain, objective: Objective) -> tuple[float, float]:
-    if objective == "flips":
-        return float(chain.stationary[0]), float(chain.stationary[1])
-    if objective == "estimate":
-        return 1.0, 1.0
-    raise InvalidInput("objective", objective, '"flips" or "estimate" for two states')
 
 
 def _budgets(epsilon: Any) -> tuple[list[float], bool]:

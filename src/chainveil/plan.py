@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, cast
 
 from chainveil.errors import InvalidInput
+from chainveil.model.base import Origin
 from chainveil.model.chain import MarkovChain
-from chainveil.model.region import ChainRegion, Origin
+from chainveil.model.region import ChainRegion
+from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import describe
 from chainveil.privacy.closed_form import HalfPlanes
-from chainveil.privacy.loss import PrivacyLoss
+from chainveil.privacy.problem import Objective
+from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.rounding import exact, upper
 
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.mechanism import Release, Source, Stream
     from chainveil.mechanism.reading import Missing
-
-Objective = Literal["flips", "estimate", "distance"]
-Family = Literal["response", "ordinal", "per-state"]
-Mechanism = Literal["independent", "correlated"]
 
 
 @dataclass(frozen=True)
@@ -42,26 +40,26 @@ class NoisePlan:
         The budget that was asked for.
     objective : str
         What was minimised: "flips", "estimate" or "distance".
-    region : HalfPlanes or None
+    half_planes : HalfPlanes or None
         The feasible noise levels; None for correlated noise, for chains with q + r > 1,
         where the borders curve, and for more than two states.
     spent : tuple of Channel
         Earlier releases of the same series; ``loss`` is that of all releases together.
-    covers : ChainRegion or None
-        The region of chains the loss holds for, where the chain is only roughly known.
+    region : ChainRegion or None
+        The chains the loss holds for, where the chain is only roughly known.
     if_known : Channel or None
-        The noise that would do if ``chain`` were known to be the right one of ``covers``.
+        The noise that would do if ``chain`` were known to be the right one of ``region``.
     """
 
     chain: MarkovChain
-    noise: Channel | CorrelatedNoise
+    noise: Noise
     loss: PrivacyLoss
     epsilon: float
     objective: Objective
-    region: HalfPlanes | None
-    spent: tuple[Channel, ...] = ()
-    covers: ChainRegion | None = None
-    if_known: Channel | None = None
+    half_planes: HalfPlanes | None
+    spent: tuple[Noise, ...] = ()
+    region: ChainRegion | None = None
+    if_known: Noise | None = None
 
     @property
     def cost_of_uncertainty(self) -> float:
@@ -73,30 +71,26 @@ class NoisePlan:
     @property
     def origin(self) -> Origin:
         """Where the chain came from: "given", "reference" (public data) or "private"."""
-        return self.chain.origin if self.covers is None else self.covers.origin
+        return self.chain.origin if self.region is None else self.region.origin
 
     @property
-    def mechanism(self) -> Mechanism:
-        """How the noise is drawn.
-
-        "independent": every point on its own; "correlated": by the holder of a series.
-        """
-        return "independent" if isinstance(self.noise, Channel) else "correlated"
+    def mechanism(self) -> str:
+        """The kind of noise: "independent" (every point on its own), "correlated", …."""
+        return self.noise.kind
 
     @property
     def channel(self) -> Channel:
         """The noise matrix of a plan with independent noise."""
-        if isinstance(self.noise, Channel):
-            return self.noise
+        if not self.noise.ordered:
+            return cast(Channel, self.noise)
         raise InvalidInput(
-            "channel", "a plan with correlated noise", "a plan with independent noise", "Use noise."
-        )
+            "channel", f"a plan with {self.mechanism} noise", "a plan with independent noise",
+            "Use noise.",
+        )  # fmt: skip
 
     @property
     def expected_flips(self) -> float:
         """Share of points that the noise changes on average (stationary law)."""
-        if isinstance(self.noise, CorrelatedNoise):
-            return self.noise.flip_rate
         return self.noise.expected_flips(self.chain)
 
     def sanitize(
@@ -131,8 +125,6 @@ class NoisePlan:
         from chainveil import mechanism
 
         mechanism.check_length("x", x, self.loss.length)
-        if isinstance(self.noise, CorrelatedNoise):
-            return mechanism.release_correlated(x, self.noise, out, rng, missing)
         return mechanism.release(x, self.noise, out, rng, missing)
 
     def stream(self, rng: Source | None = None, missing: Missing = "error") -> Stream:
@@ -149,16 +141,7 @@ class NoisePlan:
 
     def __str__(self) -> str:
         return (
-            f"{self._noise_in_words()}: {self.expected_flips:.2%} of the points change; "
+            f"{self.noise.describe()}: {self.expected_flips:.2%} of the points change; "
             f"loss {upper(self.loss.epsilon, 10)} of {exact(self.epsilon)}, "
             f"against {describe(self.loss.adversary)}"
         )
-
-    def _noise_in_words(self) -> str:
-        if isinstance(self.noise, CorrelatedNoise):
-            return f"begin flipping with {self.noise.rho0:.6f} and stop with {self.noise.rho1:.6f}"
-        if self.noise.states > 2:
-            levels = ", ".join(f"{float(rho):.4f}" for rho in self.noise.flip_probabilities)
-            return f"report another state with {levels}, state by state"
-        rho0, rho1 = (float(rho) for rho in self.noise.flip_probabilities)
-        return f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}"

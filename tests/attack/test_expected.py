@@ -69,5 +69,5 @@ def test_errors() -> None:
     chain, channel = MarkovChain.symmetric(0.2), Channel.binary(0.3, 0.3)
     with pytest.raises(InvalidInput, match="target: found 5; allowed: positions 0 … 4"):
         expected_success(chain, channel, 5, 5)
-    with pytest.raises(InvalidInput, match="channel: found 3 states"):
+    with pytest.raises(InvalidInput, match="noise: found 3 states"):
         expected_success(chain, Channel.randomized_response(3, 0.3), 5)

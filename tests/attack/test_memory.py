@@ -10,7 +10,7 @@ import pytest
 
 from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, NotSupported
 from chainveil.attack import Posterior, SingleBit, Viterbi
-from chainveil.mechanism import sanitize_correlated, seeded
+from chainveil.mechanism import sanitize, seeded
 
 CHAIN = MarkovChain.binary(0.1, 0.3)
 STARTED = MarkovChain.binary(0.1, 0.3, initial=[0.2, 0.8])
@@ -82,7 +82,7 @@ def test_the_path_is_the_likeliest_of_series_and_flips(gaps: Any) -> None:
 
 def test_shapes_come_back() -> None:
     x = CHAIN.sample(50, 4, rng=1)
-    z = sanitize_correlated(x, STICKY, rng=seeded(2))
+    z = sanitize(x, STICKY, rng=seeded(2))
     for attack in (Posterior(CHAIN, STICKY), Viterbi(CHAIN, STICKY), SingleBit(STICKY)):
         together = attack.reconstruct(z)
         assert together.shape == z.shape
@@ -101,7 +101,7 @@ def test_who_knows_the_memory_of_the_noise_guesses_better() -> None:
     """
     noise = CorrelatedNoise(0.02, 0.05)
     x = CHAIN.sample(40_000, rng=3)
-    z = sanitize_correlated(x, noise, rng=seeded(4))
+    z = sanitize(x, noise, rng=seeded(4))
     alone = Channel.binary(noise.flip_rate, noise.flip_rate)
     gained = Posterior(CHAIN, noise).success(x, z).rate - Posterior(CHAIN, alone).success(x, z).rate
     assert gained > 0.02

@@ -10,15 +10,9 @@ import pytest
 
 from chainveil import Channel, InvalidInput, MarkovChain, calibrate, privacy_loss
 from chainveil.attack import misfit
+from chainveil.attack.longer_memory import output_law, worst_output
 from chainveil.inference import log_likelihood
-from chainveil.model.higher_order import (
-    HigherOrderChain,
-    context_model,
-    count_contexts,
-    fit_order,
-    output_law,
-    worst_output,
-)
+from chainveil.model.higher_order import HigherOrderChain, count_contexts, fit_order
 from chainveil.sequences import as_sequences
 from tests.attack.heart_rate import heart_rate
 
@@ -77,9 +71,8 @@ def test_law_of_every_output(order: int) -> None:
 
 
 def test_contexts_as_a_chain_of_their_own() -> None:
-    """Likelihoods of the chain of contexts are those of the contraction."""
+    """Likelihoods by inference, on contexts, are those of the contraction."""
     fitted = fit_order(as_sequences("x", np.random.default_rng(5).integers(0, 2, 500)), 2, 2)
-    chain, channel = context_model(fitted, CHANNEL)
     law = sum(
         output_law(fitted, CHANNEL, 4, 3, value) * fitted.contexts[value::2].sum()
         for value in (0, 1)
@@ -87,7 +80,7 @@ def test_contexts_as_a_chain_of_their_own() -> None:
     for number, z in enumerate(product(range(2), repeat=3)):
         # The first point of a window of four is only context to the chain of contexts.
         both = np.reshape(law, (2, 8))[:, number].sum()
-        assert np.exp(log_likelihood(chain, channel, list(z))) == pytest.approx(both)
+        assert np.exp(log_likelihood(fitted, CHANNEL, list(z))) == pytest.approx(both)
 
 
 def test_likelihood_ratio_of_true_and_false_chains() -> None:

@@ -9,7 +9,6 @@ from chainveil import InvalidInput, MarkovChain, UnreachableBudget, calibrate, e
 from chainveil.estimate.planning import Question
 from chainveil.estimate.results import Covers
 from chainveil.mechanism import seeded
-from chainveil.plan import Mechanism
 
 CHAIN = MarkovChain.binary(0.3, 0.4)
 
@@ -17,7 +16,7 @@ CHAIN = MarkovChain.binary(0.3, 0.4)
 @pytest.mark.parametrize("mechanism", ["independent", "correlated"])
 @pytest.mark.parametrize("covers", ["noise", "sampling"])
 @pytest.mark.parametrize("question", ["frequency", "transitions", "durations", "autocorrelation"])
-def test_expected_error(mechanism: Mechanism, covers: Covers, question: Question) -> None:
+def test_expected_error(mechanism: str, covers: Covers, question: Question) -> None:
     plan = calibrate(CHAIN, 4, mechanism=mechanism)
     expected = estimate.error_at(plan, 4000, question, covers)
     z = plan.sanitize(CHAIN.sample(4000, 200, 1), rng=seeded(1))

@@ -105,7 +105,7 @@ def test_impossible_known_points() -> None:
 
 
 def test_mismatched_channel_and_state() -> None:
-    with pytest.raises(InvalidInput, match="channel: found 3 states"):
+    with pytest.raises(InvalidInput, match="noise: found 3 states"):
         smoothed(CHAIN, Channel.randomized_response(3, 0.2), [0, 1])
     with pytest.raises(InvalidInput, match="state: found 2"):
         smoothed(CHAIN, CHANNEL, [0, 1], state=2)

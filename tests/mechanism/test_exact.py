@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import chainveil as cv
 from chainveil.mechanism import sanitize, tables
 from chainveil.mechanism.correlated import ChainFlips
-from chainveil.mechanism.noises import Draws, Flips, Reports
+from chainveil.mechanism.draws import Draws, Flips, Reports
 from chainveil.mechanism.packed import PackedFlips, sanitize_packed
 from chainveil.mechanism.pieces import one_series
 from chainveil.mechanism.randomness import Keystream, Seeded, seeded

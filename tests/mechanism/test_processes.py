@@ -20,11 +20,10 @@ import pytest
 import chainveil as cv
 from chainveil.mechanism import RowNoise, Stream, sanitize, secure, seeded
 from chainveil.mechanism.correlated import ChainFlips
-from chainveil.mechanism.independent import independent_noise
-from chainveil.mechanism.noises import Draws
 from chainveil.mechanism.packed import PackedFlips
 from chainveil.mechanism.pieces import one_series
 from chainveil.mechanism.rows import Rows
+from chainveil.mechanism.samplers import sampler
 from chainveil.noise.correlated import CorrelatedNoise
 
 CHANNEL = cv.Channel.binary(0.5, 0.5)
@@ -246,8 +245,8 @@ def test_whatever_holds_a_key_leaves_it_to_the_parent(kind: str) -> None:
     """Work that was begun before a fork goes on under another key in the child."""
     source, piece = secure(), one_series(0, 0, 4096)
     kinds: dict[str, Callable[[], Any]] = {
-        "flips": lambda: independent_noise(CHANNEL, Draws(source)),
-        "reports": lambda: independent_noise(cv.Channel(np.full((3, 3), 1 / 3)), Draws(source)),
+        "flips": lambda: sampler(CHANNEL, source),
+        "reports": lambda: sampler(cv.Channel(np.full((3, 3), 1 / 3)), source),
         "chain": lambda: ChainFlips(CorrelatedNoise(0.5, 0.5), source),
         "packed": lambda: PackedFlips(CHANNEL, source),
     }

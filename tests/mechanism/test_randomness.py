@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import chainveil as cv
 from chainveil.mechanism import Seeded, randomness, release, sanitize
-from chainveil.mechanism.noises import Draws
+from chainveil.mechanism.draws import Draws
 from chainveil.mechanism.randomness import Keystream, Plane, counter, secure, seeded
 
 CHANNEL = cv.Channel.binary(0.3, 0.2)

@@ -14,12 +14,11 @@ from chainveil.mechanism import (
     RowNoise,
     Rows,
     sanitize,
-    sanitize_correlated,
     secure,
     seeded,
     series_number,
 )
-from chainveil.mechanism.rows import MOST_UNSEEN
+from chainveil.mechanism.correlated import MOST_UNSEEN
 from chainveil.noise.correlated import CorrelatedNoise
 
 NAMES = ["Ada", "Bo", "", "ünï"]
@@ -36,7 +35,7 @@ def whole(noise: Any, states: Any, number: int, seed: int = 1) -> Any:
     """The series as an array."""
     source = seeded(seed).at(series=number)
     if isinstance(noise, CorrelatedNoise):
-        return sanitize_correlated(states, noise, rng=source)
+        return sanitize(states, noise, rng=source)
     return sanitize(states, noise, rng=source)
 
 

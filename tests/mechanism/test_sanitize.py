@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import chainveil as cv
-from chainveil.mechanism import Report, check_length, noises, pieces, release, sanitize, seeded
+from chainveil.mechanism import Report, check_length, draws, pieces, release, sanitize, seeded
 
 TWO = cv.Channel.binary(0.3, 0.2)
 FIVE = cv.Channel.randomized_response(5, 0.4)
@@ -85,9 +85,9 @@ def test_the_size_of_the_pieces_changes_nothing(size: int, monkeypatch: pytest.M
     rows = states(5000, 5).reshape(50, 100)
     expected = sanitize(x, TWO, rng=seeded(1)), sanitize(rows, FIVE, rng=seeded(1))
     monkeypatch.setattr(pieces, "PIECE", size)
-    monkeypatch.setattr(noises, "PIECE", max(1, size // 3))
-    monkeypatch.setattr(noises.Flips, "stretch", 2 * size)
-    monkeypatch.setattr(noises.Reports, "stretch", size)
+    monkeypatch.setattr(draws, "PIECE", max(1, size // 3))
+    monkeypatch.setattr(draws.Flips, "stretch", 2 * size)
+    monkeypatch.setattr(draws.Reports, "stretch", size)
     assert np.array_equal(sanitize(x, TWO, rng=seeded(1)), expected[0])
     assert np.array_equal(sanitize(rows, FIVE, rng=seeded(1)), expected[1])
     assert np.array_equal(np.stack(sanitize(list(rows), FIVE, rng=seeded(1))), expected[1])
@@ -269,7 +269,7 @@ def test_reports_must_fit_the_dtype() -> None:
 def test_bad_words_are_refused() -> None:
     with pytest.raises(cv.InvalidInput, match="missing"):
         sanitize([0, 1], TWO, missing="drop")  # type: ignore[arg-type]
-    with pytest.raises(cv.InvalidInput, match="channel"):
+    with pytest.raises(cv.InvalidInput, match="noise: found 0.3"):
         sanitize([0, 1], 0.3)  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.mechanism import Stream, sanitize, sanitize_correlated, seeded
+from chainveil.mechanism import Stream, sanitize, seeded
 from chainveil.noise.correlated import CorrelatedNoise
 
 TWO = cv.Channel.binary(0.3, 0.2)
@@ -19,8 +19,7 @@ NOISES.append(cv.Channel.randomized_response(30, 0.4))
 
 
 def whole(x: Any, noise: Any, seed: int) -> Any:
-    function = sanitize_correlated if isinstance(noise, CorrelatedNoise) else sanitize
-    return function(x, noise, rng=seeded(seed))
+    return sanitize(x, noise, rng=seeded(seed))
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
@@ -72,7 +71,7 @@ def test_only_the_state_of_the_noise_chain_is_carried() -> None:
         stream = Stream(sticky)
         first = stream.push(0)
         saved = stream.save()
-        assert saved["flipping"] == first
+        assert saved["memory"] == first
         assert set(Stream.restore(saved).push(np.zeros(100, np.uint8))) == {first}
 
 
@@ -135,7 +134,7 @@ def test_broken_states_are_refused(state: Any) -> None:
 def test_a_broken_noise_state_is_refused() -> None:
     saved = Stream(CHAIN).save()
     with pytest.raises(cv.InvalidInput, match="state"):
-        Stream.restore({**saved, "flipping": 2})
+        Stream.restore({**saved, "memory": 2})
     with pytest.raises(cv.InvalidInput):
         Stream(0.3)  # type: ignore[arg-type]
 

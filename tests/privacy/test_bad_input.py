@@ -54,11 +54,11 @@ def test_named_adversaries() -> None:
 def test_wrong_kinds() -> None:
     with pytest.raises(cv.InvalidInput, match="chain: found"):
         cv.privacy_loss([[0.9, 0.1], [0.1, 0.9]], CHANNEL)  # type: ignore[arg-type]
-    with pytest.raises(cv.InvalidInput, match="channel: found"):
+    with pytest.raises(cv.InvalidInput, match="noise: found"):
         cv.privacy_loss(CHAIN, 0.1)  # type: ignore[arg-type]
     with pytest.raises(cv.InvalidInput, match="chain: found"):
         cv.calibrate(0.1, 1.0)  # type: ignore[call-overload]
-    with pytest.raises(cv.InvalidInput, match="channel: found 2 states"):
+    with pytest.raises(cv.InvalidInput, match="noise: found 2 states"):
         cv.privacy_loss(THREE, CHANNEL)
 
 

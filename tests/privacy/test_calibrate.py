@@ -95,7 +95,7 @@ def test_no_noise_on_a_grid_does_better(
 )
 def test_chains_whose_neighbours_tend_to_differ(chain: cv.MarkovChain) -> None:
     plan = cv.calibrate(chain, 1.5, 40)
-    assert plan.region is None
+    assert plan.half_planes is None
     assert 1.5 * (1 - 1e-9) <= plan.loss.epsilon <= 1.5
     best = plan.expected_flips
     for rho0, rho1 in itertools.product(np.linspace(0.02, 0.5, 13), repeat=2):

@@ -84,9 +84,9 @@ def test_half_planes_match_calibration() -> None:
         for epsilon in (0.5, 2.0):
             planes = closed_form.half_planes(q, r, epsilon)
             plan = cv.calibrate(cv.MarkovChain.binary(q, r), epsilon, adversary="ignorant")
-            assert plan.region is not None
-            assert plan.region.u == pytest.approx(planes.u, rel=1e-10)
-            assert plan.region.w == pytest.approx(planes.w, rel=1e-10)
+            assert plan.half_planes is not None
+            assert plan.half_planes.u == pytest.approx(planes.u, rel=1e-10)
+            assert plan.half_planes.w == pytest.approx(planes.w, rel=1e-10)
             rho0, rho1 = planes.corner
             assert planes.contains(rho0 + 1e-12, rho1 + 1e-12)
             assert not planes.contains(rho0 - 1e-9, rho1 - 1e-9)

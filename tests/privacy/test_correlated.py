@@ -15,8 +15,8 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary
-from chainveil.privacy.correlated.loss import correlated_loss
-from chainveil.privacy.loss import PrivacyLoss
+from chainveil.privacy.loss import privacy_loss
+from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.witness import Witness
 from tests.oracle import correlated as oracle
 
@@ -63,7 +63,7 @@ def test_agrees_with_enumeration_for_every_kind_of_adversary() -> None:
             "informed": oracle.informed(losses, n),
         }
         for adversary, truth in expected.items():
-            loss = correlated_loss(chain, noise, n, adversary)
+            loss = privacy_loss(chain, noise, n, adversary)
             check(chain, noise, loss, truth)
             assert attack(loss).length == n
 
@@ -75,7 +75,7 @@ def test_agrees_with_enumeration_for_single_adversaries() -> None:
         everyone = list(losses)
         for pick in rng.choice(len(everyone), min(len(everyone), 5), replace=False):
             target, known = everyone[pick]
-            loss = correlated_loss(chain, noise, n, Adversary(target, known))
+            loss = privacy_loss(chain, noise, n, Adversary(target, known))
             check(chain, noise, loss, losses[target, known])
             assert attack(loss).target == target
             assert set(attack(loss).known) == known
@@ -129,7 +129,7 @@ def test_bounds_enclose_the_supremum_in_exact_arithmetic(seed: int) -> None:
     ctx.prec = 200
     try:
         truth = exact_supremum((q, r, rho0, rho1), 150)
-        loss = correlated_loss(MarkovChain.binary(q, r), CorrelatedNoise(rho0, rho1))
+        loss = privacy_loss(MarkovChain.binary(q, r), CorrelatedNoise(rho0, rho1))
         # What the 150 points leave out is below 1e-14, since |1-q-r| and |1-rho0-rho1| < 0.8.
         assert truth <= arb(loss.epsilon)
         assert arb(loss.lower) <= truth + arb("1e-14")
@@ -141,7 +141,7 @@ def test_bounds_enclose_the_supremum_in_exact_arithmetic(seed: int) -> None:
 def test_the_loss_grows_with_the_length_up_to_the_supremum(adversary: Any) -> None:
     chain, noise = MarkovChain.binary(0.15, 0.3), CorrelatedNoise(0.1, 0.45)
     lengths: list[int | None] = [1, 2, 3, 5, 9, 20, 100, 1000, None]
-    losses = [correlated_loss(chain, noise, n, adversary) for n in lengths]
+    losses = [privacy_loss(chain, noise, n, adversary) for n in lengths]
     for shorter, longer in itertools.pairwise(losses):
         assert shorter.lower <= longer.epsilon
     assert losses[-2].epsilon == pytest.approx(losses[-1].epsilon, rel=1e-9)
@@ -152,7 +152,7 @@ def test_the_loss_grows_with_the_length_up_to_the_supremum(adversary: Any) -> No
 @pytest.mark.parametrize("q", [0.001, 0.2, 0.97])
 def test_witness_replays_and_bounds_meet(q: float, length: int | None, adversary: Any) -> None:
     chain, noise = MarkovChain.binary(q, 0.3 * q), CorrelatedNoise(0.3, 0.4)
-    loss = correlated_loss(chain, noise, length, adversary)
+    loss = privacy_loss(chain, noise, length, adversary)
     assert loss.lower <= loss.epsilon <= loss.lower * (1 + 1e-9)
     assert attack(loss).replay(chain, noise) == pytest.approx(loss.lower, rel=1e-9)
 
@@ -161,43 +161,43 @@ def test_without_memory_it_is_independent_noise() -> None:
     """With rho0 + rho1 = 1: the figures of the plain randomised response."""
     chain, noise = MarkovChain.symmetric(0.1), CorrelatedNoise(0.02, 0.98)
     # Both ends known and opposite to the value tested, five points: 9.41; nobody known: 8.24.
-    ends = correlated_loss(chain, noise, 5, Adversary(2, frozenset({0, 4})))
+    ends = privacy_loss(chain, noise, 5, Adversary(2, frozenset({0, 4})))
     assert ends.epsilon == pytest.approx(9.41, abs=5e-3)
-    assert correlated_loss(chain, noise, 5, "ignorant").epsilon == pytest.approx(8.24, abs=6e-3)
-    assert correlated_loss(chain, noise, None, "ignorant").epsilon == pytest.approx(8.246, abs=1e-3)
-    assert correlated_loss(chain, noise).epsilon == pytest.approx(10.45, abs=5e-3)
+    assert privacy_loss(chain, noise, 5, "ignorant").epsilon == pytest.approx(8.24, abs=6e-3)
+    assert privacy_loss(chain, noise, None, "ignorant").epsilon == pytest.approx(8.246, abs=1e-3)
+    assert privacy_loss(chain, noise).epsilon == pytest.approx(10.45, abs=5e-3)
 
 
 def test_fair_independent_flips_reveal_nothing() -> None:
-    loss = correlated_loss(MarkovChain.binary(0.1, 0.7), CorrelatedNoise(0.5, 0.5))
+    loss = privacy_loss(MarkovChain.binary(0.1, 0.7), CorrelatedNoise(0.5, 0.5))
     assert loss.epsilon == loss.lower == 0
 
 
 def test_noise_that_must_change_can_rule_a_value_out() -> None:
-    loss = correlated_loss(MarkovChain.binary(0.1, 0.7), CorrelatedNoise(1.0, 0.5))
+    loss = privacy_loss(MarkovChain.binary(0.1, 0.7), CorrelatedNoise(1.0, 0.5))
     assert loss.epsilon == loss.lower == math.inf
 
 
 def test_a_series_with_alternating_signs_is_as_private_as_the_plain_one() -> None:
     """Flipping every second point of x and z turns theta into 1 - theta."""
     noise = CorrelatedNoise(0.12, 0.5)
-    plain = correlated_loss(MarkovChain.symmetric(0.2), noise)
-    turned = correlated_loss(MarkovChain.symmetric(0.8), noise)
+    plain = privacy_loss(MarkovChain.symmetric(0.2), noise)
+    turned = privacy_loss(MarkovChain.symmetric(0.8), noise)
     assert turned.epsilon == pytest.approx(plain.epsilon, rel=1e-9)
 
 
 def test_swapping_the_states_changes_nothing() -> None:
     noise = CorrelatedNoise(0.12, 0.5)
-    one = correlated_loss(MarkovChain.binary(0.2, 0.35), noise)
-    other = correlated_loss(MarkovChain.binary(0.35, 0.2), noise)
+    one = privacy_loss(MarkovChain.binary(0.2, 0.35), noise)
+    other = privacy_loss(MarkovChain.binary(0.35, 0.2), noise)
     assert one.epsilon == pytest.approx(other.epsilon, rel=1e-9)
 
 
 def test_single_adversary_without_length_is_the_limit_of_long_series() -> None:
     chain, noise = MarkovChain.binary(0.2, 0.3), CorrelatedNoise(0.2, 0.5)
     adversary = Adversary(3, frozenset({1}))
-    endless = correlated_loss(chain, noise, None, adversary)
-    long = correlated_loss(chain, noise, 300, adversary)
+    endless = privacy_loss(chain, noise, None, adversary)
+    long = privacy_loss(chain, noise, 300, adversary)
     assert endless.epsilon == pytest.approx(long.epsilon, rel=1e-9)
     replayed = attack(endless).replay(chain, noise)
     assert replayed == pytest.approx(endless.lower, rel=1e-9)
@@ -221,14 +221,13 @@ CHAIN, NOISE = MarkovChain.symmetric(0.2), CorrelatedNoise(0.2, 0.6)
 )
 def test_bad_input_names_the_argument(arguments: tuple[Any, ...], name: str) -> None:
     with pytest.raises(InvalidInput) as error:
-        correlated_loss(*arguments)
+        privacy_loss(*arguments)
     assert error.value.argument == name
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        (MarkovChain([[0.5, 0.2, 0.3], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]]), NOISE),
         (MarkovChain.binary(0.2, 0.2, initial=[0.9, 0.1]), NOISE),
         (MarkovChain.binary(1.0, 0.5), NOISE),
         (CHAIN, NOISE, 10_000_000),
@@ -239,4 +238,4 @@ def test_bad_input_names_the_argument(arguments: tuple[Any, ...], name: str) -> 
 )
 def test_what_cannot_be_certified_is_refused(arguments: tuple[Any, ...]) -> None:
     with pytest.raises(NotSupported):
-        correlated_loss(*arguments)
+        privacy_loss(*arguments)

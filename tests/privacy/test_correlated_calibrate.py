@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chainveil.calibration import calibrate
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
-from chainveil.privacy.correlated.calibrate import least_correlated_noise
-from chainveil.privacy.correlated.loss import correlated_loss
+from chainveil.privacy.loss import privacy_loss
 
 FIGURES = [(0.2, 4, 0.16415), (0.2, 2, 0.35906), (0.35, 4, 0.05495)]
+
+
+def least_correlated_noise(
+    chain: MarkovChain, epsilon: Any, length: int | None = None, adversary: Any = "any"
+) -> CorrelatedNoise:
+    noise = calibrate(chain, epsilon, length, adversary, mechanism="correlated").noise
+    assert isinstance(noise, CorrelatedNoise)
+    return noise
 
 
 def theorem_1_noise(theta: float, epsilon: float) -> float:
@@ -32,7 +40,7 @@ def least_independent_rate(chain: MarkovChain, epsilon: float) -> float:
     for _ in range(45):
         middle = (low + high) / 2
         noise = CorrelatedNoise(middle, 1 - middle)
-        enough = correlated_loss(chain, noise).epsilon <= epsilon
+        enough = privacy_loss(chain, noise).epsilon <= epsilon
         low, high = (low, middle) if enough else (middle, high)
     return high
 
@@ -53,7 +61,7 @@ def test_never_above_the_budget_and_on_the_grid(seed: int) -> None:
     adversary: Any = ["any", "ignorant", "informed"][seed % 3]
     chain = MarkovChain.binary(q, r)
     noise = least_correlated_noise(chain, epsilon, length, adversary)
-    loss = correlated_loss(chain, noise, length, adversary)
+    loss = privacy_loss(chain, noise, length, adversary)
     assert loss.epsilon <= epsilon
     assert loss.epsilon >= epsilon * (1 - 1e-6)
     for probability in (noise.rho0, noise.rho1):
@@ -77,7 +85,7 @@ def test_memory_does_not_matter_to_the_ignorant(
     chain, rate = MarkovChain.symmetric(theta), theorem_1_noise(theta, epsilon)
     for s in np.linspace(least_s, 1, 15):
         noise = CorrelatedNoise(rate * s, (1 - rate) * s)
-        loss = correlated_loss(chain, noise, None, "ignorant")
+        loss = privacy_loss(chain, noise, None, "ignorant")
         assert loss.epsilon == pytest.approx(epsilon, rel=1e-8)
     least = least_correlated_noise(chain, epsilon, None, "ignorant").flip_rate
     assert least == pytest.approx(rate, abs=1e-8)
@@ -88,7 +96,7 @@ def test_a_short_series_tempts_the_ignorant_to_flip_all_or_nothing() -> None:
     noise = least_correlated_noise(chain, epsilon, 5, "ignorant")
     assert noise.rho0 + noise.rho1 < 1e-3
     assert noise.flip_rate == pytest.approx(1 / (1 + math.exp(epsilon)), rel=1e-3)
-    assert correlated_loss(chain, noise, 5).epsilon > 5 * epsilon
+    assert privacy_loss(chain, noise, 5).epsilon > 5 * epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2, 5])
@@ -124,14 +132,14 @@ def test_no_random_noise_chain_flips_less() -> None:
     least = least_correlated_noise(chain, epsilon).flip_rate
     for rate, s in zip(least * rng.random(300), rng.uniform(0.05, 1, 300), strict=True):
         noise = CorrelatedNoise(rate * s, (1 - rate) * s)
-        assert correlated_loss(chain, noise).lower > epsilon
+        assert privacy_loss(chain, noise).lower > epsilon
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 40.0, 300.0])
 def test_extreme_budgets(epsilon: float) -> None:
     chain = MarkovChain.binary(0.1, 0.4)
     noise = least_correlated_noise(chain, epsilon)
-    assert correlated_loss(chain, noise).epsilon <= epsilon
+    assert privacy_loss(chain, noise).epsilon <= epsilon
 
 
 def test_a_budget_too_small_to_certify_is_refused_not_drowned_in_noise() -> None:
@@ -142,7 +150,7 @@ def test_a_budget_too_small_to_certify_is_refused_not_drowned_in_noise() -> None
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf, "1", None])
 def test_budgets_that_are_none(epsilon: object) -> None:
     with pytest.raises(InvalidInput, match="epsilon"):
-        least_correlated_noise(MarkovChain.symmetric(0.2), epsilon)  # type: ignore[arg-type]
+        least_correlated_noise(MarkovChain.symmetric(0.2), epsilon)
 
 
 def test_chains_that_hardly_change_need_a_length() -> None:
@@ -150,4 +158,4 @@ def test_chains_that_hardly_change_need_a_length() -> None:
     with pytest.raises(NotSupported, match="length"):
         least_correlated_noise(chain, 1.0)
     noise = least_correlated_noise(chain, 1.0, 100)
-    assert correlated_loss(chain, noise, 100).epsilon <= 1.0
+    assert privacy_loss(chain, noise, 100).epsilon <= 1.0

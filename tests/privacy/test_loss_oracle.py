@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.loss import PrivacyLoss
+from chainveil.privacy.result import PrivacyLoss
 from tests.oracle.enumeration import Case, loss_of_every_adversary, worst_loss
 
 BATCHES, INSTANCES = 20, 110  # 2,200 instances

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.two_state.region import RegionLoss
+from chainveil.privacy.result import RegionLoss
 from tests.oracle.dense import dense_loss, points_of, random_box
 
 
@@ -59,7 +59,7 @@ def test_noise_for_a_region_and_what_not_knowing_costs() -> None:
     plan = cv.calibrate(region, 2.0)
     assert plan.loss.epsilon <= 2
     assert plan.loss.gap < 1e-5
-    assert plan.covers == region
+    assert plan.region == region
     assert 0 < plan.cost_of_uncertainty < 0.05
     for q, r in ((0.08, 0.18), (0.12, 0.18), (0.1, 0.2)):
         assert cv.privacy_loss(cv.MarkovChain.binary(q, r), plan.channel).epsilon <= 2

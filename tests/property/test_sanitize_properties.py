@@ -13,7 +13,6 @@ import chainveil as cv
 from chainveil.mechanism import (
     Stream,
     sanitize,
-    sanitize_correlated,
     sanitize_packed,
     seeded,
     tables,
@@ -98,7 +97,7 @@ def test_a_stream_of_correlated_noise_cut_anywhere(
 ) -> None:
     noise = CorrelatedNoise(rho0, rho1)
     x = np.random.default_rng(n).integers(0, 2, n)
-    expected = sanitize_correlated(x, noise, rng=seeded(seed)).tolist()
+    expected = sanitize(x, noise, rng=seeded(seed)).tolist()
     assert _pushed(Stream(noise, rng=seeded(seed)), x, data.draw(cuts(n))) == expected
 
 

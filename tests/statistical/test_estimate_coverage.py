@@ -16,8 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, calibrate, estimate
-from chainveil.estimate.grouping import read_cells
-from chainveil.mechanism import sanitize, sanitize_correlated, seeded
+from chainveil.estimate.counts.cells import read_cells
+from chainveil.mechanism import sanitize, seeded
+from chainveil.noise import Noise
 
 REPETITIONS = 5000
 LOW, HIGH = 0.94, 0.96
@@ -31,8 +32,7 @@ def released(
     chain: MarkovChain, noise: Any, length: int, rows: int = REPETITIONS
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     x = chain.sample(length, rows, 11)
-    release = sanitize if isinstance(noise, Channel) else sanitize_correlated
-    return x, release(x, noise, rng=seeded(12))
+    return x, sanitize(x, noise, rng=seeded(12))
 
 
 def pair_shares(x: NDArray[Any], k: int, lag: int = 1) -> NDArray[np.float64]:
@@ -107,7 +107,7 @@ def test_four_states(epsilon: float, length: int) -> None:
 
 def check(
     chain: MarkovChain,
-    noise: Channel | CorrelatedNoise,
+    noise: Noise,
     length: int,
     rows: int,
     pairs: bool = True,

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 import chainveil as cv
-from chainveil.mechanism import Stream, sanitize, sanitize_correlated, sanitize_packed, seeded
-from chainveil.mechanism.noises import Draws, Reports
+from chainveil.mechanism import Stream, sanitize, sanitize_packed, seeded
+from chainveil.mechanism.draws import Draws, Reports
 from chainveil.mechanism.pieces import one_series
 from chainveil.noise.correlated import CorrelatedNoise
 
@@ -136,7 +136,7 @@ def test_small_probabilities_are_met_beyond_a_byte() -> None:
 def test_the_noise_chain_moves_at_its_rates(rates: tuple[float, float]) -> None:
     noise = CorrelatedNoise(*rates)
     x = data(N)
-    y = sanitize_correlated(x, noise, rng=seeded(41)) ^ x
+    y = sanitize(x, noise, rng=seeded(41)) ^ x
     for state, rate in enumerate(rates):
         here = y[:-1] == state
         check_rate(int((y[1:][here] != state).sum()), int(here.sum()), rate)
@@ -149,7 +149,7 @@ def test_the_noise_chain_moves_at_its_rates(rates: tuple[float, float]) -> None:
 @pytest.mark.parametrize("rates", [(0.1, 0.3), (0.02, 0.01), (1.0, 1.0), (1e-9, 3e-9)])
 def test_noise_chains_start_in_equilibrium(rates: tuple[float, float]) -> None:
     noise = CorrelatedNoise(*rates)
-    rows = sanitize_correlated(np.zeros((SMALL, 5), np.uint8), noise, rng=seeded(42))
+    rows = sanitize(np.zeros((SMALL, 5), np.uint8), noise, rng=seeded(42))
     for column in (0, 1, 4):
         check_rate(int(rows[:, column].sum()), SMALL, noise.flip_rate)
     starts = [Stream(noise, rng=seeded(43).child(j)).push(0) for j in range(3000)]

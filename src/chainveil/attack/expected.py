@@ -20,8 +20,9 @@ from chainveil import checks, inference
 from chainveil.attack.success import estimated_epsilon
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.chain import MarkovChain, check_chain
-from chainveil.noise.channel import Channel, check_channel
+from chainveil.model.base import check_model
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.base import Noise, check_noise
 
 # Messages on one side that are held at once (two states), and products in all (more states).
 MOST_MESSAGES = 1 << 20
@@ -49,7 +50,7 @@ class ExpectedSuccess:
 
 def expected_success(
     chain: MarkovChain,
-    channel: Channel,
+    noise: Noise,
     length: int,
     target: int | None = None,
     samples: int = 20_000,
@@ -57,23 +58,21 @@ def expected_success(
 ) -> ExpectedSuccess:
     """Bayes-optimal success at ``target`` (0-based; the middle by default) of ``length`` points.
 
-    Exact where the outputs can be enumerated (two states and outputs: up to 20 points on
-    either side of the target), else from ``samples`` simulated series.
+    Exact where reports look at their own point alone and can be enumerated (two states and
+    outputs: up to 20 points on either side of the target), else from ``samples`` simulated series.
     """
-    check_chain(chain)
-    check_channel(channel)
+    check_model(chain)
+    check_noise(noise)
     length = checks.whole("length", length, 1)
     target = (length - 1) // 2 if target is None else checks.whole("target", target, 0)
     if target >= length:
         raise InvalidInput("target", target, f"positions 0 … {length - 1}")
-    if chain.states != channel.states:
-        raise InvalidInput(
-            "channel", f"{channel.states} states", f"a channel with {chain.states} states"
-        )
+    if chain.states != noise.states:
+        raise InvalidInput("noise", f"{noise.states} states", f"noise for {chain.states} states")
     sides = (target, length - 1 - target)
-    if _can_enumerate(chain.states, channel.outputs, sides):
-        return ExpectedSuccess(_exact(chain, channel, sides), 0.0, True)
-    return _simulated(chain, channel, length, target, checks.whole("samples", samples, 2), rng)
+    if not noise.ordered and _can_enumerate(chain.states, noise.outputs, sides):
+        return ExpectedSuccess(_exact(chain, noise.first_law(), sides), 0.0, True)
+    return _simulated(chain, noise, length, target, checks.whole("samples", samples, 2), rng)
 
 
 def _can_enumerate(states: int, outputs: int, sides: tuple[int, int]) -> bool:
@@ -82,27 +81,27 @@ def _can_enumerate(states: int, outputs: int, sides: tuple[int, int]) -> bool:
     return bool(outputs ** sum(sides) * states <= MOST_PRODUCTS)
 
 
-def _exact(chain: MarkovChain, channel: Channel, sides: tuple[int, int]) -> float:
-    left = _left_messages(chain, channel, sides[0])
-    right = _right_messages(chain, channel, sides[1])
+def _exact(chain: MarkovChain, emission: FloatArray, sides: tuple[int, int]) -> float:
+    left = _left_messages(chain, emission, sides[0])
+    right = _right_messages(chain, emission, sides[1])
     combine = _combine_two if chain.states == 2 else _combine_all
-    return float(sum(combine(left * column, right) for column in channel.matrix.T))
+    return float(sum(combine(left * column, right) for column in emission.T))
 
 
-def _left_messages(chain: MarkovChain, channel: Channel, points: int) -> FloatArray:
+def _left_messages(chain: MarkovChain, emission: FloatArray, points: int) -> FloatArray:
     """``Pr[z before, X_i = x]`` for every z, shape (outputs ** points, k)."""
     messages = chain.start[None, :]
     for _ in range(points):
-        emitted = messages[:, None, :] * channel.matrix.T[None, :, :]
+        emitted = messages[:, None, :] * emission.T[None, :, :]
         messages = emitted.reshape(-1, chain.states) @ chain.transition
     return messages
 
 
-def _right_messages(chain: MarkovChain, channel: Channel, points: int) -> FloatArray:
+def _right_messages(chain: MarkovChain, emission: FloatArray, points: int) -> FloatArray:
     """``Pr[z after | X_i = x]`` for every z, shape (outputs ** points, k)."""
     messages = np.ones((1, chain.states))
     for _ in range(points):
-        emitted = messages[:, None, :] * channel.matrix.T[None, :, :]
+        emitted = messages[:, None, :] * emission.T[None, :, :]
         messages = emitted.reshape(-1, chain.states) @ chain.transition.T
     return messages
 
@@ -133,7 +132,7 @@ def _combine_all(left: FloatArray, right: FloatArray) -> float:
 
 def _simulated(
     chain: MarkovChain,
-    channel: Channel,
+    noise: Noise,
     length: int,
     target: int,
     samples: int,
@@ -148,8 +147,8 @@ def _simulated(
     for begin in range(0, samples, width):
         count = min(width, samples - begin)
         x = chain.sample(length, count, generator)
-        z = sanitize(x, channel, rng=seeded(int(generator.integers(1 << 62))))
-        posterior = inference.smoothed(chain, channel, z)[:, target]
+        z = sanitize(x, noise, rng=seeded(int(generator.integers(1 << 62))))
+        posterior = inference.smoothed(chain, noise, z)[:, target]
         largest[begin : begin + count] = posterior.max(axis=1)
     error = float(largest.std(ddof=1) / np.sqrt(samples))
     return ExpectedSuccess(float(largest.mean()), error, False)

@@ -10,11 +10,9 @@ import numpy as np
 from chainveil import inference
 from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
-from chainveil.errors import NotSupported
-from chainveil.inference.hidden import hidden, is_plain
-from chainveil.model.chain import MarkovChain, check_chain
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise, check_noise
+from chainveil.model.base import check_model
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.base import Noise, check_noise
 
 
 @dataclass(frozen=True)
@@ -27,24 +25,19 @@ class Posterior(Attack):
     """
 
     chain: MarkovChain
-    noise: Channel | CorrelatedNoise
+    noise: Noise
 
     def __post_init__(self) -> None:
-        check_chain(self.chain)
+        check_model(self.chain)
         check_noise(self.noise)
 
     def probabilities(self, z: Any, known: Any = None) -> Any:
         """``Pr[X_t = x | z, known]``; see :func:`chainveil.inference.smoothed`."""
-        if isinstance(self.noise, Channel) and is_plain(self.noise, z):
-            return inference.smoothed(self.chain, self.noise, z, known)
-        model = hidden(self.chain, self.noise, z, known)
-        found = inference.smoothed(model.chain, model.channel, model.reports)
-        return model.probabilities(found)
+        return inference.smoothed(self.chain, self.noise, z, known)
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
-        two = self.chain.states == 2
-        if two and isinstance(self.noise, Channel) and is_plain(self.noise, z):
+        if self.chain.states == 2:
             found = inference.smoothed(self.chain, self.noise, z, known, state=1)
             if isinstance(found, list):
                 return [(part > 0.5).astype(np.uint8) for part in found]
@@ -62,6 +55,4 @@ class Posterior(Attack):
         rng: np.random.Generator | int | None = None,
     ) -> ExpectedSuccess:
         """How often this attacker guesses one point right; see ``attack.expected``."""
-        if not isinstance(self.noise, Channel):
-            raise NotSupported("noise: expected success is offered for independent noise.")
         return expected_success(self.chain, self.noise, length, target, samples, rng)

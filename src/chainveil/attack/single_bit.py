@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from chainveil.attack.base import Attack, put_known
-from chainveil.inference.hidden import with_marks
-from chainveil.inference.observations import read
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise, check_noise
+from chainveil.inference.observations import read, with_marks
+from chainveil.noise.base import Noise, check_noise
 from chainveil.sequences import Sequences
 
 
@@ -19,27 +17,22 @@ from chainveil.sequences import Sequences
 class SingleBit(Attack):
     """Guess each point from its own output alone: the state most likely to have sent it.
 
-    For ``rho0, rho1 < 1/2`` that is the output itself (Section 4.1). Knows the noise, of noise
-    with a memory how often it flips, and nothing of the chain. A missing point is taken for 0.
+    For ``rho0, rho1 < 1/2`` that is the output itself (Section 4.1). Knows the noise, as it
+    falls on a point of which nothing else is known, and nothing of the chain. A missing point
+    is taken for 0.
     """
 
-    noise: Channel | CorrelatedNoise
+    noise: Noise
 
     def __post_init__(self) -> None:
         check_noise(self.noise)
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
-        channel = self._alone()
-        states, outputs = channel.states, channel.outputs
+        law = np.asarray(self.noise.first_law())
+        states, outputs = law.shape
         seen = read(with_marks(z, outputs), states, outputs + 1)
         dtype = np.uint8 if states <= 256 else np.uint16
-        likeliest = np.append(np.argmax(channel.matrix, axis=0), 0).astype(dtype)
+        likeliest = np.append(np.argmax(law, axis=0), 0).astype(dtype)
         series = Sequences(seen.symbols, seen.offsets)
         return seen.restore(put_known(likeliest[seen.symbols], known, series, states))
-
-    def _alone(self) -> Channel:
-        """The noise of one point seen alone."""
-        if isinstance(self.noise, Channel):
-            return self.noise
-        return Channel.binary(self.noise.flip_rate, self.noise.flip_rate)

@@ -7,10 +7,9 @@ from typing import Any
 
 from chainveil import inference
 from chainveil.attack.base import Attack
-from chainveil.inference.hidden import hidden, is_plain
-from chainveil.model.chain import MarkovChain, check_chain
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise, check_noise
+from chainveil.model.base import check_model
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.base import Noise, check_noise
 
 
 @dataclass(frozen=True)
@@ -23,15 +22,12 @@ class Viterbi(Attack):
     """
 
     chain: MarkovChain
-    noise: Channel | CorrelatedNoise
+    noise: Noise
 
     def __post_init__(self) -> None:
-        check_chain(self.chain)
+        check_model(self.chain)
         check_noise(self.noise)
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
-        if isinstance(self.noise, Channel) and is_plain(self.noise, z):
-            return inference.viterbi(self.chain, self.noise, z, known)
-        model = hidden(self.chain, self.noise, z, known)
-        return model.states(inference.viterbi(model.chain, model.channel, model.reports))
+        return inference.viterbi(self.chain, self.noise, z, known)

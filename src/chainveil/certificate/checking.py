@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from chainveil.certificate import promise, statements
+from chainveil.certificate import promise, questions, statements
 from chainveil.certificate.document import Certificate, seal
 from chainveil.certificate.make import Released
 from chainveil.certificate.maths import check_line, maths
@@ -80,7 +80,7 @@ def _words(certificate: Certificate) -> Iterator[Check]:
 
 def _discretization(certificate: Certificate) -> Check:
     kind, edges = certificate["discretization.kind"], certificate["discretization.edges"]
-    labels, states = certificate["discretization.labels"], len(certificate["chain.transition"])
+    labels, states = certificate["discretization.labels"], _states_of(certificate)
     keys = {(isinstance(label, str), label) for label in labels}
     # One limit is a threshold, more are edges, none means that the values were states already.
     sound = kind == {0: "states", 1: "threshold"}.get(len(edges), "edges")
@@ -88,6 +88,13 @@ def _discretization(certificate: Certificate) -> Check:
     sound = sound and len(labels) == len(keys) == states
     text = f"{states} states, a label each" if sound else "does not fit the number of states"
     return check_line("discretization", sound, text)
+
+
+def _states_of(certificate: Certificate) -> int:
+    """How many states the series have; the hidden chain of another model may have more."""
+    if certificate.model is None:
+        return len(certificate["chain.transition"])
+    return questions.claim(questions.ask(certificate)).model.states
 
 
 def _complete(certificate: Certificate) -> Iterator[Check]:

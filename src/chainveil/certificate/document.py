@@ -18,7 +18,7 @@ from chainveil.errors import InvalidInput
 if TYPE_CHECKING:
     from chainveil.certificate.results import Verification
     from chainveil.plan import NoisePlan
-    from chainveil.privacy.loss import PrivacyLoss
+    from chainveil.privacy.result import PrivacyLoss
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,12 @@ class Certificate:
         for key in path.split("."):
             value = None if value is None else value[key]
         return value
+
+    @property
+    def model(self) -> tuple[str, dict[str, Any]] | None:
+        """Kind and numbers of a model that is no chain of order 1; None for a chain."""
+        found = self.document["chain"].get("model")
+        return None if found is None else (found[0], dict(found[1]))
 
     def __str__(self) -> str:
         return self.to_json()

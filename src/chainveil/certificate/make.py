@@ -12,10 +12,9 @@ from typing import Any, Literal
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
 from chainveil.errors import InvalidInput
+from chainveil.model.base import Origin
 from chainveil.model.chain import MarkovChain
-from chainveil.model.region import Origin
-from chainveil.noise.channel import GRID, Channel
-from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.base import GRID, Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model, describe
 from chainveil.privacy.two_state.witness import TwoStateWitness
@@ -131,12 +130,22 @@ def software() -> dict[str, str]:
 
 
 def chain_section(plan: NoisePlan, origin: str) -> dict[str, Any]:
-    """The chain as the loss reads it: with two states, the diagonal is what is left of one."""
-    plain, region = exact_chain(plan.chain), plan.covers
+    """The chain as the loss reads it; a model that is no chain also by its own numbers."""
+    start, transition, _ = plan.chain.hidden_chain()
+    region, section = plan.region, {}
+    initial: Any = start.tolist()
+    if plan.chain.order == 1:
+        plain = exact_chain(plan.chain)
+        transition, initial = plain.transition, plain.to_json()["initial"]
+    else:
+        section = {
+            "model": [plan.chain.kind, [list(pair) for pair in plan.chain.to_json().items()]]
+        }
     return {
-        "transition": plain.transition.tolist(),
-        "initial": None if plain.initial is None else plain.initial.tolist(),
+        "transition": transition.tolist(),
+        "initial": initial,
         "region": None if region is None else [list(region.q), list(region.r)],
+        **section,
         "origin": origin,
         "meaning": statements.ORIGIN[origin],
     }
@@ -163,11 +172,9 @@ def noise_section(plan: NoisePlan) -> dict[str, Any]:
     }
 
 
-def noise_matrix(noise: Channel | CorrelatedNoise) -> list[list[float]]:
+def noise_matrix(noise: Noise) -> list[list[float]]:
     """The noise in numbers: a channel's matrix, or the transitions of the chain of flips."""
-    if isinstance(noise, Channel):
-        return [[float(entry) for entry in row] for row in noise.matrix]
-    return [[1 - noise.rho0, noise.rho0], [noise.rho1, 1 - noise.rho1]]
+    return noise.to_matrix()
 
 
 def units(matrix: list[list[float]]) -> list[list[int]]:

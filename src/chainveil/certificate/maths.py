@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import cast
 
 from chainveil.certificate import questions, work
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import adversary_section, exact_chain, noise_matrix, units
-from chainveil.certificate.questions import Problem
+from chainveil.certificate.questions import Claim
 from chainveil.certificate.results import Check
 from chainveil.errors import ChainveilError, InvalidInput, TooLarge
-from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.plan import NoisePlan
-from chainveil.privacy.loss import PrivacyLoss
-from chainveil.privacy.two_state.region import RegionLoss
+from chainveil.privacy.result import PrivacyLoss, RegionLoss
 
 # How far a loss may come out above the one claimed: the accuracy with which losses of two
 # states are stated, as a share of the loss, and one in nats for losses near zero.
@@ -38,7 +37,7 @@ def plan_of(certificate: Certificate) -> NoisePlan:
     is said of a plan must hold where it is said.
     """
     found, cut_short = work.loss(questions.ask(certificate))
-    asked = questions.problem(questions.ask(certificate))
+    asked = questions.claim(questions.ask(certificate))
     epsilon = float(certificate["promise.epsilon"])
     if found.epsilon > epsilon + rounding(asked, epsilon):
         if cut_short and found.lower <= epsilon:
@@ -46,11 +45,10 @@ def plan_of(certificate: Certificate) -> NoisePlan:
         raise InvalidInput(
             "certificate", f"a loss of {found.epsilon!r}", f"at most epsilon, {epsilon!r}"
         )
-    origin, box = certificate["chain.origin"], asked.region
-    chain = MarkovChain(asked.chain.transition, asked.chain.initial, origin=origin)
-    region = None if box is None else ChainRegion(box.q, box.r, box.estimate, origin)
+    model = asked.model.of_origin(certificate["chain.origin"])
+    region = None if model.single else cast(ChainRegion, model)
     return NoisePlan(
-        chain, asked.noise, found, max(epsilon, found.epsilon),
+        model.likeliest, asked.noise, found, max(epsilon, found.epsilon),
         certificate["noise.objective"], None, asked.spent, region,
     )  # fmt: skip
 
@@ -60,11 +58,11 @@ def loss_of(certificate: Certificate) -> PrivacyLoss:
     return work.loss(questions.ask(certificate)).loss
 
 
-def rounding(asked: Problem, loss: float) -> float:
+def rounding(asked: Claim, loss: float) -> float:
     """By how much a loss that is computed may exceed the one that is claimed."""
-    if asked.region is not None:
+    if not asked.model.single:
         return REGIONS
-    return MANY_STATES if asked.chain.states > 2 else max(SHARE * loss, LEAST)
+    return MANY_STATES if asked.model.states > 2 else max(SHARE * loss, LEAST)
 
 
 def maths(certificate: Certificate) -> Iterator[Check]:
@@ -73,7 +71,7 @@ def maths(certificate: Certificate) -> Iterator[Check]:
     A check of the loss that is "open" was too large to make.
     """
     try:
-        asked = questions.problem(questions.ask(certificate))
+        asked = questions.claim(questions.ask(certificate))
         yield from _described(certificate, asked)
         yield from _losses(certificate, asked)
     except TooLarge as error:
@@ -82,12 +80,12 @@ def maths(certificate: Certificate) -> Iterator[Check]:
         yield Check("loss", "fails", f"cannot be computed: {error}")
 
 
-def _described(certificate: Certificate, asked: Problem) -> Iterator[Check]:
+def _described(certificate: Certificate, asked: Claim) -> Iterator[Check]:
     """What needs no search: the numbers fit each other."""
     flips = NoisePlan(
         asked.chain, asked.noise, PrivacyLoss(0.0, 0.0, None, "any", None), 1.0, "flips", None
     ).expected_flips
-    yield _chain_entries(certificate, asked.chain)
+    yield _chain_entries(certificate, asked)
     yield _realised(certificate, asked)
     yield _realised_before(certificate, asked)
     claimed = float(certificate["noise.expected_flips"])
@@ -98,14 +96,19 @@ def _described(certificate: Certificate, asked: Problem) -> Iterator[Check]:
     yield check_line("promise.adversary", same, "as described" if same else "is not as described")
 
 
-def _chain_entries(certificate: Certificate, chain: MarkovChain) -> Check:
-    entries = exact_chain(chain).transition.tolist()
-    same = certificate["chain.transition"] == entries
-    text = f"{chain.states} states" if same else "the diagonal is not what is left of one"
+def _chain_entries(certificate: Certificate, asked: Claim) -> Check:
+    start, entries, _ = asked.chain.hidden_chain()
+    same = certificate["chain.transition"] == entries.tolist()
+    text = f"{asked.model.states} states" if same else "not the transitions of the model"
+    if certificate.model is not None:
+        same = same and certificate["chain.initial"] == start.tolist()
+    elif asked.model.states == 2:
+        same = certificate["chain.transition"] == exact_chain(asked.chain).transition.tolist()
+        text = "2 states" if same else "the diagonal is not what is left of one"
     return check_line("chain", same, text)
 
 
-def _realised(certificate: Certificate, asked: Problem) -> Check:
+def _realised(certificate: Certificate, asked: Claim) -> Check:
     matrix = noise_matrix(asked.noise.on_grid())
     sound = certificate["noise.matrix"] == matrix and certificate["noise.units"] == units(matrix)
     sound = sound and all(sum(row) == 1 << 53 for row in units(matrix))
@@ -113,14 +116,14 @@ def _realised(certificate: Certificate, asked: Problem) -> Check:
     return check_line("noise", sound, text)
 
 
-def _realised_before(certificate: Certificate, asked: Problem) -> Check:
+def _realised_before(certificate: Certificate, asked: Claim) -> Check:
     matrices = [noise_matrix(earlier.on_grid()) for earlier in asked.spent]
     sound = certificate["noise.spent"] == matrices
     text = f"{len(asked.spent)} earlier releases, their noise on multiples of 2^-53"
     return check_line("noise.spent", sound, text if sound else "not what could be realised")
 
 
-def _losses(certificate: Certificate, asked: Problem) -> Iterator[Check]:
+def _losses(certificate: Certificate, asked: Claim) -> Iterator[Check]:
     claimed, budget = float(certificate["loss.epsilon"]), float(certificate["promise.epsilon"])
     within = claimed <= budget
     text = f"the loss {claimed!r} is {'within' if within else 'above'} {budget!r}"
@@ -154,7 +157,7 @@ def _undecided(found: PrivacyLoss, claimed: float) -> str:
 
 
 def _witness(
-    certificate: Certificate, asked: Problem, found: PrivacyLoss, slack: float
+    certificate: Certificate, asked: Claim, found: PrivacyLoss, slack: float
 ) -> Iterator[Check]:
     """Whether the lower bound is one: what the witness attains, and not above the loss."""
     lower = float(certificate["loss.lower"])

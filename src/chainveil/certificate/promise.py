@@ -55,6 +55,8 @@ def _length(length: int | None) -> str:
 
 def _chain(certificate: Certificate) -> str:
     transition, region = certificate["chain.transition"], certificate["chain.region"]
+    if certificate.model is not None:
+        return f"a model of the kind {certificate.model[0]!r}: {certificate['chain.meaning']}"
     words = f"{len(transition)} states"
     if len(transition) == 2:
         words += f", 0 to 1 with {transition[0][1]!r}, 1 to 0 with {transition[1][0]!r}"

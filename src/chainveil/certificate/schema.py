@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from chainveil.certificate import statements
 from chainveil.errors import InvalidInput
+from chainveil.noise.base import kinds
 
 # A state is one byte of a release. What one noise may report, and how many releases are told of.
 MOST_STATES, MOST_OUTPUTS, MOST_RELEASES = 256, 4096, 256
@@ -32,6 +33,8 @@ class Field:
     meaning: str
 
 
+# Fields that are there only where they say something.
+ABSENT = ("chain.model",)
 # Sections that may be null as a whole.
 OPTIONAL = ("loss.witness", "discretization", "randomness", "release", "release.file")
 
@@ -60,6 +63,9 @@ FIELDS = (
           "stationary"),
     Field("chain.region", "region or null", "recomputed", "the least and largest q, and r, of the "
           "chains that the loss holds for; null: the chain above alone"),
+    Field("chain.model", "model", "recomputed", "a model that is no chain of order 1: its kind and "
+          "its numbers, as [name, value] pairs; `transition` and `initial` are then those of its "
+          "hidden chain. Absent for a chain"),
     Field("chain.origin", "origin", "open", "`given`, `reference` or `private`"),
     Field("chain.meaning", "text", "recomputed", "the origin in words"),
     Field("noise.mechanism", "mechanism", "recomputed", "how the noise is drawn"),
@@ -135,7 +141,7 @@ def validate(document: Any, name: str = "certificate") -> None:
         if path not in BY_PATH:
             raise InvalidInput(name, f"an unknown field {path!r}", "the fields of schema 1")
         _check_kind(BY_PATH[path], value, name)
-    missing = sorted(set(BY_PATH) - set(values) - set(_excused(values)))
+    missing = sorted(set(BY_PATH) - set(values) - set(_excused(values)) - set(ABSENT))
     if missing:
         raise InvalidInput(name, f"no field {missing[0]!r}", "all fields of schema 1")
 
@@ -246,6 +252,28 @@ def _one_of(*names: str) -> tuple[Callable[[Any], bool], str]:
     return (lambda value: isinstance(value, str) and value in names), allowed
 
 
+def _is_mechanism(value: Any) -> bool:
+    """Whether a kind of noise is known, here or in an installed package."""
+    return isinstance(value, str) and value in kinds()
+
+
+def _is_model(value: Any) -> bool:
+    if not (_is_list(value, lambda _: True) and len(value) == 2 and isinstance(value[0], str)):
+        return False
+    pairs = value[1]
+    return _is_list(
+        pairs, lambda pair: _is_list(pair, lambda _: True) and len(pair) == 2
+        and isinstance(pair[0], str) and _is_numbers(pair[1])
+    )  # fmt: skip
+
+
+def _is_numbers(value: Any, depth: int = 3) -> bool:
+    """A number, or lists of them."""
+    if isinstance(value, list) and depth:
+        return len(value) <= MOST_STATES and all(_is_numbers(item, depth - 1) for item in value)
+    return _is_number(value)
+
+
 KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "schema name": _one_of(statements.SCHEMA),
     "schema version": (lambda v: _is_count(v) and v == statements.SCHEMA_VERSION, "1"),
@@ -293,7 +321,8 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "adversary": _one_of("any", "ignorant", "informed", "one"),
     "origin": _one_of(*statements.ORIGIN),
     "edges origin": _one_of(*statements.EDGES_ORIGIN),
-    "mechanism": _one_of("independent", "correlated"),
+    "mechanism": (_is_mechanism, "a kind of noise that is known here"),
+    "model": (_is_model, "the kind of a model, and [name, value] pairs"),
     "objective": _one_of("flips", "estimate", "distance"),
     "discretization": _one_of("threshold", "edges", "states"),
     "source": _one_of(*statements.RANDOMNESS),

@@ -89,8 +89,8 @@ def _lines(plan: Any, others: list[Any], labels: Any) -> list[tuple[str, str]]:
 
 
 def _noise(plan: Any, labels: Any) -> str:
-    if plan.mechanism == "correlated":
-        return f"begin flipping with {plan.noise.rho0!r}, stop with {plan.noise.rho1!r}"
+    if plan.noise.ordered:
+        return str(plan.noise.describe())
     flips = plan.channel.flip_probabilities
     if len(flips) == 2:
         return ", ".join(f"state {x} changes with {float(rho)!r}" for x, rho in enumerate(flips))

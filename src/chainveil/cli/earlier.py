@@ -10,6 +10,7 @@ from pathlib import Path
 from chainveil.certificate import Certificate, questions
 from chainveil.certificate.reading import read_regular
 from chainveil.errors import ChainveilError
+from chainveil.noise.base import noise_class
 from chainveil.privacy.rounding import upper
 
 # Nobody named the files in a folder, so that no more than this is done on their behalf.
@@ -90,7 +91,8 @@ def _together(new: Certificate, old: Certificate) -> str:
     each = upper(new["loss.epsilon"])
     more = f"the two together lose more than the {each} of this one"
     question = questions.ask_together(new, old)
-    if "correlated" in (old["noise.mechanism"], new["noise.mechanism"]):
+    kinds = (noise_class(made["noise.mechanism"]) for made in (old, new))
+    if any(kind.sees != "point" for kind in kinds):
         return more
     if not questions.is_light("loss", question):
         return more

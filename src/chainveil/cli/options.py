@@ -109,10 +109,19 @@ objective = click.option(
     "frequencies, or the distance between ordered states (more than two).",
 )  # fmt: skip
 
+
+def _known_mechanism(_context: Any, _option: Any, name: str) -> str:
+    """The name of a kind of noise; installed packages may bring more of them."""
+    from chainveil.noise.base import noise_class
+
+    return noise_class(name, "--mechanism").kind
+
+
 mechanism = click.option(
-    "--mechanism", type=click.Choice(["independent", "correlated"]), default="independent",
-    show_default=True, help="Noise for each point on its own, or one chain of flips for the "
-    "holder of a whole series.",
+    "--mechanism", metavar="NAME", default="independent", show_default=True,
+    callback=_known_mechanism, help="independent: noise for each point on its own; correlated: "
+    "one chain of flips for the holder of a whole series; or a kind of noise that an installed "
+    "package brings.",
 )  # fmt: skip
 
 # What only the search for a plan needs.
@@ -133,7 +142,7 @@ def read_spent(paths: tuple[str, ...]) -> list[Any]:
     noises: list[Any] = []
     for path in paths:
         plan = read_certificate("spent", path).plan()
-        if plan.mechanism != "independent":
+        if plan.noise.ordered:
             raise NotSupported(f"spent: {path} has correlated noise, and only independent adds up")
         noises += [*plan.spent, plan.channel]
     return noises

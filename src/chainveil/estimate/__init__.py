@@ -5,12 +5,13 @@ Importing this package compiles nothing.
 
 from __future__ import annotations
 
-from chainveil.estimate.autocorrelation import autocorrelation
-from chainveil.estimate.denoise import Denoised, denoise
-from chainveil.estimate.durations import durations
-from chainveil.estimate.frequency import frequency
-from chainveil.estimate.packed import Packed
+from chainveil.estimate.counts.packed import Packed
 from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, rows_for
+from chainveil.estimate.questions.autocorrelation import autocorrelation
+from chainveil.estimate.questions.denoise import Denoised, denoise
+from chainveil.estimate.questions.durations import durations
+from chainveil.estimate.questions.frequency import frequency
+from chainveil.estimate.questions.transitions import transitions
 from chainveil.estimate.results import (
     Autocorrelation,
     Durations,
@@ -18,7 +19,6 @@ from chainveil.estimate.results import (
     Frequency,
     Transitions,
 )
-from chainveil.estimate.transitions import transitions
 
 __all__ = [
     "Autocorrelation",

@@ -13,19 +13,20 @@ from chainveil import checks
 from chainveil.calibration import calibrate
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, UnreachableBudget
-from chainveil.estimate.autocorrelation import correlations
-from chainveil.estimate.covariance import (
+from chainveil.estimate.counts.covariance import (
     Law,
     chain_law,
     drawing_covariance,
     noise_covariance,
     share_drawing,
 )
-from chainveil.estimate.noise import Noise, as_noise
-from chainveil.estimate.pair_counts import PAIR, expected_pair_shares
+from chainveil.estimate.counts.pair_shares import PAIR, expected_pair_shares
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
+from chainveil.estimate.questions.autocorrelation import correlations
 from chainveil.estimate.results import Covers, read_covers
 from chainveil.model.chain import MarkovChain
-from chainveil.plan import Mechanism, NoisePlan, Objective
+from chainveil.plan import NoisePlan
+from chainveil.privacy.problem import Objective
 
 Question = Literal["frequency", "transitions", "durations", "autocorrelation"]
 QUESTIONS: tuple[Question, ...] = get_args(Question)
@@ -94,7 +95,7 @@ def error_at(
     """
     if not isinstance(plan, NoisePlan):
         raise InvalidInput("plan", plan, "a NoisePlan", "calibrate(chain, epsilon) makes one.")
-    noise, about = as_noise(plan), read_covers(covers)
+    noise, about = as_noise_law(plan), read_covers(covers)
     checks.one_of("question", question, QUESTIONS)
     points = checks.whole("length", length, 2)
     value, variance = _variance(plan.chain, noise, points, question, about)
@@ -130,7 +131,7 @@ def epsilon_for(
     question: Question = "frequency",
     covers: Covers = "noise",
     *,
-    mechanism: Mechanism = "independent",
+    mechanism: str = "independent",
     objective: Objective = "flips",
     **promise: Any,
 ) -> NoisePlan:
@@ -201,7 +202,7 @@ def _error(error: float) -> float:
 
 
 def _variance(
-    chain: MarkovChain, noise: Noise, length: int, question: Question, covers: Covers
+    chain: MarkovChain, noise: NoiseLaw, length: int, question: Question, covers: Covers
 ) -> tuple[FloatArray, FloatArray]:
     """Value and variance, shape (k,) or (k, k)."""
     law = chain_law(chain.transition, chain.stationary, length)
@@ -224,7 +225,7 @@ def _variance(
 
 
 def _autocorrelation(
-    chain: MarkovChain, noise: Noise, law: Law, drawn: int | None
+    chain: MarkovChain, noise: NoiseLaw, law: Law, drawn: int | None
 ) -> tuple[FloatArray, FloatArray]:
     """Value and variance one point later, shape (k,); with ``drawn`` points also the drawing's."""
     k = chain.states

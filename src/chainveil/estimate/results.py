@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
 
@@ -11,6 +12,7 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.simplex import project
+from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 
 Covers = Literal["noise", "sampling"]
@@ -118,6 +120,14 @@ class Autocorrelation(Estimate):
     lags: tuple[int, ...]
 
 
+def settled(arrays: Iterable[FloatArray], groups: tuple[Any, ...] | None) -> list[FloatArray]:
+    """Arrays of an answer, not to be changed; without the axis of groups where there are none."""
+    kept = [np.array(array[0] if groups is None else array) for array in arrays]
+    for array in kept:
+        array.setflags(write=False)
+    return kept
+
+
 def valid_chain(transition: FloatArray, least: float = 1e-9) -> MarkovChain:
     """The nearest chain in which every step is possible."""
     matrix = np.maximum(project(transition), least)
@@ -128,10 +138,11 @@ def read_chain(chain: Any, states: int) -> MarkovChain | None:
     """``chain`` if it is one of that many states, or None."""
     if chain is None:
         return None
-    if not isinstance(chain, MarkovChain) or chain.states != states:
-        found = f"{chain.states} states" if isinstance(chain, MarkovChain) else chain
+    known = isinstance(chain, DataModel)
+    if not known or chain.states != states:
+        found = f"{chain.states} states" if known else chain
         raise InvalidInput("chain", found, f"a MarkovChain of {states} states, as the noise has")
-    return chain
+    return cast(MarkovChain, chain)
 
 
 def read_covers(covers: str) -> Covers:

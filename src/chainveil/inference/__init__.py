@@ -1,11 +1,33 @@
-"""Forward-backward and Viterbi for any chain and channel.
+"""Forward-backward and Viterbi for any model and noise: every such recursion is in this room.
 
 The kernels are compiled on first use and cached; importing this package compiles nothing.
 """
 
 from __future__ import annotations
 
+from chainveil.inference.hidden import (
+    HiddenModel,
+    ReportLaws,
+    StepWeights,
+    hidden_model,
+    report_laws,
+    step_weights,
+)
 from chainveil.inference.path import viterbi
 from chainveil.inference.posterior import filtered, log_likelihood, smoothed
+from chainveil.inference.transitions import ExpectedTransitions, expected_transitions
 
-__all__ = ["filtered", "log_likelihood", "smoothed", "viterbi"]
+__all__ = [
+    "ExpectedTransitions",
+    "HiddenModel",
+    "ReportLaws",
+    "StepWeights",
+    "expected_transitions",
+    "filtered",
+    "hidden_model",
+    "log_likelihood",
+    "report_laws",
+    "smoothed",
+    "step_weights",
+    "viterbi",
+]

@@ -85,6 +85,22 @@ def read(z: Any, states: int, outputs: int, known: Any = None) -> Observations:
     return Observations(symbols, series.offsets, grid, single, column)
 
 
+def is_masked(z: Any) -> bool:
+    """Whether a release has missing points."""
+    parts = z if isinstance(z, list | tuple) else [z]
+    return any(np.ma.is_masked(part) for part in parts)
+
+
+def with_marks(z: Any, gap: int) -> Any:
+    """``z`` with the mark ``gap``, one more than the reports there are, where it is masked."""
+    if not is_masked(z):
+        return z
+    if isinstance(z, list | tuple):
+        return [with_marks(part, gap) for part in z]
+    check_alphabet("z", np.ma.compressed(z), gap)
+    return np.ma.filled(z.astype(np.int64), gap)
+
+
 def _narrow(flat: NDArray[Any], outputs: int, states: int) -> NDArray[Any]:
     """The smallest dtype that holds every symbol; no copy where the input has it already."""
     symbols = outputs * (states + 1)

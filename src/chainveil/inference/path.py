@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.inference.observations import Observations, read
+from chainveil.inference.hidden import hidden_model
+from chainveil.inference.observations import Observations, is_masked, read, with_marks
 from chainveil.inference.posterior import abreast, raise_impossible
 from chainveil.inference.tables import (
     CERTAIN,
@@ -19,21 +20,23 @@ from chainveil.inference.tables import (
     odds,
     tables,
 )
-from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 
 
-def viterbi(chain: MarkovChain, channel: Channel, z: Any, known: Any = None) -> Any:
+def viterbi(chain: Any, noise: Noise, z: Any, known: Any = None) -> Any:
     """The likeliest states behind ``z``, in the shape of ``z``; uint8 up to 256 states.
 
-    ``z`` and ``known`` are as in :func:`chainveil.inference.smoothed`. Where several paths
-    are equally likely, comparisons that tie go to the lower state.
+    The arguments are as in :func:`chainveil.inference.smoothed`. Where several paths are
+    equally likely, comparisons that tie go to the lower state.
     """
-    model = tables(chain, channel)
-    seen = read(z, model.states, model.outputs, known)
+    hidden = hidden_model(chain, noise, is_masked(z))
+    model = tables(hidden)
+    seen = read(with_marks(z, noise.outputs), model.values, model.outputs, known)
     check_possible(model, seen)
     ratios = odds(model)
     flat = _general(model, seen) if ratios is None else _two_state(ratios, seen)
+    if not hidden.plain:
+        flat = hidden.value.astype(flat.dtype)[flat]
     return seen.restore(flat)
 
 

@@ -1,6 +1,6 @@
 """Forward-backward: what a release says about each point, whatever else is known.
 
-All functions take a chain, a channel and ``z``: one series (1-D), many of one length (2-D, a
+All functions take a model, a noise and ``z``: one series (1-D), many of one length (2-D, a
 row a series) or many of any length (a list of 1-D arrays). ``known`` clamps states: a mapping
 from position to state, or an array (or list) shaped like ``z`` with -1 where nothing is known.
 """
@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.inference.observations import Observations, read
+from chainveil.inference.hidden import hidden_model
+from chainveil.inference.observations import Observations, is_masked, read, with_marks
 from chainveil.inference.tables import (
     Odds,
     Tables,
@@ -25,8 +26,7 @@ from chainveil.inference.tables import (
     odds,
     tables,
 )
-from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 
 # Fewer rows would leave most lanes empty.
 FEWEST_ABREAST = 16
@@ -35,16 +35,23 @@ Direction = Literal["filter", "smooth"]
 
 
 def smoothed(
-    chain: MarkovChain, channel: Channel, z: Any, known: Any = None, state: int | None = None
+    chain: Any,
+    noise: Noise,
+    z: Any,
+    known: Any = None,
+    state: int | None = None,
 ) -> Any:
     """``Pr[X_t = x | z, known]`` for every point, by forward-backward.
 
     Parameters
     ----------
-    chain, channel : MarkovChain, Channel
-        What the attacker believes of the data and of the noise.
+    chain : MarkovChain or another model
+        What the attacker believes of the data.
+    noise : Channel, CorrelatedNoise or another noise
+        What it knows of the noise.
     z : 1-D array, 2-D array or list of 1-D arrays
-        What was released.
+        What was released; masked where points are missing, beneath which noise that looks back
+        runs on.
     known : mapping or array, optional
         Points that the attacker knows; see the head of this module.
     state : int, optional
@@ -55,20 +62,24 @@ def smoothed(
     float64 array of shape (n, k) for one series, (rows, n, k) for a 2-D ``z``, a list of
     arrays for a list; without the last axis where ``state`` is given.
     """
-    return _posterior(chain, channel, z, known, state, "smooth")
+    return _posterior(chain, noise, z, known, state, "smooth")
 
 
 def filtered(
-    chain: MarkovChain, channel: Channel, z: Any, known: Any = None, state: int | None = None
+    chain: Any,
+    noise: Noise,
+    z: Any,
+    known: Any = None,
+    state: int | None = None,
 ) -> Any:
     """``Pr[X_t = x | z_0 … z_t, known up to t]``: like :func:`smoothed`, without the future."""
-    return _posterior(chain, channel, z, known, state, "filter")
+    return _posterior(chain, noise, z, known, state, "filter")
 
 
-def log_likelihood(chain: MarkovChain, channel: Channel, z: Any, known: Any = None) -> Any:
+def log_likelihood(chain: Any, noise: Noise, z: Any, known: Any = None) -> Any:
     """``log Pr[z, X_K = known]`` of each series: a float, or an array of shape (series,)."""
-    model = tables(chain, channel)
-    seen = read(z, model.states, model.outputs, known)
+    model = tables(hidden_model(chain, noise))
+    seen = read(z, model.values, model.outputs, known)
     check_possible(model, seen)
     ratios = odds(model)
     if ratios is not None:
@@ -84,23 +95,24 @@ def log_likelihood(chain: MarkovChain, channel: Channel, z: Any, known: Any = No
 
 
 def _posterior(
-    chain: MarkovChain,
-    channel: Channel,
+    chain: Any,
+    noise: Noise,
     z: Any,
     known: Any,
     state: int | None,
     direction: Direction,
 ) -> Any:
-    model = tables(chain, channel)
+    hidden = hidden_model(chain, noise, is_masked(z))
+    model = tables(hidden)
     if state is not None:
         state = checks.whole("state", state, 0)
-        if state >= model.states:
-            raise InvalidInput("state", state, f"states 0 … {model.states - 1}")
-    seen = read(z, model.states, model.outputs, known)
+        if state >= model.values:
+            raise InvalidInput("state", state, f"states 0 … {model.values - 1}")
+    seen = read(with_marks(z, noise.outputs), model.values, model.outputs, known)
     check_possible(model, seen)
     ratios = odds(model)
     if ratios is None:
-        posterior = _general(model, seen, direction)
+        posterior = hidden.by_value(_general(model, seen, direction))
         return seen.restore(posterior if state is None else posterior[:, state])
     return seen.restore(_two_state(ratios, seen, state, direction))
 

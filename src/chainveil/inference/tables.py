@@ -1,4 +1,4 @@
-"""The numbers that the kernels look up: a chain and a channel, made ready."""
+"""The numbers that the kernels look up: a hidden model, made ready."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.inference.hidden import HiddenModel
 from chainveil.inference.observations import Observations
-from chainveil.model.chain import MarkovChain, check_chain
-from chainveil.noise.channel import Channel, check_channel
 
 # Bounds within which the odds recursions of inference.two_state neither overflow nor vanish:
 # odds stay below CERTAIN / LEAST_MOVE^2 * LARGEST_RATIO, and products of two below 1e300.
@@ -23,7 +22,7 @@ CERTAIN = 1e100
 
 @dataclass(frozen=True)
 class Tables:
-    """Chain and channel as the kernels take them.
+    """A hidden model as the kernels take it.
 
     Attributes
     ----------
@@ -32,16 +31,19 @@ class Tables:
     emission : array of shape (symbols, k)
         ``emission[s, x] = Pr[symbol s | X = x]``, known points included
         (see ``inference.observations``).
+    outputs, values : int
+        Number of reports, and of values of the series.
     """
 
     start: FloatArray
     transition: FloatArray
     emission: FloatArray
     outputs: int
+    values: int
 
     @property
     def states(self) -> int:
-        """Number of states k."""
+        """Number of hidden states."""
         return len(self.start)
 
 
@@ -55,21 +57,16 @@ class Odds:
     r: float
 
 
-def tables(chain: MarkovChain, channel: Channel) -> Tables:
-    """The tables of a chain and a channel that fit together."""
-    check_chain(chain)
-    check_channel(channel)
-    if chain.states != channel.states:
-        raise InvalidInput(
-            "channel", f"{channel.states} states", f"a channel with {chain.states} states"
-        )
-    k, outputs = chain.states, channel.outputs
-    emission = np.zeros((outputs * (k + 1), k))
-    emission[:outputs] = channel.matrix.T
-    known = emission[outputs:].reshape(outputs, k, k)
-    known[:, np.arange(k), np.arange(k)] = channel.matrix.T
-    start = np.array(chain.start)
-    return Tables(start, np.array(chain.transition), emission, outputs)
+def tables(hidden: HiddenModel) -> Tables:
+    """The tables of a hidden model."""
+    size, outputs, values = len(hidden.start), hidden.outputs, hidden.states
+    reports = hidden.emission.T
+    emission = np.zeros((outputs * (values + 1), size))
+    emission[:outputs] = reports
+    known = emission[outputs:].reshape(outputs, values, size)
+    # A known value leaves only the hidden states that stand for it.
+    known[:] = reports[:, None, :] * (hidden.value[None, None, :] == np.arange(values)[:, None])
+    return Tables(hidden.start, hidden.transition, emission, outputs, values)
 
 
 def odds(model: Tables) -> Odds | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from chainveil.mechanism.correlated import release_correlated, sanitize_correlated
-from chainveil.mechanism.independent import release, sanitize
 from chainveil.mechanism.packed import release_packed, sanitize_packed
 from chainveil.mechanism.randomness import (
     Secure,
@@ -16,6 +14,8 @@ from chainveil.mechanism.randomness import (
 from chainveil.mechanism.reading import check_length
 from chainveil.mechanism.release import Release, Report
 from chainveil.mechanism.rows import RowNoise, Rows
+from chainveil.mechanism.samplers import register_sampler
+from chainveil.mechanism.sanitizing import release, sanitize
 from chainveil.mechanism.stream import Stream
 
 __all__ = [
@@ -28,11 +28,10 @@ __all__ = [
     "Source",
     "Stream",
     "check_length",
+    "register_sampler",
     "release",
-    "release_correlated",
     "release_packed",
     "sanitize",
-    "sanitize_correlated",
     "sanitize_packed",
     "secure",
     "seeded",

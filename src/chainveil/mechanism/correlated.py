@@ -1,4 +1,4 @@
-"""Correlated noise (Section 3.5 of the paper): one owner, one noise chain for each series."""
+"""Correlated noise (Section 3.3 of the paper): one owner, one noise chain for each series."""
 
 from __future__ import annotations
 
@@ -9,42 +9,15 @@ from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import tables
-from chainveil.mechanism.noises import Draws, settling
-from chainveil.mechanism.pieces import PIECE, Piece
-from chainveil.mechanism.randomness import Plane, Source, as_source
-from chainveil.mechanism.reading import Missing
-from chainveil.mechanism.release import Release
-from chainveil.mechanism.release import release as _release
-from chainveil.noise.channel import GRID
+from chainveil.mechanism.draws import Draws, RowDraws, RowPart, settling
+from chainveil.mechanism.pieces import PIECE, Piece, one_series
+from chainveil.mechanism.randomness import Plane, Source
+from chainveil.mechanism.reading import check_states
+from chainveil.noise.base import GRID
 from chainveil.noise.correlated import CorrelatedNoise
 
-
-def sanitize_correlated(
-    x: Any,
-    noise: CorrelatedNoise,
-    out: Any = None,
-    rng: Source | None = None,
-    missing: Missing = "error",
-) -> Any:
-    """Flip the points of each two-state series where its noise chain is in state 1.
-
-    Every series (a row, or an array of a list) has a noise chain of its own, which starts
-    in equilibrium. What is realised is exactly ``noise.on_grid()``. The noise runs on
-    through gaps. Arguments and result are those of ``sanitize``.
-    """
-    return release_correlated(x, noise, out, rng, missing).values
-
-
-def release_correlated(
-    x: Any,
-    noise: CorrelatedNoise,
-    out: Any = None,
-    rng: Source | None = None,
-    missing: Missing = "error",
-) -> Release:
-    """Like :func:`sanitize_correlated`, with a report on what was done."""
-    source = as_source(rng)
-    return _release(x, ChainFlips(noise, source), out, source, missing, "correlated")
+# Unseen points that the noise runs beneath, in one batch: minutes of work.
+MOST_UNSEEN = 1 << 34
 
 
 class ChainFlips:
@@ -59,11 +32,8 @@ class ChainFlips:
         self,
         noise: CorrelatedNoise,
         source: Source,
-        current: int = 0,
         draws: Draws | None = None,
     ) -> None:
-        if not isinstance(noise, CorrelatedNoise):
-            raise InvalidInput("noise", noise, "a CorrelatedNoise")
         if source.first_point:
             raise InvalidInput(
                 "rng",
@@ -78,7 +48,16 @@ class ChainFlips:
         self._draws = Draws(source) if draws is None else draws
         self._codes = np.empty(0, np.uint8)
         # Whether the last point was flipped: as secret as the data.
-        self.current = current
+        self.current = 0
+
+    @property
+    def memory(self) -> int:
+        """Whether the last point was flipped."""
+        return self.current
+
+    def remember(self, memory: Any) -> None:
+        """Go on from a point that was flipped, or not."""
+        self.current = {0: 0, 1: 1}[memory]
 
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
         """Run the noise along the piece, on from where the last one ended."""
@@ -126,3 +105,72 @@ class ChainFlips:
         """The noise at the first point of series: ``rho0 / (rho0 + rho1)`` flip, exactly."""
         drawn = self._draws.uniform(series, self._begin + self._stop)
         return (drawn < self._begin).astype(np.uint8)
+
+
+class ChainRows:
+    """One noise chain for each series, each carried on from row to row."""
+
+    def __init__(self, noise: CorrelatedNoise, source: Source) -> None:
+        self._by_address = not source.for_release
+        draws = RowDraws(source) if self._by_address else Draws(source)
+        self._draws = draws
+        self._flips = ChainFlips(noise, source, draws)
+        self._drawn = 0
+        self._noise = np.zeros(0, np.uint8)
+        self._last = np.full(0, -1, np.int64)
+
+    def apply(self, states: NDArray[Any], rows: Any) -> NDArray[Any]:
+        check_states(states, 2, 2)
+        self._grow(len(rows.numbers))
+        steps = np.empty(len(states), np.int64)
+        total = self._draws.kernels.advances(rows.owner, rows.points, self._last, steps)
+        if not len(states) <= total <= len(states) + MOST_UNSEEN:
+            raise InvalidInput(
+                "rows", "points out of order" if total < 0 else f"{total:,} points with the gaps",
+                f"points that increase in each series, at most {MOST_UNSEEN:,} of them unseen",
+                "Publish what lies after a very long gap as a series of its own.",
+            )  # fmt: skip
+        ends, out = np.cumsum(steps), np.empty_like(states)
+        for begin in range(0, total, PIECE):
+            self._walk(states, rows, ends, begin, min(begin + PIECE, total), out)
+        return out
+
+    def _walk(
+        self,
+        states: NDArray[Any],
+        rows: Any,
+        ends: NDArray[np.int64],
+        begin: int,
+        end: int,
+        out: NDArray[Any],
+    ) -> None:
+        """Points ``begin … end - 1`` of a batch, counted with the unseen ones as ``ends`` does."""
+        places = np.arange(begin, end)
+        row = places if ends[-1] == len(ends) else np.searchsorted(ends, places, "right")
+        before = ends[row] - 1 - places
+        owner, points = rows.owner[row], rows.points[row] - before
+        fresh = points == 0
+        beginning = owner[fresh]
+        names = rows.numbers[beginning] if self._by_address else beginning
+        self._noise[beginning] = self._flips.starts(names)
+        codes = self._flips.turns(self._piece(rows, owner, points))
+        reports = np.empty(len(row), np.uint8)
+        held = states[row].astype(np.uint8, copy=False)
+        self._draws.kernels.walk_rows(held, codes, owner, fresh, self._noise, reports)
+        seen = before == 0
+        out[row[seen]] = reports[seen]
+
+    def _piece(self, rows: Any, owner: NDArray[np.int64], points: NDArray[np.int64]) -> Any:
+        if self._by_address:
+            return RowPart(rows.numbers[owner], points)
+        # A secure key is used for this table alone: rows may share one run as they come.
+        piece = one_series(0, self._drawn, len(points))
+        self._drawn += len(points)
+        return piece
+
+    def _grow(self, count: int) -> None:
+        missing = count - len(self._last)
+        if missing > 0:
+            extra = max(missing, len(self._last))
+            self._noise = np.concatenate([self._noise, np.zeros(extra, np.uint8)])
+            self._last = np.concatenate([self._last, np.full(extra, -1, np.int64)])

@@ -160,6 +160,67 @@ def walk_rows(states: Any, codes: Any, owner: Any, fresh: Any, noise: Any, out: 
 
 
 @compiled(nogil=True)
+def _reached(row: Any, number: Any) -> int:
+    """How many of the bounds in ``row`` the number reaches, every one of them compared."""
+    report = 0
+    for j in range(len(row)):
+        report += number >= row[j]
+    return report
+
+
+@compiled(nogil=True)
+def walk_kernel(
+    states: Any,
+    numbers: Any,
+    offsets: Any,
+    fresh: Any,
+    first: Any,
+    step: Any,
+    last: Any,
+    out: Any,
+) -> None:
+    """Draw each report from the bounds that the last report, the last state and the state name.
+
+    ``numbers`` : uint64 (n,); ``first`` : uint64 (k, m - 1); ``step`` : uint64
+    (m, k, k, m - 1); ``last`` : int64 (series, 2), report and state before the piece where it
+    is not ``fresh``; overwritten with those at its end.
+    """
+    for j in range(len(last)):
+        report, before = last[j, 0], last[j, 1]
+        for i in range(offsets[j], offsets[j + 1]):
+            state = np.int64(states[i])
+            if fresh and i == offsets[j]:
+                report = _reached(first[state], numbers[i])
+            else:
+                report = _reached(step[report, before, state], numbers[i])
+            out[i] = report
+            before = state
+        last[j, 0], last[j, 1] = report, before
+
+
+@compiled(nogil=True)
+def walk_kernel_rows(
+    states: Any,
+    numbers: Any,
+    owner: Any,
+    points: Any,
+    first: Any,
+    step: Any,
+    last: Any,
+    out: Any,
+) -> None:
+    """As ``walk_kernel``, where neighbouring rows may belong to different series."""
+    for i in range(len(states)):
+        held, state = last[owner[i]], np.int64(states[i])
+        if points[i] == 0:
+            held[0] = _reached(first[state], numbers[i])
+        else:
+            held[0] = _reached(step[held[0], held[1], state], numbers[i])
+        held[1] = state
+        out[i] = held[0]
+
+
+@compiled(nogil=True)
 def advances(owner: Any, points: Any, last: Any, out: Any) -> int:
     """How many points each row lies after the row of its series before.
 

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import tables
-from chainveil.mechanism.noises import Draws, settling
+from chainveil.mechanism.draws import Draws, settling
 from chainveil.mechanism.pieces import LONG, PIECE, Piece, Table, even_pieces
 from chainveil.mechanism.randomness import Bytes, Plane, Source, as_source
 from chainveil.mechanism.release import Release, Report, check_goal, source_word
+from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 
 # Packed bytes that share eight planes of random bytes.
@@ -81,7 +82,8 @@ class PackedFlips:
     """Independent noise on packed points."""
 
     def __init__(self, channel: Channel, source: Source) -> None:
-        if not isinstance(channel, Channel) or channel.matrix.shape != (2, 2):
+        plain = isinstance(channel, Noise) and not channel.ordered
+        if not plain or (channel.states, channel.outputs) != (2, 2):
             raise InvalidInput("channel", channel, "a Channel with two states and two outputs")
         if source.first_point % 8:
             raise InvalidInput(

@@ -65,6 +65,7 @@ class Plane(IntEnum):
     CHAIN = 6
     CHAIN_REFINED = 7
     START = 8
+    KERNEL = 9
 
 
 @dataclass(frozen=True)

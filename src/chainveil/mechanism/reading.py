@@ -144,3 +144,23 @@ def _check_kind(name: str, array: NDArray[Any]) -> None:
             "a boolean, integer or whole float dtype",
             "Encode the states.",
         )
+
+
+def check_room(name: str, dtype: np.dtype[Any], outputs: int) -> None:
+    """Error unless a dtype can hold every report."""
+    limit = 2 if dtype.kind == "b" else 2**62 if dtype.kind == "f" else np.iinfo(dtype).max + 1
+    if outputs > limit:
+        raise InvalidInput(
+            name,
+            f"dtype {dtype.name}",
+            f"a dtype that holds the reports 0 … {outputs - 1}",
+            "Convert the series first, for instance with x.astype(np.int16).",
+        )
+
+
+def check_states(states: NDArray[Any], count: int, outputs: int) -> None:
+    """Error unless all are states: the compiled loops do not look."""
+    check_room("states", states.dtype, outputs)
+    if int(states.min()) < 0 or int(states.max()) >= count:
+        first = int(np.argmax((states < 0) | (states >= count)))
+        raise no_state("states", states[first].item(), count, f"It is point {first}.")

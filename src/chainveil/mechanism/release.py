@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,8 @@ from chainveil.errors import InvalidInput
 from chainveil.mechanism import reading
 from chainveil.mechanism.pieces import Piece, Table
 from chainveil.mechanism.randomness import Source
+from chainveil.mechanism.samplers import Sampler
 from chainveil.sequences import as_column, is_column
-
-Mechanism = Literal["independent", "correlated"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,8 @@ class Report:
 
     Attributes
     ----------
-    mechanism : "independent" or "correlated"
+    mechanism : str
+        The kind of noise, such as "independent".
     source : "release" or "study"
         "study" marks seeded noise, which must not be published.
     series, points, gaps : int
@@ -31,7 +31,7 @@ class Report:
         missing is not protected.
     """
 
-    mechanism: Mechanism
+    mechanism: str
     source: Literal["release", "study"]
     series: int
     points: int
@@ -59,36 +59,6 @@ class Release:
     report: Report
 
 
-class Noise(Protocol):
-    """A mechanism at work: knows its randomness and writes reports for a piece."""
-
-    @property
-    def states(self) -> int:
-        """Number of states of the input."""
-
-    @property
-    def outputs(self) -> int:
-        """Number of reports."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """What ``apply`` reads and writes."""
-
-    @property
-    def stretch(self) -> int:
-        """The most points of one series that ``apply`` takes at once."""
-
-    @property
-    def notices(self) -> bool:
-        """Whether ``apply`` itself notices bytes that are not states."""
-
-    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
-        """Write the report of each state; the two arrays are contiguous and do not overlap.
-
-        False if it noticed a byte that is not a state; ``out`` is then of no use.
-        """
-
-
 def source_word(source: Source) -> Literal["release", "study"]:
     """How a report names the source."""
     return "release" if source.for_release else "study"
@@ -96,11 +66,11 @@ def source_word(source: Source) -> Literal["release", "study"]:
 
 def release(
     x: Any,
-    noise: Noise,
+    sampler: Sampler,
     out: Any,
     source: Source,
     missing: str,
-    mechanism: Mechanism,
+    mechanism: str,
     check_first: bool = False,
 ) -> Release:
     """Sanitize ``x``. On an error the input is untouched and ``out`` holds nothing of it.
@@ -110,24 +80,24 @@ def release(
     reading.check_missing(missing)
     table, masks = reading.as_table("x", x)
     column = is_column(x)
-    goal, in_place = _goal(table, _flat(out) if column else out, noise.outputs)
+    goal, in_place = _goal(table, _flat(out) if column else out, sampler.outputs)
     if in_place or check_first:
-        for piece in table.pieces(noise.stretch):
-            _states(table, masks, noise, missing, piece, trusting=False)
-    gaps = _fill(table, masks, noise, missing, goal, in_place)
+        for piece in table.pieces(sampler.stretch):
+            _states(table, masks, sampler, missing, piece, trusting=False)
+    gaps = _fill(table, masks, sampler, missing, goal, in_place)
     report = Report(mechanism, source_word(source), table.series, table.points, gaps)
     values = _dressed(goal, masks, out)
     return Release(as_column(values) if column and out is None else values, report)
 
 
 def _fill(
-    table: Table, masks: Table | None, noise: Noise, missing: str, goal: Table, in_place: bool
+    table: Table, masks: Table | None, sampler: Sampler, missing: str, goal: Table, in_place: bool
 ) -> int:
     """Write every piece of ``goal``; returns the number of gaps."""
     try:
         return sum(
-            _apply(table, masks, noise, missing, goal, in_place, piece)
-            for piece in table.pieces(noise.stretch)
+            _apply(table, masks, sampler, missing, goal, in_place, piece)
+            for piece in table.pieces(sampler.stretch)
             if piece.size
         )
     except InvalidInput:
@@ -139,17 +109,17 @@ def _fill(
 def _apply(
     table: Table,
     masks: Table | None,
-    noise: Noise,
+    sampler: Sampler,
     missing: str,
     goal: Table,
     in_place: bool,
     piece: Piece,
 ) -> int:
-    states, gaps = _states(table, masks, noise, missing, piece, trusting=noise.notices)
-    direct = None if in_place or noise.dtype != np.uint8 else goal.direct(piece)
-    reports = np.empty(piece.size, noise.dtype) if direct is None else direct
-    if not noise.apply(piece, states, reports):
-        _states(table, masks, noise, missing, piece, trusting=False)
+    states, gaps = _states(table, masks, sampler, missing, piece, trusting=sampler.notices)
+    direct = None if in_place or sampler.dtype != np.uint8 else goal.direct(piece)
+    reports = np.empty(piece.size, sampler.dtype) if direct is None else direct
+    if not sampler.apply(piece, states, reports):
+        _states(table, masks, sampler, missing, piece, trusting=False)
     if gaps is None:
         if direct is None:
             goal.put(piece, reports)
@@ -165,24 +135,24 @@ def _apply(
 def _states(
     table: Table,
     masks: Table | None,
-    noise: Noise,
+    sampler: Sampler,
     missing: str,
     piece: Piece,
     trusting: bool,
 ) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
     if piece.size == 0:
-        return np.empty(0, noise.dtype), None
+        return np.empty(0, sampler.dtype), None
     mask = None if masks is None else masks.take(piece)
     raw = table.take(piece)
-    states, gaps = reading.states_of("x", raw, mask, noise.states, missing, piece, trusting)
-    return states.astype(noise.dtype, copy=False), gaps
+    states, gaps = reading.states_of("x", raw, mask, sampler.states, missing, piece, trusting)
+    return states.astype(sampler.dtype, copy=False), gaps
 
 
 def _goal(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
     """Where the result goes, and whether that is the input itself."""
     parts = [table.held] if isinstance(table.held, np.ndarray) else list(table.held)
     for part in parts:
-        check_room("x", part.dtype, outputs)
+        reading.check_room("x", part.dtype, outputs)
     if out is None:
         fresh = [np.empty_like(part, subok=False) for part in parts]
         return Table(fresh[0] if isinstance(table.held, np.ndarray) else fresh), False
@@ -203,18 +173,6 @@ def _goal(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
 def _flat(out: Any) -> Any:
     """A column to write to as the one series it holds; anything else as it is."""
     return out[:, 0] if isinstance(out, np.ndarray) and is_column(out) else out
-
-
-def check_room(name: str, dtype: np.dtype[Any], outputs: int) -> None:
-    """Error unless a dtype can hold every report."""
-    limit = 2 if dtype.kind == "b" else 2**62 if dtype.kind == "f" else np.iinfo(dtype).max + 1
-    if outputs > limit:
-        raise InvalidInput(
-            name,
-            f"dtype {dtype.name}",
-            f"a dtype that holds the reports 0 … {outputs - 1}",
-            "Convert the series first, for instance with x.astype(np.int16).",
-        )
 
 
 def check_goal(name: str, part: NDArray[Any], goal: Any) -> None:

@@ -15,16 +15,13 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.mechanism import reading
-from chainveil.mechanism.correlated import ChainFlips
-from chainveil.mechanism.independent import independent_noise
-from chainveil.mechanism.noises import Draws, Flips, Reports
 from chainveil.mechanism.pieces import Piece, one_series
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
-from chainveil.mechanism.release import Mechanism, Report, check_room, release, source_word
+from chainveil.mechanism.release import Report, release, source_word
+from chainveil.mechanism.samplers import Sampler, sampler
 from chainveil.mechanism.stream_state import State, from_words, to_words
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.base import Noise
 from chainveil.sequences import as_column, is_column, read_shape
 
 _streams: WeakSet[Stream] = WeakSet()
@@ -45,7 +42,7 @@ class Stream:
 
     Parameters
     ----------
-    noise : Channel or CorrelatedNoise
+    noise : Noise
     rng, missing
         As in ``sanitize``. A seeded stream gives what ``sanitize`` gives for the whole series.
     length : int, optional
@@ -61,7 +58,7 @@ class Stream:
 
     def __init__(
         self,
-        noise: Channel | CorrelatedNoise,
+        noise: Noise,
         rng: Source | None = None,
         length: int | None = None,
         missing: Missing = "error",
@@ -71,10 +68,10 @@ class Stream:
         self._source = as_source(rng)
         self._length = None if length is None else checks.whole("length", length, 1)
         self._missing: Missing = missing
-        # Position, gaps, and whether the last point was flipped: always those of one moment.
-        self._reached = (0, 0, 0)
         self._lock = threading.Lock()
-        self._work = _at_work(noise, self._source)
+        self._work = sampler(noise, self._source)
+        # Position, gaps, and what the noise remembers: always those of one moment.
+        self._reached = (0, 0, self._work.memory)
         _streams.add(self)
 
     def push(self, values: Any) -> Any:
@@ -83,9 +80,8 @@ class Stream:
         An error leaves the stream where it was.
         """
         with self._lock:
-            if isinstance(self._work, ChainFlips):
-                # A push that was broken off, here or at a fork, may have gone on half way.
-                self._work.current = self._reached[2]
+            # A push that was broken off, here or at a fork, may have gone on half way.
+            self._work.remember(self._reached[2])
             if np.ndim(values) == 0 and not isinstance(values, np.ndarray):
                 return self._push_one(values)
             return self._push_many(values)
@@ -98,22 +94,18 @@ class Stream:
     @property
     def report(self) -> Report:
         """What was done so far."""
-        mechanism: Mechanism = (
-            "correlated" if isinstance(self._noise, CorrelatedNoise) else "independent"
-        )
         position, gaps, _ = self._reached
-        return Report(mechanism, source_word(self._source), 1, position, gaps)
+        return Report(self._noise.kind, source_word(self._source), 1, position, gaps)
 
     def save(self) -> dict[str, Any]:
         """What is needed to go on later, as plain numbers and text, ready for JSON.
 
-        It never holds a key of a secure stream. For correlated noise it says whether the
-        last point was flipped: keep it as secret as the data until the stream goes on. The
-        seed of a seeded stream is in it.
+        It never holds a key of a secure stream. For ordered noise it says what the noise
+        remembers of the last point: keep it as secret as the data until the stream goes on.
+        The seed of a seeded stream is in it.
         """
         with self._lock:
-            position, gaps, flipping = self._reached
-        memory = flipping if isinstance(self._work, ChainFlips) else None
+            position, gaps, memory = self._reached
         return to_words(
             State(
                 self._noise, self._source, self._length, self._missing, position, gaps, memory
@@ -132,7 +124,12 @@ class Stream:
         """
         saved = from_words(state)
         stream = cls(saved.noise, saved.source, saved.length, saved.missing)
-        stream._reached = (saved.position, saved.gaps, int(saved.flipping or 0))
+        try:
+            stream._work.remember(saved.memory)
+        except (KeyError, TypeError, ValueError):
+            found = "something that this noise does not remember"
+            raise InvalidInput("state memory", found, "what Stream.save() returned") from None
+        stream._reached = (saved.position, saved.gaps, stream._work.memory)
         return stream
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -147,10 +144,10 @@ class Stream:
         if gap and self._missing == "error":
             raise InvalidInput("values", "a missing value", "no gaps", reading.GAP_ADVICE)
         if isinstance(value, bool | np.generic):
-            check_room("values", np.asarray(value).dtype, self._work.outputs)
+            reading.check_room("values", np.asarray(value).dtype, self._work.outputs)
         state = 0 if gap else _state(plain, self._work.states)
         drawn = self._work.one(position, state)
-        self._reached = (position + 1, gaps + int(gap), self._flipping)
+        self._reached = (position + 1, gaps + int(gap), self._work.memory)
         return value if gap else type(value)(drawn)
 
     def _push_many(self, values: Any) -> Any:
@@ -163,22 +160,18 @@ class Stream:
         reading.check_length("values", position + len(array), self._length)
         work = _Shifted(self._work, position)
         done = release(
-            array, work, None, self._source, self._missing, self.report.mechanism, check_first=True
+            array, work, None, self._source, self._missing, self._noise.kind, check_first=True
         )
         report = done.report
-        self._reached = (position + report.points, gaps + report.gaps, self._flipping)
+        self._reached = (position + report.points, gaps + report.gaps, self._work.memory)
         return as_column(done.values) if is_column(values) else done.values
-
-    @property
-    def _flipping(self) -> int:
-        return self._work.current if isinstance(self._work, ChainFlips) else 0
 
 
 @dataclass(frozen=True)
 class _Shifted:
     """A mechanism that has already seen ``by`` points."""
 
-    work: Flips | Reports | ChainFlips
+    work: Sampler
     by: int
 
     @property
@@ -201,15 +194,19 @@ class _Shifted:
     def notices(self) -> bool:
         return self.work.notices
 
+    @property
+    def memory(self) -> Any:
+        return self.work.memory
+
+    def remember(self, memory: Any) -> None:
+        self.work.remember(memory)
+
+    def one(self, point: int, state: int) -> int:
+        return self.work.one(point + self.by, state)
+
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
         shifted = one_series(piece.series, piece.begin + self.by, piece.size)
         return self.work.apply(shifted, states, out)
-
-
-def _at_work(noise: Channel | CorrelatedNoise, source: Source) -> Flips | Reports | ChainFlips:
-    if isinstance(noise, CorrelatedNoise):
-        return ChainFlips(noise, source)
-    return independent_noise(noise, Draws(source))
 
 
 def _state(plain: Any, states: int) -> int:

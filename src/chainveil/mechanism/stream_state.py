@@ -13,28 +13,26 @@ from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.randomness import Secure, Seeded, Source
 from chainveil.mechanism.reading import Missing, check_missing
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.base import Noise, read_noise
 
-FORMAT = "chainveil-stream-1"
-FIELDS = frozenset(
-    ("format", "noise", "source", "length", "missing", "position", "gaps", "flipping")
-)
+FORMAT = "chainveil-stream-2"
+FIELDS = frozenset(("format", "noise", "source", "length", "missing", "position", "gaps", "memory"))
 # Points and series are counted in 63 bits; a seed can be written out; noise is a table in memory.
 MOST_POINTS, LONGEST_SEED, MOST_ENTRIES = (1 << 62) - 1, 4096, 1 << 20
+MOST_REMEMBERED = 16
 
 
 @dataclass(frozen=True)
 class State:
-    """A stream at rest; ``flipping`` is that of correlated noise, and None for any other."""
+    """A stream at rest; ``memory`` is what its noise remembers of the last point."""
 
-    noise: Channel | CorrelatedNoise
+    noise: Noise
     source: Source
     length: int | None
     missing: Missing
     position: int
     gaps: int
-    flipping: int | None
+    memory: Any
 
     def __post_init__(self) -> None:
         check_missing(self.missing)
@@ -44,22 +42,19 @@ class State:
             raise InvalidInput(
                 "state position", self.position, f"at most the length, {self.length}"
             )
-        correlated = isinstance(self.noise, CorrelatedNoise)
-        if self.flipping not in ((0, 1) if correlated else (None,)):
-            raise InvalidInput("state flipping", self.flipping, "0 or 1" if correlated else "None")
 
 
 def to_words(state: State) -> dict[str, Any]:
     """A state, ready for JSON."""
     return {
         "format": FORMAT,
-        "noise": _noise_words(state.noise),
+        "noise": state.noise.to_json(),
         "source": _source_words(state.source),
         "length": state.length,
         "missing": state.missing,
         "position": state.position,
         "gaps": state.gaps,
-        "flipping": state.flipping,
+        "memory": state.memory,
     }
 
 
@@ -68,7 +63,7 @@ def from_words(words: Any) -> State:
     _check_fields("state", words, FIELDS)
     if words["format"] != FORMAT:
         raise InvalidInput("state format", words["format"], f"{FORMAT!r}")
-    length, flipping = words["length"], words["flipping"]
+    length = words["length"]
     return State(
         _read_noise(words["noise"]),
         _read_source(words["source"]),
@@ -76,22 +71,22 @@ def from_words(words: Any) -> State:
         words["missing"],
         _whole("position", words["position"]),
         _whole("gaps", words["gaps"]),
-        None if flipping is None else _whole("flipping", flipping),
+        _memory(words["memory"]),
     )
 
 
-def _noise_words(noise: Channel | CorrelatedNoise) -> dict[str, Any]:
-    if isinstance(noise, CorrelatedNoise):
-        return {"rho0": noise.rho0, "rho1": noise.rho1}
-    return {"matrix": noise.matrix.tolist()}
+def _memory(value: Any) -> Any:
+    """Nothing, a whole number or a few of them; whether they make sense is for the noise to say."""
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    if _is_list(value) and len(value) <= MOST_REMEMBERED:
+        return [_whole("memory", number) for number in value]
+    raise InvalidInput("state memory", "something else", "None, a whole number or a few of them")
 
 
-def _read_noise(words: Any) -> Channel | CorrelatedNoise:
-    if isinstance(words, Mapping) and "matrix" in words:
-        _check_fields("state noise", words, {"matrix"})
-        return Channel(_numbers(words["matrix"]))
-    _check_fields("state noise", words, {"rho0", "rho1"})
-    return CorrelatedNoise(words["rho0"], words["rho1"])
+def _read_noise(words: Any) -> Noise:
+    _check_fields("state noise", words, {"kind", "matrix"})
+    return read_noise({"kind": words["kind"], "matrix": _numbers(words["matrix"])})
 
 
 def _numbers(matrix: Any) -> list[list[float]]:

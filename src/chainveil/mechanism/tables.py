@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import NotSupported
-from chainveil.noise.channel import GRID, Channel
+from chainveil.noise.base import GRID
+from chainveil.noise.channel import Channel
 
 GRID_BITS = 53
 # Up to here all rows are compared without using the state as an address.

@@ -1,1 +1,20 @@
-"""What the data may follow: chains, and boxes of chains."""
+"""What the data may follow: chains of order 1, chains with a longer memory, boxes of chains.
+
+Knows nothing of noise or of privacy.
+"""
+
+from __future__ import annotations
+
+from chainveil.model.base import DataModel, read_model, register
+from chainveil.model.chain import MarkovChain
+from chainveil.model.higher_order import HigherOrderChain
+from chainveil.model.region import ChainRegion
+
+__all__ = [
+    "ChainRegion",
+    "DataModel",
+    "HigherOrderChain",
+    "MarkovChain",
+    "read_model",
+    "register",
+]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,14 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.model.region import ChainRegion, Interval, Origin, region_around, region_from_counts
+from chainveil.model.base import DataModel, HiddenChain, Origin, register
+from chainveil.model.region import ChainRegion, Interval, region_around, region_from_counts
 from chainveil.sequences import as_sequences
 
 IntArray = NDArray[np.int64]
 
 
+@register
 @dataclass(frozen=True, eq=False, repr=False)
-class MarkovChain:
+class MarkovChain(DataModel):
     """A time-homogeneous, irreducible Markov chain on the states ``0 … k-1``.
 
     Parameters
@@ -41,6 +44,9 @@ class MarkovChain:
     A chain with two states *is* its two off-diagonal numbers ``q = transition[0, 1]``
     and ``r = transition[1, 0]``; the diagonal is read as exactly ``1 - q`` and ``1 - r``.
     """
+
+    kind: ClassVar[str] = "chain"
+    single: ClassVar[bool] = True
 
     transition: FloatArray
     initial: FloatArray | None
@@ -128,7 +134,7 @@ class MarkovChain:
 
     def public_box(self) -> tuple[Interval, Interval]:
         """Limits of q and of r that a fitted two-state chain lies in, fit to be published."""
-        from chainveil.disclosure import public_box
+        from chainveil.model.disclosure import public_box
 
         assert self.counts is not None
         q, r = float(self.transition[0, 1]), float(self.transition[1, 0])
@@ -138,6 +144,16 @@ class MarkovChain:
     def is_unrounded(self) -> bool:
         """Whether the transitions are those fitted on private data, not fit to be published."""
         return self.origin == "private" and self.counts is not None
+
+    @property
+    def order(self) -> int:
+        """One: a point depends on the one before it."""
+        return 1
+
+    @property
+    def likeliest(self) -> MarkovChain:
+        """The chain itself: there is no other."""
+        return self
 
     @property
     def states(self) -> int:
@@ -190,6 +206,31 @@ class MarkovChain:
         counts = None if self.counts is None else self.counts.T
         backwards /= backwards.sum(axis=1, keepdims=True)
         return MarkovChain(backwards, counts=counts, origin=self.origin)
+
+    def to_json(self) -> dict[str, Any]:
+        """Transitions, and the law of the first point where it is not the stationary one."""
+        start = None if self.initial is None else self.initial.tolist()
+        return {"transition": self.transition.tolist(), "initial": start}
+
+    @classmethod
+    def from_json(cls, words: Mapping[str, Any]) -> MarkovChain:
+        """The chain with these transitions."""
+        return cls(words["transition"], words["initial"])
+
+    def of_origin(self, origin: Origin) -> MarkovChain:
+        """The same chain, known to come from there."""
+        return MarkovChain(self.transition, self.initial, self.counts, origin)
+
+    def hidden_chain(self) -> HiddenChain:
+        """Law of the first state, transitions, and the value of each state: those it has."""
+        return self.start, self.transition, np.arange(self.states)
+
+    def series_law(self, n: int) -> FloatArray:
+        """``Pr[X_1 … X_n]`` of every series of ``n`` points, shape (k,) * n; for short ones."""
+        law = self.start
+        for _ in range(checks.whole("n", n, 1) - 1):
+            law = law[..., :, None] * self.transition
+        return np.asarray(law)
 
     def sample(
         self, n: int, size: int | None = None, rng: np.random.Generator | int | None = None

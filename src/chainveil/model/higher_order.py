@@ -1,4 +1,4 @@
-"""Chains with a longer memory, and what a release gives away if the data are one of them.
+"""Chains with a longer memory.
 
 An order-m chain draws the next point from the last m. Its context ``c`` is the number
 whose base-k digits are those m points, oldest first.
@@ -6,52 +6,120 @@ whose base-k digits are those m points, oldest first.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import Channel
-from chainveil.sequences import Sequences
+from chainveil.errors import InvalidInput
+from chainveil.model.base import DataModel, HiddenChain, register
+from chainveil.sequences import Sequences, as_sequences
 
 
+@register
 @dataclass(frozen=True)
-class HigherOrderChain:
-    """A fitted order-m chain.
+class HigherOrderChain(DataModel):
+    """An order-m chain: the next point depends on the last m.
 
     Attributes
     ----------
-    order : int
     transition : array of shape (k ** order, k)
         Law of the next point after each context. A context that was never seen has the law
         of the longest part of it that was.
     contexts : array of shape (k ** order,)
         Stationary law of the contexts.
     counts : integer array of shape (k ** order, k)
+        The transitions that it was fitted to.
     """
 
-    order: int
+    kind: ClassVar[str] = "higher order"
+    single: ClassVar[bool] = True
+
     transition: FloatArray
     contexts: FloatArray
     counts: NDArray[np.int64]
+
+    @classmethod
+    def fit(cls, sequences: Any, order: int, states: int | None = None) -> HigherOrderChain:
+        """Maximum-likelihood chain of the given order, from transition counts.
+
+        ``sequences`` and ``states`` are as in :meth:`chainveil.MarkovChain.fit`.
+        """
+        order = checks.whole("order", order, 1)
+        series = as_sequences("sequences", sequences, states)
+        if series.flat.size == 0 or int(series.lengths.max()) <= order:
+            raise InvalidInput(
+                "sequences", f"{series.flat.size} points", f"a series of more than {order} points"
+            )
+        return fit_order(series, states or int(series.flat.max()) + 1, order)
+
+    @property
+    def order(self) -> int:
+        """How many points make a context."""
+        return round(math.log(len(self.transition), self.states))
 
     @property
     def states(self) -> int:
         """Number of states k."""
         return int(self.transition.shape[1])
 
+    @property
+    def stationary(self) -> FloatArray:
+        """Share of each state in the long run, shape (k,)."""
+        return np.asarray(self.contexts.reshape(-1, self.states).sum(axis=0))
 
-@dataclass(frozen=True)
-class WorstOutput:
-    """The largest log ratio over every output of a window, and where it occurs."""
+    @property
+    def likeliest(self) -> HigherOrderChain:
+        """The chain itself: there is no other."""
+        return self
 
-    loss: float
-    target: int
-    value: int
-    other: int
-    output: tuple[int, ...]
+    def to_json(self) -> dict[str, Any]:
+        """Transitions and counts, a row a context."""
+        return {"transition": self.transition.tolist(), "counts": self.counts.tolist()}
+
+    @classmethod
+    def from_json(cls, words: Mapping[str, Any]) -> HigherOrderChain:
+        """The chain with these transitions."""
+        transition = checks.stochastic_matrix("transition", words["transition"])
+        contexts, k = transition.shape
+        order = round(math.log(contexts, k)) if k > 1 else 0
+        counts = np.array(words["counts"], np.int64)
+        if k**order != contexts or counts.shape != transition.shape or order < 1:
+            raise InvalidInput("transition", transition.shape, "a row for each context")
+        return cls(transition, _stationary_contexts(transition), counts)
+
+    def hidden_chain(self) -> HiddenChain:
+        """The chain of contexts: its first law, transitions, and the last point of each."""
+        contexts = np.arange(len(self.transition))
+        return self.contexts, context_steps(self.transition), contexts % self.states
+
+    def series_law(self, n: int) -> FloatArray:
+        """``Pr[X_1 … X_n]`` of every series of ``n`` points, shape (k,) * n; for short ones."""
+        n, k = checks.whole("n", n, 1), self.states
+        law = self.contexts.reshape((k,) * self.order)
+        if n < self.order:
+            return np.asarray(law.sum(axis=tuple(range(n, self.order))))
+        step = self.transition.reshape((k,) * (self.order + 1))
+        for _ in range(n - self.order):
+            law = law[..., None] * step
+        return np.asarray(law)
+
+    def sample(
+        self, n: int, size: int | None = None, rng: np.random.Generator | int | None = None
+    ) -> NDArray[np.uint8] | NDArray[np.int64]:
+        """Draw series from the chain, as :meth:`chainveil.MarkovChain.sample` does."""
+        from chainveil.model import simulate
+
+        n, k = checks.whole("n", n, 1), self.states
+        rows = 1 if size is None else checks.whole("size", size, 1)
+        moved = simulate.sample(self.contexts, context_steps(self.transition), n, rows, rng)
+        series: NDArray[Any] = (moved % k).astype(np.uint8 if k <= 256 else np.int64)
+        return series[0] if size is None else series
 
 
 def count_contexts(series: Sequences, states: int, order: int, skip: int) -> NDArray[np.int64]:
@@ -81,22 +149,10 @@ def fit_order(series: Sequences, states: int, order: int) -> HigherOrderChain:
         seen = found.sum(axis=1, keepdims=True)
         fallback = np.tile(shorter, (len(found) // len(shorter), 1))
         shorter = np.where(seen > 0, found / np.maximum(seen, 1), fallback)
-    return HigherOrderChain(order, shorter, _stationary_contexts(shorter), counts)
+    return HigherOrderChain(shorter, _stationary_contexts(shorter), counts)
 
 
-def context_model(chain: HigherOrderChain, channel: Channel) -> tuple[MarkovChain, Channel]:
-    """The same law as an order-1 chain whose states are contexts, for ``chainveil.inference``.
-
-    The last point of context ``c`` is ``c % k``; the channel reports that point.
-    """
-    contexts = np.arange(len(chain.transition))
-    return (
-        MarkovChain(_context_steps(chain.transition), chain.contexts),
-        Channel(channel.matrix[contexts % chain.states]),
-    )
-
-
-def _context_steps(transition: FloatArray) -> FloatArray:
+def context_steps(transition: FloatArray) -> FloatArray:
     """Transition matrix between contexts, shape (k ** order, k ** order)."""
     total, states = transition.shape
     step = np.zeros((total, total))
@@ -109,61 +165,7 @@ def _context_steps(transition: FloatArray) -> FloatArray:
 def _stationary_contexts(transition: FloatArray) -> FloatArray:
     """Law of the contexts that one step keeps, shape (k ** order,)."""
     total = len(transition)
-    equations = np.vstack([_context_steps(transition).T - np.eye(total), np.ones((1, total))])
+    equations = np.vstack([context_steps(transition).T - np.eye(total), np.ones((1, total))])
     law, *_ = np.linalg.lstsq(equations, np.append(np.zeros(total), 1.0), rcond=None)
     law = np.maximum(law, 0.0)
     return np.asarray(law / law.sum())
-
-
-def output_law(
-    chain: HigherOrderChain, channel: Channel, window: int, target: int, value: int
-) -> FloatArray:
-    """``Pr[z | X_target = value]`` for every z of ``window`` points, shape (outputs ** window,).
-
-    Contracts the chain from left to right, all outputs at once: a tensor over the outputs so
-    far and the current context. ``z`` is read as a number, first point first.
-    """
-    states, order = chain.states, chain.order
-    pinned = (np.arange(states) == value).astype(float)
-    tensor = chain.contexts.reshape(1, -1)
-    for position in range(order):
-        digit = np.arange(states**order) // states ** (order - 1 - position) % states
-        emission = channel.matrix[digit].T * (pinned[digit] if position == target else 1.0)
-        tensor = (tensor[:, None, :] * emission[None, :, :]).reshape(-1, states**order)
-    step = chain.transition.reshape(states, -1, states)
-    for position in range(order, window):
-        oldest_first = tensor.reshape(len(tensor), states, -1)
-        moved = np.einsum("zor,orx->zrx", oldest_first, step, optimize=True)
-        if position == target:
-            moved = moved * pinned
-        # Axes: outputs so far, new output, remaining context, new state.
-        grown = moved[:, None, :, :] * channel.matrix.T[None, :, None, :]
-        tensor = grown.reshape(-1, states**order)
-    law = tensor.sum(axis=1)
-    return np.asarray(law / law.sum())
-
-
-def worst_output(chain: HigherOrderChain, channel: Channel, window: int) -> WorstOutput:
-    """Largest ``log Pr[z | X_i = a] / Pr[z | X_i = b]`` over i, a, b and every z of a window.
-
-    The adversary knows no point. This is what one window gives away; a longer one, or an
-    adversary who knows points, can only get more.
-    """
-    worst = WorstOutput(-np.inf, 0, 0, 1, ())
-    for target in range(window):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            laws = np.log(
-                [output_law(chain, channel, window, target, a) for a in range(chain.states)]
-            )
-            for value in range(chain.states):
-                for other in range(chain.states):
-                    ratio = np.nan_to_num(laws[value] - laws[other], nan=-np.inf, posinf=np.inf)
-                    peak = int(np.argmax(ratio))
-                    if value != other and ratio[peak] > worst.loss:
-                        digits = _digits(peak, channel.outputs, window)
-                        worst = WorstOutput(float(ratio[peak]), target, value, other, digits)
-    return worst
-
-
-def _digits(number: int, base: int, count: int) -> tuple[int, ...]:
-    return tuple(number // base**place % base for place in range(count - 1, -1, -1))

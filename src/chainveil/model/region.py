@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from chainveil import checks
-from chainveil.errors import InvalidInput
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.base import DataModel, HiddenChain, Origin, register
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from chainveil.model.chain import MarkovChain
+
 Interval = tuple[float, float]
-# Where a chain came from: given by hand, fitted on public data, fitted on the data to protect.
-Origin = Literal["given", "reference", "private"]
 
 
+@register
 @dataclass(frozen=True)
-class ChainRegion:
+class ChainRegion(DataModel):
     """All stationary two-state chains with ``q`` and ``r`` in given intervals.
 
     Attributes
@@ -32,6 +35,9 @@ class ChainRegion:
     origin : "given", "reference" or "private"
         Where the limits came from; certificates say it.
     """
+
+    kind: ClassVar[str] = "region"
+    single: ClassVar[bool] = False
 
     q: Interval
     r: Interval
@@ -63,8 +69,48 @@ class ChainRegion:
 
     @property
     def states(self) -> int:
-        """Number of states: two."""
+        """Two."""
         return 2
+
+    @property
+    def order(self) -> int:
+        """One, for each of its chains."""
+        return 1
+
+    def hidden_chain(self) -> HiddenChain:
+        """That of the estimate."""
+        return self.likeliest.hidden_chain()
+
+    def to_json(self) -> dict[str, Any]:
+        """The limits of q and of r, and the estimate."""
+        return {"q": list(self.q), "r": list(self.r), "estimate": list(self.estimate)}
+
+    @classmethod
+    def from_json(cls, words: Mapping[str, Any]) -> ChainRegion:
+        """The region with these limits."""
+        q, r, estimate = (tuple(words[name]) for name in ("q", "r", "estimate"))
+        return cls(q, r, estimate)
+
+    def of_origin(self, origin: Origin) -> ChainRegion:
+        """The same region, known to come from there."""
+        return ChainRegion(self.q, self.r, self.estimate, origin)
+
+    def series_law(self, n: int) -> FloatArray:
+        """A set of chains has no one law."""
+        raise NotSupported("a region of chains has no law of its own; each of its chains has one")
+
+    @property
+    def stationary(self) -> FloatArray:
+        """That of the estimate."""
+        return self.likeliest.stationary
+
+    @property
+    def likeliest(self) -> MarkovChain:
+        """The chain of the estimate."""
+        from chainveil.model.chain import MarkovChain
+
+        q, r = self.estimate
+        return MarkovChain([[1 - q, q], [r, 1 - r]], origin=self.origin)
 
     @property
     def slowest(self) -> tuple[float, float]:

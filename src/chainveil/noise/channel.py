@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,17 +13,15 @@ from numpy.typing import ArrayLike
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.noise.base import GRID, Noise, Sees, independent_step, register
 
 if TYPE_CHECKING:
-    from chainveil.model.chain import MarkovChain
+    from chainveil.model.base import DataModel
 
 
-# Probabilities that are realised with noise are multiples of 2^-53: exact doubles.
-GRID = 2.0**53
-
-
+@register
 @dataclass(frozen=True, eq=False, repr=False)
-class Channel:
+class Channel(Noise):
     """A memoryless noise channel with k input states and m outputs.
 
     Parameters
@@ -35,6 +35,9 @@ class Channel:
     ``rho0 = matrix[0, 1]`` and ``rho1 = matrix[1, 0]``. The diagonal is read as
     exactly ``1 - rho``, so rounding in it never enters a privacy figure.
     """
+
+    kind: ClassVar[str] = "independent"
+    sees: ClassVar[Sees] = "point"
 
     matrix: FloatArray
     # The releases a joint channel was made of; privacy figures multiply them exactly.
@@ -142,6 +145,36 @@ class Channel:
         units[rows, keeper] = int(GRID) - units.sum(axis=1)
         return Channel(units / GRID)
 
+    def first_law(self) -> FloatArray:
+        """The matrix itself: every report is a first one."""
+        return self.matrix
+
+    def step_law(self) -> FloatArray:
+        """The matrix at every last report and state, shape (m, k, k, m)."""
+        return independent_step(self.matrix)
+
+    def joint_law(self, offsets: Sequence[int]) -> FloatArray:
+        """The Kronecker product of the matrix with itself, whatever the distances."""
+        factors = [np.asarray(self.matrix)] * len(offsets)
+        return reduce(lambda left, right: np.asarray(np.kron(left, right)), factors)
+
+    def to_matrix(self) -> list[list[float]]:
+        """A row a state."""
+        return [[float(entry) for entry in row] for row in self.matrix]
+
+    @classmethod
+    def from_matrix(cls, rows: Any) -> Channel:
+        """The channel with that matrix."""
+        return cls(rows)
+
+    def describe(self) -> str:
+        """How often each state is reported as another one."""
+        if self.states != 2 or self.outputs != 2:
+            levels = ", ".join(f"{float(rho):.4f}" for rho in self.flip_probabilities)
+            return f"report another state with {levels}, state by state"
+        rho0, rho1 = (float(rho) for rho in self.flip_probabilities)
+        return f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}"
+
     @property
     def states(self) -> int:
         """Number of input states k."""
@@ -164,7 +197,7 @@ class Channel:
         off_diagonal = self.matrix * (1 - np.eye(self.states))
         return np.asarray(off_diagonal.sum(axis=1))
 
-    def expected_flips(self, chain: MarkovChain) -> float:
+    def expected_flips(self, chain: DataModel) -> float:
         """Share of points that are changed on average, under the chain's stationary law.
 
         For two states this is the paper's expected noise (Corollary 1):
@@ -177,7 +210,7 @@ class Channel:
             )
         return float(chain.stationary @ self.flip_probabilities)
 
-    def expected_distance(self, chain: MarkovChain) -> float:
+    def expected_distance(self, chain: DataModel) -> float:
         """Mean distance between a state and its report, for ordered states (stationary law)."""
         _check_chain(chain)
         if self.states != self.outputs or chain.states != self.states:

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from chainveil import checks
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
+from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import GRID, Channel
+from chainveil.noise.base import GRID, Noise, Sees, register
+
+# z = x XOR y: the flip behind a state and its report.
+_BITS = np.arange(2)
+_FLIP = _BITS[:, None] ^ _BITS[None, :]
 
 
+@register
 @dataclass(frozen=True)
-class CorrelatedNoise:
+class CorrelatedNoise(Noise):
     """The noise of Section 3.3: ``z = x XOR y`` with ``y`` a stationary two-state chain.
 
     Only the holder of a whole two-state series can apply it, since each flip depends on
@@ -25,6 +36,9 @@ class CorrelatedNoise:
         ``Pr[y_{t+1} = 0 | y_t = 1]``, the probability to stop flipping.
         ``rho0 + rho1 = 1`` is independent noise.
     """
+
+    kind: ClassVar[str] = "correlated"
+    sees: ClassVar[Sees] = "series"
 
     rho0: float
     rho1: float
@@ -52,8 +66,59 @@ class CorrelatedNoise:
         """The chain of flips itself (state 1 flips)."""
         return MarkovChain.binary(self.rho0, self.rho1)
 
+    @property
+    def states(self) -> int:
+        """Two: a flip is what noise does to them."""
+        return 2
 
-def check_noise(noise: Any) -> None:
-    """Error unless it is noise of either kind."""
-    allowed = "a Channel or a CorrelatedNoise"
-    checks.instance("noise", noise, (Channel, CorrelatedNoise), allowed, "A plan has it as noise.")
+    @property
+    def outputs(self) -> int:
+        """Two."""
+        return 2
+
+    @property
+    def memory(self) -> float:
+        """``1 - rho0 - rho1``, the factor by which the correlation of two flips shrinks."""
+        return 1.0 - self.rho0 - self.rho1
+
+    def first_law(self) -> FloatArray:
+        """The stationary law of the flips: shape (2, 2)."""
+        return np.asarray(self.chain.stationary[_FLIP])
+
+    def step_law(self) -> FloatArray:
+        """``W(z XOR x, z' XOR x')`` at ``[z, x, x', z']``."""
+        before, after = _FLIP[:, :, None, None], _FLIP[None, None, :, :]
+        return np.asarray(self.chain.transition[before, after])
+
+    def joint_law(self, offsets: Sequence[int]) -> FloatArray:
+        """The law of the flips at the offsets, read as reports given states."""
+        law = np.array(self.chain.stationary)
+        for step in np.diff(offsets):
+            moved = law.reshape(-1, 2)[:, :, None] * self.chain.power(int(step))[None, :, :]
+            law = moved.reshape(-1)
+        size = len(law)
+        return np.asarray(law[np.arange(size)[:, None] ^ np.arange(size)[None, :]])
+
+    def expected_flips(self, chain: DataModel) -> float:
+        """The flip rate, whatever the chain."""
+        if chain.states != 2:
+            raise InvalidInput("chain", f"{chain.states} states", "a chain with 2 states")
+        return self.flip_rate
+
+    def to_matrix(self) -> list[list[float]]:
+        """The transitions of the chain of flips."""
+        return [[1 - self.rho0, self.rho0], [self.rho1, 1 - self.rho1]]
+
+    @classmethod
+    def from_matrix(cls, rows: Any) -> CorrelatedNoise:
+        """The noise whose flips have these transitions."""
+        matrix = checks.stochastic_matrix("noise.matrix", rows)
+        if matrix.shape != (2, 2):
+            raise InvalidInput(
+                "noise.matrix", matrix.shape, "two rows of two, for a chain of flips"
+            )
+        return cls(float(matrix[0, 1]), float(matrix[1, 0]))
+
+    def describe(self) -> str:
+        """How often flipping begins and stops."""
+        return f"begin flipping with {self.rho0!r}, stop with {self.rho1!r}"

@@ -41,18 +41,18 @@ def draw_noise_region(
     axes: Axes, plan: NoisePlan, others: Sequence[NoisePlan] = (), beside: NoisePlan | None = None
 ) -> None:
     """As :func:`noise_region`, into axes that are there already."""
-    region = _region(plan)
+    planes = _half_planes(plan)
     rho0 = np.linspace(0, 0.5, 501)
-    lower = region.u * (1 - rho0)
-    upper = 1 - rho0 / region.w
+    lower = planes.u * (1 - rho0)
+    upper = 1 - rho0 / planes.w
     inside = np.maximum(lower, upper)
     axes.fill_between(rho0, lower, 0.5, where=lower <= 0.5, color=style.BLUE, alpha=0.13, lw=0)
     axes.fill_between(rho0, upper, 0.5, where=upper <= 0.5, color=style.ORANGE, alpha=0.16, lw=0)
     axes.fill_between(rho0, inside, 0.5, where=inside <= 0.5, color=style.GREEN, alpha=0.35, lw=0,
                       label="both constraints met")  # fmt: skip
-    _borders(axes, rho0, region, "-", plan.loss.adversary)
+    _borders(axes, rho0, planes, "-", plan.loss.adversary)
     if beside is not None:
-        _borders(axes, rho0, _region(beside), "--", beside.loss.adversary)
+        _borders(axes, rho0, _half_planes(beside), "--", beside.loss.adversary)
         _mark(axes, beside, "D", "white", f"optimum, {_name(beside.loss.adversary)} adversary")
     for other in others:
         _mark(axes, other, "s", style.PURPLE, f"least {_goal(other)}")
@@ -69,23 +69,23 @@ def draw_noise_region(
     axes.legend(loc="lower left", fontsize=8, framealpha=0.9)
 
 
-def _region(plan: NoisePlan) -> HalfPlanes:
-    if plan.region is None:
+def _half_planes(plan: NoisePlan) -> HalfPlanes:
+    if plan.half_planes is None:
         raise InvalidInput(
             "plan",
             "a chain with q + r > 1",
             "a chain with q + r <= 1, whose feasible region has straight borders",
         )
-    return plan.region
+    return plan.half_planes
 
 
 def _borders(
-    axes: Axes, rho0: np.ndarray, region: HalfPlanes, dash: str, adversary: object
+    axes: Axes, rho0: np.ndarray, planes: HalfPlanes, dash: str, adversary: object
 ) -> None:
     name = _name(adversary)
-    axes.plot(rho0, region.u * (1 - rho0), dash, color=style.BLUE, lw=1.6,
+    axes.plot(rho0, planes.u * (1 - rho0), dash, color=style.BLUE, lw=1.6,
               label=f"0 over 1 within $e^ε$, {name} adversary")  # fmt: skip
-    axes.plot(region.w * (1 - rho0), rho0, dash, color=style.RED, lw=1.6,
+    axes.plot(planes.w * (1 - rho0), rho0, dash, color=style.RED, lw=1.6,
               label=f"1 over 0 within $e^ε$, {name} adversary")  # fmt: skip
 
 

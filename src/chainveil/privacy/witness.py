@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
@@ -15,6 +16,44 @@ from chainveil.model.chain import MarkovChain
 
 if TYPE_CHECKING:
     from flint import arb
+
+
+# Points of an attack that are written out one by one.
+LONGEST = 10_000_000
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An attack as somebody describes it, before it is known to make sense.
+
+    ``symbols`` are the outputs at the target, at even and at odd distance from it; where it is
+    empty, ``runs`` holds the output as pairs of a report and how often it is repeated.
+    ``outputs`` is the number of different reports, ``states`` that of the states.
+    """
+
+    length: int
+    target: int
+    known: Mapping[int, int]
+    value: int
+    other: int
+    symbols: tuple[int, ...]
+    runs: tuple[tuple[int, int], ...]
+    outputs: int
+    states: int
+
+    @property
+    def place(self) -> tuple[int, int, Mapping[int, int], int, int]:
+        """What every witness begins with."""
+        return self.length, self.target, self.known, self.value, self.other
+
+    def output(self) -> NDArray[np.int64]:
+        """The whole output, shape (length,), from its runs."""
+        sound = 0 < self.length <= LONGEST and all(z < self.outputs for z, _ in self.runs)
+        if not sound or sum(count for _, count in self.runs) != self.length:
+            allowed = f"{self.length} reports, 0 … {self.outputs - 1}"
+            raise InvalidInput("witness output", f"{len(self.runs)} runs", allowed)
+        reports, counts = zip(*self.runs, strict=True)
+        return np.repeat(np.array(reports, np.int64), counts)
 
 
 @dataclass(frozen=True)

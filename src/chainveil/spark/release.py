@@ -18,8 +18,9 @@ from chainveil.mechanism.release import source_word
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
-from chainveil.plan import Family, Mechanism, NoisePlan, Objective
+from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.problem import Family, Objective
 from chainveil.spark import needs
 from chainveil.spark.part import TELLS, Part, WritePart, released_type
 from chainveil.spark.sink import Staging, local_path, released_file, staging, states_digest
@@ -84,7 +85,7 @@ def sanitize(
     length: int | None = None,
     adversary: Model | Adversary = "any",
     objective: Objective = "flips",
-    mechanism: Mechanism = "independent",
+    mechanism: str = "independent",
     missing: Missing = "error",
     family: Family = "response",
     spent: Sequence[Channel] = (),
@@ -181,7 +182,7 @@ def release(
         before = identity("of Spark", files)
         prepared = prepare_with(SPARK, table, request)
         check_types(table, layout, prepared.discretizer)
-        ordered = prepared.plan.mechanism == "correlated" or not rng.for_release
+        ordered = prepared.plan.noise.ordered or not rng.for_release
         if ordered:
             need_order(layout, "correlated or seeded noise")
         ordered |= request.kept.positions

@@ -79,7 +79,7 @@ def sanitize_stream(
     The running ``StreamingQuery``.
     """
     needs.pyspark()
-    if plan.mechanism != "independent" or not as_source(rng).for_release:
+    if plan.noise.ordered or not as_source(rng).for_release:
         raise NotSupported(
             "streams are published with secure independent noise: correlated and seeded noise "
             "depend on a row's place in its series, which no batch knows"

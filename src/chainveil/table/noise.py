@@ -38,7 +38,7 @@ class ColumnNoise:
         self._source = as_source(rng)
         self._noise = RowNoise(plan.noise, self._source)
         named = not self._source.for_release
-        self._places = Places(beneath=plan.mechanism == "correlated", named=named)
+        self._places = Places(beneath=plan.noise.ordered, named=named)
         self._keeps_gaps = missing == "keep"
         self._digest = hashlib.sha256()
         self.rows = 0

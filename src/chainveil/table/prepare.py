@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from chainveil.calibration import calibrate
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.reading import Missing
+from chainveil.model.base import Origin
 from chainveil.model.chain import MarkovChain
-from chainveil.model.region import Origin
 from chainveil.plan import NoisePlan
 from chainveil.table.discretize import GAP, Discretizer, Label, make_discretizer, numbers
 from chainveil.table.leaks import check_kept

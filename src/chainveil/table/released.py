@@ -137,7 +137,7 @@ def read_released(
         clock = Clock(time, step, max_gap)
         apart = distances(held, series, clock, order, ends)
     found = int(np.count_nonzero(apart != 1))
-    if plan.mechanism == "correlated":
+    if plan.noise.ordered:
         if found != splits:
             raise InvalidInput(
                 "max_gap", max_gap, "what it was, with time and step, when the table was sanitized",

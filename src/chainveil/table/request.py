@@ -14,8 +14,9 @@ from chainveil.mechanism.reading import Missing
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
-from chainveil.plan import Family, Mechanism, NoisePlan, Objective
+from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.problem import Family, Objective
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer, Label
 from chainveil.table.kept import Kept
@@ -112,7 +113,7 @@ class Request:
     length: int | None = None
     adversary: Model | Adversary = "any"
     objective: Objective = "flips"
-    mechanism: Mechanism = "independent"
+    mechanism: str = "independent"
     missing: Missing = "error"
     family: Family = "response"
     spent: Sequence[Channel] = ()

@@ -12,8 +12,9 @@ from chainveil.mechanism.reading import Missing
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
-from chainveil.plan import Family, Mechanism, NoisePlan, Objective
+from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.problem import Family, Objective
 from chainveil.table.discretize import Label
 from chainveil.table.frames import FrameSource
 from chainveil.table.framing import framed
@@ -59,7 +60,7 @@ def sanitize_table(
     length: int | None = None,
     adversary: Model | Adversary = "any",
     objective: Objective = "flips",
-    mechanism: Mechanism = "independent",
+    mechanism: str = "independent",
     missing: Missing = "error",
     family: Family = "response",
     spent: Sequence[Channel] = (),

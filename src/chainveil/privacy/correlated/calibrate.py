@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from chainveil.errors import NotSupported
-from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import GRID
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.noise.base import GRID
 from chainveil.noise.correlated import CorrelatedNoise
-from chainveil.privacy.adversary import read_adversary
-from chainveil.privacy.closed_form import budget as read_budget
 from chainveil.privacy.correlated import loss as correlated
 from chainveil.privacy.correlated.search import Model
+from chainveil.privacy.problem import Aim, Problem
+from chainveil.privacy.result import Calibrated
+from chainveil.privacy.roots import retreat
 
 # Flip rates are searched on the scale t = ln(rate / (1/2 - rate)), where small rates and rates
 # close to 1/2 are equally well resolved. The certificate does not depend on the accuracy.
@@ -42,41 +42,26 @@ SHORT_ENOUGH = 10_000
 Feasible = Callable[[float, float], bool]
 
 
-def least_correlated_noise(
-    chain: MarkovChain,
-    epsilon: float,
-    length: int | None = None,
-    adversary: Any = "any",
-) -> CorrelatedNoise:
-    """Correlated noise of least flip rate whose loss is at most ``epsilon``.
+def least_noise(problem: Problem, aim: Aim) -> Calibrated:
+    """Correlated noise of least flip rate whose loss is within the budget.
 
-    The privacy is certified: the noise returned has a ``correlated_loss`` with ``epsilon``
-    at most the budget, computed for exactly the parameters returned, which are multiples of
+    The privacy is certified, for exactly the parameters returned, which are multiples of
     2^-53. That no other noise chain flips less is numerical: for each ``s = rho0 + rho1``
     the least flip rate is found by bisection, as if the loss fell with the flip rate, and
     ``s`` by a coarse look over (0, 2) and a local descent. Independent noise (``s = 1``) is
     always among the candidates, so the result never flips more than that.
-
-    Parameters
-    ----------
-    chain : MarkovChain
-        Two states, stationary, both change probabilities below one.
-    epsilon : float
-        The budget, above zero.
-    length, adversary
-        As in ``correlated_loss``.
 
     Raises
     ------
     NotSupported
         Where the chain forgets less than 1e-4 a step (``q + r`` or ``2 - q - r``) and the
         series may have more than 10,000 points, or where nothing near the budget can be
-        certified, besides what ``correlated_loss`` refuses.
+        certified, besides what the loss of correlated noise refuses.
     """
-    budget = read_budget(epsilon)
-    q, r = correlated.read_chain(chain)
-    length = correlated.read_points(length)
-    parsed = read_adversary(adversary, length)
+    _check_aim(problem, aim)
+    budget = aim.epsilon
+    q, r = correlated.read_chain(problem.model)
+    length, parsed = correlated.read_points(problem.length), problem.adversary
     _check_forgetting(q, r, length)
 
     def feasible(s: float, scale: float) -> bool:
@@ -88,21 +73,41 @@ def least_correlated_noise(
     independent = 1.0, _descend(feasible, 1.0, NEXT_TO_HALF)
     best = _search(feasible, independent)
 
-    def certified(noise: CorrelatedNoise) -> bool:
+    def attempt(noise: CorrelatedNoise) -> Calibrated | None:
         try:
-            return correlated.correlated_loss(chain, noise, length, adversary).epsilon <= budget
+            return Calibrated(noise, correlated.loss(problem.with_release(noise)))
         except NotSupported:
-            return False
+            return None
 
-    found = [_certified_on_grid(*place, certified) for place in (best, independent)]
-    usable = [noise for noise in found if noise is not None]
+    # The noise found, on the grid of 2^-53, then with a little more flips each time.
+    found = [retreat(_candidates(*place), attempt, budget) for place in (best, independent)]
+    usable = [calibrated for calibrated in found if calibrated is not None]
     if not usable:
         raise NotSupported(
             f"no noise for epsilon={budget!r} could be certified to lie near the budget; the "
             f"chain (q={q!r}, r={r!r}) forgets too slowly for a budget this small. Use "
             "independent noise, a larger budget or a shorter length."
         )
-    return min(usable, key=lambda noise: noise.flip_rate)
+    return min(usable, key=lambda calibrated: cast(CorrelatedNoise, calibrated.noise).flip_rate)
+
+
+def _check_aim(problem: Problem, aim: Aim) -> None:
+    """Error where something is asked for that correlated noise does not have."""
+    if problem.releases:
+        raise NotSupported(
+            "mechanism: correlated noise is offered for one release of a two-state chain that "
+            "is known; regions, more states and spent budgets need independent noise."
+        )
+    wishes: tuple[tuple[str, object, object], ...] = (
+        ("objective", aim.objective, "flips"),
+        ("max_noise", aim.max_noise, 0.5),
+        ("family", aim.family, "response"),
+    )
+    for name, found, only in wishes:
+        if found != only:
+            raise InvalidInput(
+                name, found, f"{only!r} for correlated noise, which has one flip rate"
+            )
 
 
 def _check_forgetting(q: float, r: float, length: int | None) -> None:
@@ -162,15 +167,8 @@ def _descend(feasible: Feasible, s: float, start: float) -> float:
     return scale
 
 
-def _certified_on_grid(
-    s: float, scale: float, certified: Callable[[CorrelatedNoise], bool]
-) -> CorrelatedNoise | None:
-    """The first candidate that passes, or None."""
-    return next((noise for noise in _candidates(s, scale) if certified(noise)), None)
-
-
 def _candidates(s: float, scale: float) -> Iterator[CorrelatedNoise]:
-    """The noise found, on the grid of 2^-53, then with a little more flips each time.
+    """The noise at a place of the search on the grid, then with more and more flips.
 
     Independent noise stays independent: the grid holds 1 - rho0 exactly.
     """

@@ -17,20 +17,23 @@ returned.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import NotSupported
+from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
-from chainveil.privacy.adversary import Adversary, read_adversary, read_length
+from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.adversary import Model as Who
 from chainveil.privacy.correlated import kernel, search
 from chainveil.privacy.correlated.search import Model, Side, Worst
 from chainveil.privacy.correlated.witness import CorrelatedWitness, build_witness
-from chainveil.privacy.loss import PrivacyLoss
+from chainveil.privacy.problem import Problem
+from chainveil.privacy.result import PrivacyLoss
+from chainveil.privacy.witness import Attack
 
 # The promise: epsilon and lower agree to this, relative, or absolute where epsilon is tiny.
 RELATIVE_GAP = 1e-9
@@ -43,30 +46,19 @@ LONGEST = 1_000_000
 LEAST_PARAMETER = 1e-30
 
 
-def correlated_loss(
-    chain: MarkovChain,
-    noise: CorrelatedNoise,
-    length: int | None = None,
-    adversary: Adversary | Who = "any",
-) -> PrivacyLoss:
+def solves(problem: Problem) -> bool:
+    """One release of correlated noise."""
+    return [noise.kind for noise in problem.releases] == [CorrelatedNoise.kind]
+
+
+def loss(problem: Problem) -> PrivacyLoss:
     """Privacy loss of ``z = x XOR y`` against the adversaries asked for.
 
-    Parameters
-    ----------
-    chain : MarkovChain
-        Two states, stationary, both change probabilities below one.
-    noise : CorrelatedNoise
-        Applied as one unbroken chain to the whole series.
-    length : int, optional
-        Length of the series, at most 1,000,000. None: the supremum over all lengths.
-    adversary : "any", "ignorant", "informed" or Adversary
-        As in ``privacy_loss``.
-
-    Returns
-    -------
-    PrivacyLoss
-        ``epsilon`` and ``lower`` differ by at most one part in 1e9, or 1e-11 where that is
-        more (losses below 0.01). ``epsilon`` is infinite where an output can rule a value out.
+    The chain has two states, is stationary, and both change probabilities are below one; the
+    noise is applied as one unbroken chain to the whole series, of at most 1,000,000 points
+    where the length is given. ``epsilon`` and ``lower`` differ by at most one part in 1e9, or
+    1e-11 where that is more (losses below 0.01). ``epsilon`` is infinite where an output can
+    rule a value out.
 
     Raises
     ------
@@ -74,9 +66,9 @@ def correlated_loss(
         For chains or noise that forget so slowly (about: less than 1e-5 a step) that the
         bounds do not meet within 3,000,000 points of the target.
     """
-    model = read_model(chain, noise)
-    length = read_points(length)
-    adversary = read_adversary(adversary, length)
+    noise, adversary = cast(CorrelatedNoise, problem.noise), problem.adversary
+    model = read_model(problem.model, noise)
+    length = read_points(problem.length)
     worst = find_worst(model, length, adversary)
     witness = build_witness(model, worst, length, adversary)
     lower = _lower(model, worst, witness)
@@ -86,6 +78,11 @@ def correlated_loss(
         epsilon = lower = 0.0
     _check_gap(model, epsilon, lower)
     return PrivacyLoss(epsilon, lower, witness, adversary, length)
+
+
+def witness(attack: Attack) -> CorrelatedWitness:
+    """The attack as it is described, point by point."""
+    return CorrelatedWitness(*attack.place, np.packbits(attack.output()).tobytes())
 
 
 def find_worst(
@@ -105,12 +102,8 @@ def find_worst(
     return search.bounded(model, length, known)
 
 
-def read_model(chain: MarkovChain, noise: CorrelatedNoise) -> Model:
+def read_model(chain: DataModel, noise: CorrelatedNoise) -> Model:
     """The four numbers, checked for what the maths needs."""
-    if not isinstance(chain, MarkovChain):
-        raise InvalidInput("chain", chain, "a MarkovChain")
-    if not isinstance(noise, CorrelatedNoise):
-        raise InvalidInput("noise", noise, "a CorrelatedNoise")
     q, r = read_chain(chain)
     for name, value in (("rho0", noise.rho0), ("rho1", noise.rho1)):
         if value < LEAST_PARAMETER:
@@ -118,14 +111,14 @@ def read_model(chain: MarkovChain, noise: CorrelatedNoise) -> Model:
     return Model(q, r, noise.rho0, noise.rho1)
 
 
-def read_chain(chain: MarkovChain) -> tuple[float, float]:
+def read_chain(model: DataModel) -> tuple[float, float]:
     """``q`` and ``r`` of a stationary two-state chain that the recursion covers."""
-    if not isinstance(chain, MarkovChain):
-        raise InvalidInput("chain", chain, "a MarkovChain")
-    if chain.states != 2:
+    if not model.single or (model.states, model.order) != (2, 1):
         raise NotSupported(
-            f"correlated noise is for two-state chains; this one has {chain.states} states"
+            "mechanism: correlated noise is offered for one release of a two-state chain that "
+            "is known; regions, more states and spent budgets need independent noise."
         )
+    chain = cast(MarkovChain, model)
     if chain.initial is not None and not np.array_equal(chain.initial, chain.stationary):
         raise NotSupported("correlated noise is for stationary chains; leave `initial` out")
     q, r = float(chain.transition[0, 1]), float(chain.transition[1, 0])
@@ -137,14 +130,13 @@ def read_chain(chain: MarkovChain) -> tuple[float, float]:
     return q, r
 
 
-def read_points(length: Any) -> int | None:
-    """None, or a whole number from 1 to the longest witness that is built."""
-    points = read_length(length)
-    if points is not None and points > LONGEST:
+def read_points(length: int | None) -> int | None:
+    """None, or a whole number up to the longest witness that is built."""
+    if length is not None and length > LONGEST:
         raise NotSupported(
-            f"length {points} is above {LONGEST}; use length=None, which covers every length"
+            f"length {length} is above {LONGEST}; use length=None, which covers every length"
         )
-    return points
+    return length
 
 
 def _lower(model: Model, worst: Worst, witness: CorrelatedWitness) -> float:

@@ -10,20 +10,19 @@ the loss falls in rho; seen, not proved, for the others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.errors import UnreachableBudget
+from chainveil.errors import InvalidInput, UnreachableBudget
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.channel import Channel
-from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.loss import PrivacyLoss, privacy_loss
-
-Family = Literal["response", "ordinal", "per-state"]
-FiniteObjective = Literal["flips", "estimate", "distance"]
+from chainveil.privacy.finite.loss import loss as loss_of
+from chainveil.privacy.problem import Aim, Effort, Objective, Problem
+from chainveil.privacy.result import Calibrated, PrivacyLoss
+from chainveil.privacy.roots import End, close_bracket, straight
 
 # Search: relative width of the noise level; nodes for losses that only guide, and for the last.
 WIDTH = 1e-7
@@ -37,32 +36,22 @@ FIRST_STEP, LAST_STEP = 0.4, 0.02
 Loss = Callable[[Channel], PrivacyLoss]
 
 
-def least_noise_finite(
-    chain: MarkovChain,
-    epsilon: float,
-    length: int | None,
-    adversary: Model | Adversary,
-    family: Family,
-    objective: FiniteObjective,
-    spent: Sequence[Channel] = (),
-) -> tuple[Channel, PrivacyLoss]:
+def least_noise(problem: Problem, aim: Aim) -> Calibrated:
     """The channel of least noise in the family within the budget, and its certified loss."""
+    _check_limit(aim)
+    chain, epsilon, family = problem.chain, aim.epsilon, aim.family
+    certifying = Effort(1e-7, CERTIFYING_NODES)
+    looking = Effort(max(1e-7, 1e-6 * epsilon), GUIDING_NODES)
 
     def certified(channel: Channel) -> PrivacyLoss:
-        return privacy_loss(
-            chain, [*spent, channel], length, adversary,
-            tolerance=1e-7, max_nodes=CERTIFYING_NODES,
-        )  # fmt: skip
+        return loss_of(replace(problem.with_release(channel), effort=certifying))
 
     def guiding(channel: Channel) -> float:
         # What an attack attains: where the bounds stay apart, the nearer one to the truth.
-        return privacy_loss(
-            chain, [*spent, channel], length, adversary,
-            tolerance=max(1e-7, 1e-6 * epsilon), max_nodes=GUIDING_NODES,
-        ).lower  # fmt: skip
+        return loss_of(replace(problem.with_release(channel), effort=looking)).lower
 
     k = chain.states
-    if spent and guiding(Channel.randomized_response(k, (k - 1) / k)) >= epsilon:
+    if problem.releases and guiding(Channel.randomized_response(k, (k - 1) / k)) >= epsilon:
         raise UnreachableBudget(
             f"spent: the earlier releases use up epsilon = {epsilon!r}; nothing is left for another"
         )
@@ -74,15 +63,23 @@ def least_noise_finite(
         make = lambda level: Channel.randomized_response(k, level)  # noqa: E731
         least = _least_level(make, guiding, epsilon, most, WIDTH)
     if family == "per-state":
-        shape = _best_shape(chain, guiding, epsilon, objective, least)
+        shape = _best_shape(chain, guiding, epsilon, aim.objective, least)
         make = lambda level: _shaped(level, shape)  # noqa: E731
         least = _least_level(make, guiding, epsilon, most, WIDTH)
     return _retreat(make, certified, epsilon, least, most)
 
 
+def _check_limit(aim: Aim) -> None:
+    if aim.max_noise != 0.5:
+        raise InvalidInput(
+            "max_noise", aim.max_noise, "0.5, the default, for more than two states",
+            "Noise levels of more than two states have no limit of their own.",
+        )  # fmt: skip
+
+
 def _retreat(
     make: Callable[[float], Channel], certified: Loss, epsilon: float, least: float, most: float
-) -> tuple[Channel, PrivacyLoss]:
+) -> Calibrated:
     """A little more noise, until the certified loss on the grid is within the budget."""
     needed = 0.0
     for share in RETREATS:
@@ -91,7 +88,7 @@ def _retreat(
         channel = make(least + share * (most - least)).on_grid()
         loss = certified(channel)
         if loss.epsilon <= epsilon:
-            return channel, loss
+            return Calibrated(channel, loss)
         # The loss falls about as fast as what is left to hide; a tenth of that is too little.
         needed = (loss.epsilon / epsilon - 1) / 10
     raise UnreachableBudget(
@@ -112,24 +109,18 @@ def _least_level(
     Works on x = ln(most / level) - the log of how far the noise is from hiding everything -
     where losses are nearly straight: bracket, then the Illinois method.
     """
+
+    def excess(x: float) -> float:
+        return guiding(make(_level(x, most))) - epsilon
+
+    def done(low: End, high: End) -> bool:
+        return high[0] - low[0] <= width * high[0] or -low[1] <= width * epsilon
+
     span = epsilon / 8
-    low, high = (0.0, -epsilon), (span, guiding(make(_level(span, most))) - epsilon)
+    low, high = (0.0, -epsilon), (span, excess(span))
     while high[1] <= 0 and high[0] < 100:
-        low, high = high, (2 * high[0], guiding(make(_level(2 * high[0], most))) - epsilon)
-    side = 0
-    for _ in range(60):
-        if high[0] - low[0] <= width * high[0] or -low[1] <= width * epsilon:
-            break
-        share = low[1] / (low[1] - high[1]) if math.isfinite(high[1]) else 0.5
-        x = low[0] + min(max(share, 0.01), 0.99) * (high[0] - low[0])
-        value = guiding(make(_level(x, most))) - epsilon
-        if value <= 0:
-            low, high = (x, value), (high[0], high[1] / 2 if side < 0 else high[1])
-            side = -1
-        else:
-            high, low = (x, value), (low[0], low[1] / 2 if side > 0 else low[1])
-            side = 1
-    return _level(low[0], most)
+        low, high = high, (2 * high[0], excess(2 * high[0]))
+    return _level(close_bracket(excess, low, high, done, straight, 0.01, 60), most)
 
 
 def _level(x: float, most: float) -> float:
@@ -145,7 +136,7 @@ def _shaped(level: float, shape: FloatArray) -> Channel:
     return Channel.per_state_response(most * odds / (1 + odds))
 
 
-def cost(chain: MarkovChain, channel: Channel, objective: FiniteObjective) -> float:
+def cost(chain: MarkovChain, channel: Channel, objective: Objective) -> float:
     """What an objective counts: changed points, mean flip probability, or mean distance."""
     if objective == "flips":
         return channel.expected_flips(chain)
@@ -158,7 +149,7 @@ def _best_shape(
     chain: MarkovChain,
     guiding: Callable[[Channel], float],
     epsilon: float,
-    objective: FiniteObjective,
+    objective: Objective,
     start: float,
 ) -> FloatArray:
     """Pattern search over the logs of the states' noise, each scaled to the budget."""

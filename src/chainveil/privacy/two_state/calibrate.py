@@ -3,84 +3,81 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
-from chainveil.errors import UnreachableBudget
+from chainveil.errors import InvalidInput, UnreachableBudget
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.channel import Channel
-from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.closed_form import HalfPlanes, least_ratio
-from chainveil.privacy.loss import PrivacyLoss, privacy_loss, with_enough_bits
+from chainveil.privacy.precision import with_enough_bits
+from chainveil.privacy.problem import Aim, Problem
+from chainveil.privacy.result import Calibrated
+from chainveil.privacy.roots import largest_within, retreat
 from chainveil.privacy.rounding import up
 from chainveil.privacy.two_state.binary import one_direction
+from chainveil.privacy.two_state.loss import loss as loss_of
 from chainveil.privacy.two_state.setting import Setting, extreme_ratios, read_setting
 
-# Relative width at which the search for the noise level stops: as accurate as the losses.
-WIDTH = 1e-10
-# A log ratio below this is none at all for noise levels on a grid of 2^-53.
-LEAST = 1e-18
 # How much log ratio is given up, step by step, until the certified loss meets the budget.
 RETREATS = (0.0, 1e-13, 1e-12, 1e-11, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2)
 
 
-@dataclass(frozen=True)
-class Calibrated:
-    """A channel within budget, its certified loss, and the half-planes it was chosen from.
+def least_noise(problem: Problem, aim: Aim, weighed_by: MarkovChain | None = None) -> Calibrated:
+    """The channel with least weighted noise within the budget.
 
-    ``region`` is None for chains with q + r > 1, whose constraints are not half-planes.
+    ``weighed_by`` is the chain whose shares of the states weigh the noise; by default the
+    model itself.
+
+    The releases of ``problem`` are earlier ones; the budget holds for all together.
     """
-
-    channel: Channel
-    loss: PrivacyLoss
-    region: HalfPlanes | None
-
-
-def least_noise(
-    chain: MarkovChain,
-    epsilon: float,
-    length: int | None,
-    adversary: Model | Adversary,
-    weights: tuple[float, float],
-    max_noise: float,
-    spent: Sequence[Channel] = (),
-) -> Calibrated:
-    """The channel with least ``weights[0] * rho0 + weights[1] * rho1`` within the budget.
-
-    ``spent`` are earlier releases of the same series; the budget holds for all together.
-    """
+    chain, epsilon = problem.chain, aim.epsilon
+    weights = weights_of(chain if weighed_by is None else weighed_by, aim)
     setting = read_setting(chain, Channel.binary(0.25, 0.25))
     if setting.q + setting.r > 1 and not setting.deterministic:
         from chainveil.privacy.two_state.calibrate_alternating import least_noise_alternating
 
-        return least_noise_alternating(chain, epsilon, length, adversary, weights, max_noise, spent)
-    logs = [_largest_log_ratio(setting, 0, epsilon, length, adversary)]
+        return least_noise_alternating(problem, aim, weights)
+    logs = [_largest_log_ratio(setting, 0, problem, epsilon)]
     if setting.q == setting.r and setting.stationary:
         logs *= 2  # the two directions are mirror images
     else:
-        logs.append(_largest_log_ratio(setting, 1, epsilon, length, adversary))
-    if spent:
+        logs.append(_largest_log_ratio(setting, 1, problem, epsilon))
+    if problem.releases:
         # The worst outputs of all releases multiply, so their log ratios add.
-        logs = _what_is_left(logs, spent, epsilon)
-    for retreat in RETREATS:
-        log_u, log_w = (number * (1 - retreat) for number in logs)
-        corners = polygon(log_u, log_w, max_noise)
+        logs = _what_is_left(logs, problem, epsilon)
+
+    def attempt(given_up: float) -> Calibrated:
+        log_u, log_w = (number * (1 - given_up) for number in logs)
+        corners = polygon(log_u, log_w, aim.max_noise)
         rho0, rho1 = min(corners, key=lambda rho: weights[0] * rho[0] + weights[1] * rho[1])
         channel = Channel.binary(rho0, rho1).on_grid()
-        loss = privacy_loss(chain, [*spent, channel], length, adversary)
-        if loss.epsilon <= epsilon:
-            region = HalfPlanes(math.exp(-log_u), math.exp(-log_w))
-            return Calibrated(channel, loss, region)
-    raise UnreachableBudget(
-        f"epsilon = {epsilon!r} cannot be met on this chain with noise probabilities on a grid "
-        "of 2^-53; the chain is too close to a constant one"
-    )
+        planes = HalfPlanes(math.exp(-log_u), math.exp(-log_w))
+        return Calibrated(channel, loss_of(problem.with_release(channel)), planes)
+
+    found = retreat(RETREATS, attempt, epsilon)
+    if found is None:
+        raise UnreachableBudget(
+            f"epsilon = {epsilon!r} cannot be met on this chain with noise probabilities on a "
+            "grid of 2^-53; the chain is too close to a constant one"
+        )
+    return found
 
 
-def _what_is_left(logs: list[float], spent: Sequence[Channel], epsilon: float) -> list[float]:
+def weights_of(chain: MarkovChain, aim: Aim) -> tuple[float, float]:
+    """What the two noise levels weigh in the objective."""
+    if aim.family != "response":
+        raise InvalidInput("family", aim.family, '"response" for two states', "It is the only one.")
+    if aim.objective == "flips":
+        return float(chain.stationary[0]), float(chain.stationary[1])
+    if aim.objective == "estimate":
+        return 1.0, 1.0
+    raise InvalidInput("objective", aim.objective, '"flips" or "estimate" for two states')
+
+
+def _what_is_left(logs: list[float], problem: Problem, epsilon: float) -> list[float]:
     """Largest log ratios of one more release, rounded down."""
-    (high, _), (low, _) = extreme_ratios(Channel.joint(*spent))
+    (high, _), (low, _) = extreme_ratios(problem.channel)
     used = [math.inf if not ratio else math.log(ratio) for ratio in (high, low and 1 / low)]
     left = [(log - use) * (1 - 1e-12) - 1e-15 for log, use in zip(logs, used, strict=True)]
     if min(left) <= 0:
@@ -120,10 +117,9 @@ def polygon(log_u: float, log_w: float, max_noise: float) -> list[tuple[float, f
     return feasible
 
 
-def _largest_log_ratio(
-    setting: Setting, value: int, epsilon: float, length: int | None, adversary: Model | Adversary
-) -> float:
+def _largest_log_ratio(setting: Setting, value: int, problem: Problem, epsilon: float) -> float:
     """Largest log likelihood ratio of one output that keeps a direction within the budget."""
+    length, adversary = problem.length, problem.adversary
     if not setting.has_secret(length, adversary):
         return epsilon
 
@@ -140,58 +136,3 @@ def _largest_log_ratio(
     if q + r < 1 and adversary != "informed":
         guess = min(epsilon, -math.log(least_ratio(q, r, epsilon)))
     return largest_within(loss, epsilon, guess, epsilon)
-
-
-def largest_within(
-    loss: Callable[[float], float], epsilon: float, guess: float, most: float
-) -> float:
-    """Largest x up to ``most`` with ``loss(x) <= epsilon``; ``loss`` increases from loss(0) = 0.
-
-    The result is approached from below: its loss is within the budget. The Illinois
-    method in log coordinates, where losses are nearly straight.
-    """
-
-    def excess(x: float) -> float:
-        return math.log(max(loss(x), 1e-300) / epsilon)
-
-    x = max(LEAST, min(guess, most))
-    low = high = (x, excess(x))
-    while low[1] > 0:
-        high = low
-        x = low[0] * math.exp(max(-2 * low[1], -7.0))
-        if x < LEAST:
-            return 0.0
-        low = (x, excess(x))
-    while high[1] <= 0:
-        if high[0] >= most:
-            return high[0]
-        low = high
-        x = min(most, high[0] * 1.01 * math.exp(min(-2 * high[1], 7.0)))
-        high = (x, excess(x))
-    return _illinois(excess, low, high)
-
-
-def _illinois(
-    excess: Callable[[float], float], low: tuple[float, float], high: tuple[float, float]
-) -> float:
-    """Close a bracket (x, log excess) around the budget; returns its lower end."""
-    (x_low, f_low), (x_high, f_high) = low, high
-    side = 0
-    for _ in range(100):
-        if x_high - x_low <= WIDTH * x_high or f_low >= -WIDTH:
-            break
-        share = f_low / (f_low - f_high)
-        x = x_low * (x_high / x_low) ** min(max(share, 1e-6), 1 - 1e-6)
-        if not x_low < x < x_high:
-            break
-        f = excess(x)
-        if f <= 0:
-            x_low, f_low = x, f
-            f_high = f_high / 2 if side == -1 else f_high
-            side = -1
-        else:
-            x_high, f_high = x, f
-            # The end that stays put weighs half, or the bracket would close from one side only.
-            f_low = f_low / 2 if side == 1 else f_low
-            side = 1
-    return x_low

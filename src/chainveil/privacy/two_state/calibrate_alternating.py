@@ -9,39 +9,33 @@ found numerically, on a grid that is then refined, and not proved.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from chainveil.errors import UnreachableBudget
-from chainveil.model.chain import MarkovChain
 from chainveil.noise.channel import Channel
-from chainveil.privacy.adversary import Adversary, Model
-from chainveil.privacy.loss import privacy_loss
-from chainveil.privacy.two_state.calibrate import RETREATS, Calibrated, largest_within
+from chainveil.privacy.problem import Aim, Problem
+from chainveil.privacy.result import Calibrated
+from chainveil.privacy.roots import largest_within, retreat
+from chainveil.privacy.two_state.calibrate import RETREATS
+from chainveil.privacy.two_state.loss import loss as loss_of
 
 MIXES = 17
 REFINEMENTS = 24
 
-Noise = tuple[float, float]
+Levels = tuple[float, float]
 
 
-def least_noise_alternating(
-    chain: MarkovChain,
-    epsilon: float,
-    length: int | None,
-    adversary: Model | Adversary,
-    weights: tuple[float, float],
-    max_noise: float,
-    spent: Sequence[Channel] = (),
-) -> Calibrated:
+def least_noise_alternating(problem: Problem, aim: Aim, weights: tuple[float, float]) -> Calibrated:
     """The channel with least weighted noise within the budget, for q + r > 1."""
+    epsilon, max_noise = aim.epsilon, aim.max_noise
 
-    def loss(noise: Noise) -> float:
-        return privacy_loss(chain, [*spent, Channel.binary(*noise)], length, adversary).epsilon
+    def loss(noise: Levels) -> float:
+        return loss_of(problem.with_release(Channel.binary(*noise))).epsilon
 
-    def cost(noise: Noise) -> float:
+    def cost(noise: Levels) -> float:
         return weights[0] * noise[0] + weights[1] * noise[1]
 
-    def along(mix: float) -> Noise:
+    def along(mix: float) -> Levels:
         """The least noise whose two log ratios stand in the proportion ``mix``."""
         shares = min(1.0, 1 - mix), min(1.0, 1 + mix)
 
@@ -51,7 +45,7 @@ def least_noise_alternating(
         scale = largest_within(total, epsilon, epsilon / 2, 2 * epsilon)
         return _noise(scale * shares[0], scale * shares[1])
 
-    if spent and loss((0.5, 0.5)) >= epsilon:
+    if problem.releases and loss((0.5, 0.5)) >= epsilon:
         raise UnreachableBudget(
             f"spent: the earlier releases use up epsilon = {epsilon!r}; nothing is left for another"
         )
@@ -61,17 +55,20 @@ def least_noise_alternating(
         raise UnreachableBudget(
             f"max_noise = {max_noise!r} is too small for epsilon = {epsilon!r} on this chain"
         )
-    for retreat in RETREATS:
-        rho0, rho1 = min(candidates, key=cost)
-        more = (rho + retreat * (0.5 - rho) for rho in (rho0, rho1))
+    rho0, rho1 = min(candidates, key=cost)
+
+    def attempt(added: float) -> Calibrated:
+        more = (rho + added * (0.5 - rho) for rho in (rho0, rho1))
         channel = Channel.binary(*more).on_grid()
-        certified = privacy_loss(chain, [*spent, channel], length, adversary)
-        if certified.epsilon <= epsilon:
-            return Calibrated(channel, certified, None)
-    raise UnreachableBudget(f"epsilon = {epsilon!r} cannot be met on this chain")
+        return Calibrated(channel, loss_of(problem.with_release(channel)))
+
+    found = retreat(RETREATS, attempt, epsilon)
+    if found is None:
+        raise UnreachableBudget(f"epsilon = {epsilon!r} cannot be met on this chain")
+    return found
 
 
-def _noise(log_u: float, log_w: float) -> Noise:
+def _noise(log_u: float, log_w: float) -> Levels:
     """Noise levels from ``log_u = ln (1-rho0)/rho1`` and ``log_w = ln (1-rho1)/rho0``."""
     outside = -math.expm1(-(log_u + log_w))
     rho0 = math.exp(-log_w) * -math.expm1(-log_u) / outside
@@ -79,8 +76,8 @@ def _noise(log_u: float, log_w: float) -> Noise:
 
 
 def _best_mix(
-    along: Callable[[float], Noise], cost: Callable[[Noise], float], max_noise: float
-) -> list[Noise]:
+    along: Callable[[float], Levels], cost: Callable[[Levels], float], max_noise: float
+) -> list[Levels]:
     """Grid over the mixes, then golden-section search around the best; feasible ones only."""
 
     def price(mix: float) -> float:
@@ -101,9 +98,9 @@ def _best_mix(
     return [noise for noise in found if max(noise) <= max_noise]
 
 
-def _on_the_edge(loss: Callable[[Noise], float], epsilon: float, max_noise: float) -> list[Noise]:
+def _on_the_edge(loss: Callable[[Levels], float], epsilon: float, max_noise: float) -> list[Levels]:
     """Feasible noise with one level at ``max_noise`` and the other as low as it may be."""
-    found: list[Noise] = []
+    found: list[Levels] = []
     for place in (lambda rho: (max_noise, rho), lambda rho: (rho, max_noise)):
         most = min(max_noise, 1 - max_noise)
         if loss(place(most)) > epsilon:

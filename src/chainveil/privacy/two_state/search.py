@@ -14,15 +14,12 @@ from functools import cached_property
 
 from flint import arb, ctx
 
+from chainveil.privacy.precision import PrecisionExhausted
 from chainveil.privacy.two_state.tracks import Track, larger, smaller
 
 # Gap between the bounds that ends a search, relative to the loss found so far.
 TOLERANCE = 1e-10
 MAX_NODES = 20_000
-
-
-class PrecisionExhausted(ArithmeticError):
-    """The balls are too wide to decide; the caller works with more bits."""
 
 
 @dataclass(frozen=True)

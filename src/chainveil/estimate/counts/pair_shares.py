@@ -1,0 +1,110 @@
+"""Transitions from debiased counts of pairs, and what is known about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
+from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.counts.covariance import Law, credible, noise_covariance, released_law
+from chainveil.estimate.intervals import ratio_interval
+from chainveil.estimate.noise_law import NoiseLaw
+
+PAIR = (0, 1)
+
+
+@dataclass(frozen=True)
+class PairShares:
+    """Shares of pairs of neighbours, debiased.
+
+    Attributes
+    ----------
+    shares : array of shape (groups, k, k)
+    covariance : array of shape (ways, groups, k, k, k, k)
+        Due to the noise, given the series; in as many ways as the law is known.
+    pairs : array of shape (groups,)
+        How many pairs were looked at.
+    """
+
+    shares: FloatArray
+    covariance: FloatArray
+    pairs: FloatArray
+
+    @property
+    def leaving(self) -> FloatArray:
+        """Share of pairs that begin in each state, shape (groups, k, 1)."""
+        return np.asarray(self.shares.sum(axis=2, keepdims=True))
+
+    @property
+    def transition(self) -> FloatArray:
+        """Shares over the share of their first state, shape (groups, k, k)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.shares / self.leaving)
+
+    def drawing(self) -> FloatArray:
+        """What drawing adds to the variance of a residual, over p (1 - p); (groups, k, 1).
+
+        ``1[X_t = a] (1[X_{t+1} = b] - P(a, b))`` are martingale differences: their sum has
+        variance ``N pi_a P(a, b) (1 - P(a, b))``, with no covariance between points.
+        """
+        return np.asarray(np.clip(self.leaving, 0, 1) / self.pairs[:, None, None])
+
+    def spread(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Var of a pair's share, Cov with that of its first state, Var of that; (groups, k, k)."""
+        k = self.shares.shape[1]
+        own = np.einsum("wgabab->wgab", self.covariance)
+        within = np.einsum("wgabac->wgabc", self.covariance)
+        bottom = np.repeat(within.sum(axis=(3, 4))[..., None], k, axis=-1)
+        return credible(own, within.sum(axis=-1), bottom)
+
+    def variance(self, sampling: bool) -> FloatArray:
+        """Variance of each transition by the delta method, shape (groups, k, k)."""
+        top, between, bottom = self.spread()
+        p = self.transition
+        residual = np.maximum(top - 2 * p * between + p**2 * bottom, 0.0)
+        if sampling:
+            residual = residual + self.drawing() * np.clip(p * (1 - p), 0, None)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(residual / self.leaving**2)
+
+    def interval(self, deviations: float, sampling: bool) -> tuple[FloatArray, FloatArray]:
+        """Limits of each transition, shape (groups, k, k) each."""
+        drawing = self.drawing() if sampling else np.zeros_like(self.leaving)
+        wide = np.broadcast_to(self.leaving, self.shares.shape)
+        return ratio_interval(self.shares, wide, self.spread(), drawing, deviations)
+
+
+def pair_shares(cells: Cells, noise: NoiseLaw) -> PairShares:
+    """Debiased shares of pairs, and their covariance, from a release."""
+    shares, pairs = bare_shares(cells, noise)
+    return _assemble(shares, noise, released_law(cells, noise), pairs)
+
+
+def bare_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
+    """Debiased shares of pairs, (groups, k * k), and how many there are, (groups,)."""
+    counts = cells.windows(PAIR)
+    pairs = counts.sum(axis=1).astype(np.float64)
+    if not pairs.max() > 0:
+        raise InvalidInput(
+            "z", f"{cells.size} points and no two neighbours of one group",
+            "series of at least two points",
+        )  # fmt: skip
+    noise.check_length(PAIR, int(pairs.max()), "transitions")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return counts / pairs[:, None] @ noise.inverse(PAIR), pairs
+
+
+def expected_pair_shares(noise: NoiseLaw, law: Law) -> PairShares:
+    """The same as a chain leads to expect; ``law`` comes from ``covariance.chain_law``."""
+    shares, pairs = law(PAIR)
+    return _assemble(shares, noise, law, pairs)
+
+
+def _assemble(shares: FloatArray, noise: NoiseLaw, law: Law, pairs: FloatArray) -> PairShares:
+    k = noise.states
+    covariance = noise_covariance(noise, PAIR, law)
+    covariance = covariance.reshape(*covariance.shape[:2], k, k, k, k)
+    return PairShares(shares.reshape(-1, k, k), covariance, pairs)

@@ -1,0 +1,157 @@
+"""The noise of a release as an estimator needs it: the law of the reports at any few points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.noise.base import Noise
+from chainveil.plan import NoisePlan
+
+# Flips further apart than this correlation are taken as independent.
+FORGOTTEN = 1e-5
+# Distances that are added up, at most.
+MOST_REACH = 20_000
+# A matrix whose smallest singular value is below this carries nothing in doubles.
+SINGULAR = 1e-12
+# Past this standard error any share between nothing and everything fits a release.
+USELESS = 0.5
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """A noise, read as a law of several reports given several states."""
+
+    source: Noise
+
+    @property
+    def states(self) -> int:
+        """Number of states k."""
+        return self.source.states
+
+    @property
+    def outputs(self) -> int:
+        """Number of reports m."""
+        return self.source.outputs
+
+    @property
+    def memory(self) -> float:
+        """The factor lambda_y by which the correlation of two flips shrinks with each step."""
+        return self.source.memory
+
+    @cached_property
+    def reach(self) -> int:
+        """The largest distance of two points whose noise is still correlated."""
+        size = abs(self.memory)
+        if size < FORGOTTEN:
+            return 0
+        found = math.inf if size >= 1 else math.log(FORGOTTEN) / math.log(size)
+        if found > MOST_REACH:
+            raise NotSupported(
+                f"noise: its flips stay correlated over more than {MOST_REACH:,} points; estimates "
+                "add up all distances within reach"
+            )
+        return math.ceil(found)
+
+    def joint(self, offsets: Sequence[int]) -> FloatArray:
+        """``Pr[reports at offsets | states at offsets]``, shape (k^p, m^p).
+
+        The p offsets increase. Rows and columns count in base k and m, the first point first.
+        """
+        return _joint(self.source, tuple(offsets))
+
+    def inverse(self, offsets: Sequence[int]) -> FloatArray:
+        """The matrix that turns shares of reports into unbiased shares of states, (m^p, k^p)."""
+        return _inverse(self.source, tuple(offsets))
+
+    def points_needed(self, window: Sequence[int], error: float = USELESS) -> int:
+        """Windows of points that bring the standard error of any share below ``error``.
+
+        A weight that a report gets lies between a least and a largest one, so its spread is
+        at most half their distance; correlated noise counts each point less by
+        ``(1 - lambda_y) / (1 + lambda_y)``.
+        """
+        weights = self.inverse(window)
+        spread = float((weights.max(axis=0) - weights.min(axis=0)).max()) / 2
+        inflation = (1 + max(self.memory, 0.0)) / (1 - max(self.memory, 0.0))
+        return math.ceil(spread**2 * inflation / error**2)
+
+    def too_few(
+        self, window: Sequence[int], points: FloatArray, error: float = USELESS
+    ) -> NDArray[np.bool_]:
+        """Which numbers of windows leave a share less certain than ``error``."""
+        return np.asarray(points < self.points_needed(window, error))
+
+    def check_length(
+        self,
+        window: Sequence[int],
+        points: int,
+        question: str,
+        error: float = USELESS,
+        hint: str = "",
+    ) -> None:
+        """Error if ``points`` windows leave a share less certain than ``error``."""
+        if points == 0:
+            raise InvalidInput(
+                "z", f"no two points {window[-1]} apart within a group",
+                f"larger groups or windows for {question}",
+            )  # fmt: skip
+        needed = self.points_needed(window, error)
+        if points < needed:
+            raise InvalidInput(
+                "noise",
+                f"noise too close to singular for {question} from {points:,} "
+                f"{'points' if len(window) == 1 else 'pairs of points'}",
+                f"at least {needed:,} of them",
+                f"Fewer leave a standard error above {error:g} for a share. {hint}"
+                "Take larger groups, or a release with a larger budget.",
+            )
+
+
+def as_noise_law(noise: Any) -> NoiseLaw:
+    """The law of a noise or of a plan's noise."""
+    if isinstance(noise, NoiseLaw):
+        return noise
+    if isinstance(noise, NoisePlan):
+        return NoiseLaw(noise.noise)
+    if isinstance(noise, Noise):
+        return NoiseLaw(noise)
+    raise InvalidInput(
+        "noise", noise, "a Channel, a CorrelatedNoise or a NoisePlan",
+        "certificate.plan() gives the plan of a release.",
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def _joint(source: Noise, offsets: tuple[int, ...]) -> FloatArray:
+    return source.joint_law(offsets)
+
+
+@lru_cache(maxsize=512)
+def _inverse(source: Noise, offsets: tuple[int, ...]) -> FloatArray:
+    if source.ordered:
+        return _checked_inverse(_joint(source, offsets))
+    # The inverse of a product of points is the product of their inverses.
+    alone = _checked_inverse(_joint(source, (0,)))
+    return reduce(lambda left, right: np.asarray(np.kron(left, right)), [alone] * len(offsets))
+
+
+def _checked_inverse(matrix: FloatArray) -> FloatArray:
+    """A right inverse; with more reports than states, the one of least norm."""
+    values = np.linalg.svd(matrix, compute_uv=False)
+    if len(matrix) > matrix.shape[1] or values[-1] < SINGULAR:
+        raise InvalidInput(
+            "noise", "a noise matrix that cannot be inverted",
+            "noise under which the states differ in what they report",
+            "No number of points would be enough.",
+        )  # fmt: skip
+    inverse = np.linalg.inv(matrix) if len(matrix) == matrix.shape[1] else np.linalg.pinv(matrix)
+    return np.asarray(inverse, dtype=np.float64)

@@ -1,0 +1,129 @@
+"""The series behind a release: how probable each state is, and the likeliest path.
+
+Post-processing: nothing here looks at the original, so nothing here costs privacy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chainveil import inference
+from chainveil.errors import InvalidInput
+from chainveil.estimate.counts.cells import read_cells
+from chainveil.estimate.counts.gaps import runs_between, split_masks
+from chainveil.estimate.counts.packed import Packed
+from chainveil.estimate.counts.pair_shares import PAIR
+from chainveil.estimate.likelihood.fitting import fit_likelihood
+from chainveil.estimate.likelihood.grouped_fits import flattest, neighbours
+from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
+from chainveil.estimate.results import read_chain, valid_chain
+from chainveil.model.chain import MarkovChain
+from chainveil.sequences import as_column, is_column
+
+
+@dataclass(frozen=True)
+class Denoised:
+    """What a release says about each point.
+
+    Attributes
+    ----------
+    probability : array, or list of arrays, of shape (…, k)
+        ``Pr[state | release]`` for each point, under ``chain``; NaN where one is missing.
+    path : array, or list of arrays, in the shape of the release
+        The single likeliest series; masked where the release is.
+    chain : MarkovChain
+        The chain that was used.
+    """
+
+    probability: Any
+    path: Any
+    chain: MarkovChain
+
+    @property
+    def standard_error(self) -> Any:
+        """Standard deviation of the indicator of each state, given the release."""
+        if isinstance(self.probability, list):
+            return [np.sqrt(part * (1 - part)) for part in self.probability]
+        return np.sqrt(self.probability * (1 - self.probability))
+
+    @property
+    def expected_accuracy(self) -> float:
+        """Share of points at which the likelier state is right, on average under ``chain``.
+
+        A chain that was fitted to the same release is taken for the true one, which makes the
+        figure too high, the more so the heavier the noise.
+        """
+        held = self.probability if isinstance(self.probability, list) else [self.probability]
+        best = np.concatenate([part.max(axis=-1).reshape(-1) for part in held])
+        return float(np.nanmean(best))
+
+
+def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
+    """Probability of each state at each point of a release, and the likeliest path.
+
+    Parameters
+    ----------
+    z, noise : released states, and the noise that was applied
+        As in :func:`chainveil.estimate.frequency`.
+    chain : MarkovChain, optional
+        The chain behind the series, for instance that of the certificate. By default the
+        likeliest one is fitted to the release; an error where the noise is too heavy for that.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> z = [0, 0, 0, 1, 0, 0, 1, 1, 1, 1, 0, 1]
+    >>> found = cv.estimate.denoise(z, cv.Channel.binary(0.1, 0.1), cv.MarkovChain.symmetric(0.1))
+    >>> found.path.tolist()
+    [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    """
+    source = as_noise_law(noise)
+    chain = read_chain(chain, source.states)
+    if chain is None:
+        chain = _fitted(z, source)
+    if isinstance(z, Packed):
+        z = z.unpacked()
+    if len(split_masks(z)[1]):
+        return _around_gaps(z, source, chain)
+    return Denoised(
+        inference.smoothed(chain, source.source, z),
+        inference.viterbi(chain, source.source, z),
+        chain,
+    )
+
+
+def _fitted(z: Any, noise: NoiseLaw) -> MarkovChain:
+    cells = read_cells(z, noise.outputs)
+    if int(np.diff(cells.borders).max()) < 2:
+        raise InvalidInput("z", "series of one point", "longer series, or a chain")
+    noise.check_length(
+        PAIR, neighbours(cells), "fitting a chain to denoise with", flattest(noise.states),
+        "Give the chain if you know it. ",
+    )  # fmt: skip
+    return valid_chain(fit_likelihood(cells, noise).transition)
+
+
+def _around_gaps(z: Any, noise: NoiseLaw, chain: MarkovChain) -> Denoised:
+    """Every run between gaps on its own; nothing is said about the gaps."""
+    if is_column(z):
+        found = _around_gaps(z.reshape(-1), noise, chain)
+        return Denoised(as_column(found.probability), as_column(found.path), chain)
+    series = [np.ma.asarray(part) for part in (z if _several(z) else [z])]
+    places = [(j, run) for j, part in enumerate(series) for run in runs_between(part)]
+    found = denoise([np.asarray(series[j][run]) for j, run in places], noise, chain)
+    probability = [np.full((len(part), chain.states), np.nan) for part in series]
+    path = [np.ma.array(np.zeros(len(part), np.uint8), mask=True) for part in series]
+    for (j, run), chance, likely in zip(places, found.probability, found.path, strict=True):
+        probability[j][run], path[j][run] = chance, likely
+    if isinstance(z, np.ndarray):
+        kept = np.ma.asarray(z)
+        shaped = np.stack(probability).reshape(*kept.shape, chain.states)
+        return Denoised(shaped, np.ma.stack(path).reshape(kept.shape), chain)
+    return Denoised(probability, path, chain)
+
+
+def _several(z: Any) -> bool:
+    return not isinstance(z, np.ndarray) or z.ndim == 2

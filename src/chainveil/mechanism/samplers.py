@@ -1,0 +1,101 @@
+"""Who draws which kind of noise: a sampler for each, and one for kernels of any kind.
+
+A kind of noise that registers nothing here is drawn from its laws (``kernel_walk``): right,
+and slower than a sampler made for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.errors import InvalidInput
+from chainveil.mechanism.correlated import ChainFlips, ChainRows
+from chainveil.mechanism.draws import Draws, Flips, Reports
+from chainveil.mechanism.kernel_walk import KernelRows, KernelWalk
+from chainveil.mechanism.pieces import Piece
+from chainveil.mechanism.randomness import Source
+from chainveil.noise.base import Noise
+
+
+class Sampler(Protocol):
+    """A noise at work: knows its randomness and writes reports for a piece."""
+
+    @property
+    def states(self) -> int:
+        """Number of states of the input."""
+
+    @property
+    def outputs(self) -> int:
+        """Number of reports."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """What ``apply`` reads and writes."""
+
+    @property
+    def stretch(self) -> int:
+        """The most points of one series that ``apply`` takes at once."""
+
+    @property
+    def notices(self) -> bool:
+        """Whether ``apply`` itself notices bytes that are not states."""
+
+    @property
+    def memory(self) -> Any:
+        """What the next point of a series needs to know of the last one, ready for JSON."""
+
+    def remember(self, memory: Any) -> None:
+        """Go on from a ``memory``; KeyError, TypeError or ValueError where it is none."""
+
+    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
+        """Write the report of each state; the two arrays are contiguous and do not overlap.
+
+        False if it noticed a byte that is not a state; ``out`` is then of no use.
+        """
+
+    def one(self, point: int, state: int) -> int:
+        """The report of one point, the same as ``apply`` gives it; points come in order."""
+
+
+class RowSampler(Protocol):
+    """An ordered noise at work on the rows of a table, whose series may be mixed."""
+
+    def apply(self, states: NDArray[Any], rows: Any) -> NDArray[Any]:
+        """The reports of the next rows, of the shape and dtype of ``states``."""
+
+
+MakeSampler = Callable[[Any, Source, Draws], Sampler]
+MakeRowSampler = Callable[[Any, Source], RowSampler]
+
+
+def _independent(channel: Any, source: Source, draws: Draws) -> Sampler:
+    """The short way for two states, the general one else."""
+    return Flips(channel, draws) if channel.matrix.shape == (2, 2) else Reports(channel, draws)
+
+
+_SAMPLERS: dict[str, MakeSampler] = {"independent": _independent, "correlated": ChainFlips}
+_ROW_SAMPLERS: dict[str, MakeRowSampler] = {"correlated": ChainRows}
+
+
+def register_sampler(kind: str, make: MakeSampler, rows: MakeRowSampler | None = None) -> None:
+    """Draw a kind of noise by a sampler of its own, and the rows of tables by another."""
+    _SAMPLERS[kind] = make
+    if rows is not None:
+        _ROW_SAMPLERS[kind] = rows
+
+
+def sampler(noise: Noise, source: Source, draws: Draws | None = None) -> Sampler:
+    """The noise at work on arrays and streams."""
+    if not isinstance(noise, Noise):
+        raise InvalidInput("noise", noise, "a Channel or another noise", "Channel.binary(0.3, 0.2)")
+    make = _SAMPLERS.get(noise.kind, KernelWalk)
+    return make(noise, source, Draws(source) if draws is None else draws)
+
+
+def row_sampler(noise: Noise, source: Source) -> RowSampler:
+    """An ordered noise at work on the rows of a table."""
+    return _ROW_SAMPLERS.get(noise.kind, KernelRows)(noise, source)

@@ -1,0 +1,153 @@
+"""The one interface of every noise, and the registry that knows each kind by its name.
+
+Code elsewhere asks a noise for a property, never for its class: a new kind is a new class
+that is registered, and nothing that exists has to change. ``docs/extending.md`` shows how.
+"""
+
+from __future__ import annotations
+
+import difflib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.plugins import load_installed
+
+if TYPE_CHECKING:
+    from chainveil.model.base import DataModel
+
+# Probabilities that are realised with noise are multiples of 2^-53: exact doubles.
+GRID = 2.0**53
+# Where packages outside of chainveil name the kinds of noise that they bring.
+ENTRY_POINTS = "chainveil.noise"
+
+Sees = Literal["point", "last report", "series"]
+OWNERS: dict[Sees, str] = {
+    "point": "each owner of a point alone",
+    "last report": "each owner of a point in turn, who sees the last report",
+    "series": "one holder of the whole series",
+}
+
+
+class Noise(ABC):
+    """How the report of each point is drawn: ``K(z_t | what it sees)``.
+
+    A subclass is a frozen value. It names its ``kind``, under which it is registered, and
+    what a report ``sees`` beside its own point: nothing ("point"), the report before it
+    ("last report"), or points before it ("series").
+    """
+
+    kind: ClassVar[str]
+    sees: ClassVar[Sees]
+
+    @property
+    @abstractmethod
+    def states(self) -> int:
+        """Number of states k."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """Number of different reports m."""
+
+    @abstractmethod
+    def first_law(self) -> FloatArray:
+        """``Pr[Z_1 = z | X_1 = x]`` at ``[x, z]``, shape (k, m)."""
+
+    @abstractmethod
+    def step_law(self) -> FloatArray:
+        """``Pr[Z_t = z' | Z_{t-1} = z, X_{t-1} = x, X_t = x']`` at ``[z, x, x', z']``."""
+
+    @abstractmethod
+    def on_grid(self) -> Noise:
+        """The noise that sanitizing realises: every probability a multiple of 2^-53."""
+
+    @abstractmethod
+    def expected_flips(self, chain: DataModel) -> float:
+        """Share of points whose report differs from their state, under the stationary law."""
+
+    @abstractmethod
+    def to_matrix(self) -> list[list[float]]:
+        """The numbers that define it, as rows; :meth:`from_matrix` reads them back."""
+
+    @classmethod
+    @abstractmethod
+    def from_matrix(cls, rows: Any) -> Noise:
+        """The noise that :meth:`to_matrix` wrote down."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What it does to a point, in words."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether a report depends on what came before: rows then go in order, in one place."""
+        return self.sees != "point"
+
+    @property
+    def memory(self) -> float:
+        """By which factor the correlation of two points' noise shrinks with each step."""
+        return 0.0
+
+    def joint_law(self, offsets: Sequence[int]) -> FloatArray:
+        """``Pr[reports at offsets | states at offsets]``, shape (k^p, m^p), first one slowest.
+
+        Only where the points between do not matter.
+        """
+        raise NotSupported(
+            f"{self.kind} noise: the law of reports that are apart depends on the points between"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Kind and numbers, ready for JSON; :func:`read_noise` reads them back."""
+        return {"kind": self.kind, "matrix": self.to_matrix()}
+
+
+def check_noise(noise: Any) -> None:
+    """Error unless it is a noise."""
+    if not isinstance(noise, Noise):
+        found = f"an object of type {type(noise).__name__}"
+        raise InvalidInput("noise", found, "a Channel or another noise", "A plan has it as noise.")
+
+
+NoiseT = TypeVar("NoiseT", bound=type[Noise])
+
+_KINDS: dict[str, type[Noise]] = {}
+
+
+def register(noise: NoiseT) -> NoiseT:
+    """Make a kind of noise known by its name; usable as a decorator of the class."""
+    _KINDS[noise.kind] = noise
+    return noise
+
+
+def kinds() -> tuple[str, ...]:
+    """The names of all kinds of noise, those of installed packages included."""
+    load_installed(ENTRY_POINTS, _KINDS)
+    return tuple(_KINDS)
+
+
+def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
+    """The class of a kind, or an error that names the kinds there are."""
+    if kind not in _KINDS:
+        load_installed(ENTRY_POINTS, _KINDS)
+    if kind in _KINDS:
+        return _KINDS[kind]
+    near = difflib.get_close_matches(str(kind), _KINDS, 1)
+    advice = f"Did you mean {near[0]!r}?" if near else ""
+    raise InvalidInput(argument, kind, " or ".join(f'"{name}"' for name in _KINDS), advice)
+
+
+def read_noise(words: Mapping[str, Any]) -> Noise:
+    """A noise from its kind and numbers."""
+    return noise_class(words["kind"], "noise").from_matrix(words["matrix"])
+
+
+def independent_step(first: FloatArray) -> FloatArray:
+    """The step law of reports that look at their own point alone, shape (m, k, k, m)."""
+    k, m = first.shape
+    return np.broadcast_to(first[None, None, :, :], (m, k, k, m))

@@ -1,0 +1,109 @@
+"""Which engine answers which problem.
+
+An engine is a room with two files of the same names: ``loss`` (``solves`` and ``loss``) and,
+where it can look for noise, ``calibrate`` (``least_noise``). The first engine that solves a
+problem gets it; the noise to look for is named by its kind. Rooms are imported when they are
+used, so that a question about two states does not pay for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from chainveil.errors import NotSupported
+from chainveil.noise.base import noise_class
+from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.privacy.enumeration.witness import KernelWitness
+from chainveil.privacy.problem import Aim, Problem
+from chainveil.privacy.result import Calibrated, PrivacyLoss
+from chainveil.privacy.witness import Attack, Witness
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One way to compute a loss, which problems it solves, and how its attacks are read."""
+
+    solves: Callable[[Problem], bool]
+    loss: Callable[[Problem], PrivacyLoss]
+    # The attack that is described somewhere, as this engine would have found it.
+    witness: Callable[[Attack], Witness] = KernelWitness.of
+
+
+LeastNoise = Callable[[Problem, Aim], Calibrated]
+
+
+def _in_room(name: str, file: str, function: str) -> Callable[..., Any]:
+    """A function of a room of this package, imported when it is called."""
+
+    def call(*arguments: Any) -> Any:
+        return getattr(import_module(f"chainveil.privacy.{name}.{file}"), function)(*arguments)
+
+    return call
+
+
+def _engine(name: str) -> Engine:
+    return Engine(*(_in_room(name, "loss", part) for part in ("solves", "loss", "witness")))
+
+
+def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
+    """Independent noise: by the model, since a channel fits all of them."""
+    model = problem.model
+    if not model.single:
+        room = "region"
+    elif model.order != 1:
+        room = "enumeration"
+    else:
+        room = "two_state" if model.states == 2 else "finite"
+    found: Calibrated = _in_room(room, "calibrate", "least_noise")(problem, aim)
+    return found
+
+
+# Asked in this order. What enumerates the definition comes last: it is for short series alone.
+_ENGINES = [
+    _engine(name) for name in ("two_state", "region", "finite", "correlated", "enumeration")
+]
+_CALIBRATORS: dict[str, LeastNoise] = {
+    Channel.kind: _least_independent,
+    CorrelatedNoise.kind: _in_room("correlated", "calibrate", "least_noise"),
+}
+
+
+def register_engine(engine: Engine) -> None:
+    """Let another engine answer, before those that are there."""
+    _ENGINES.insert(0, engine)
+
+
+def register_calibrator(kind: str, least_noise: LeastNoise) -> None:
+    """Let ``calibrate`` look for a kind of noise."""
+    _CALIBRATORS[kind] = least_noise
+
+
+def loss(problem: Problem) -> PrivacyLoss:
+    """The loss, by the first engine that solves the problem."""
+    return find(problem).loss(problem)
+
+
+def find(problem: Problem) -> Engine:
+    """The first engine that solves the problem."""
+    for engine in _ENGINES:
+        if engine.solves(problem):
+            return engine
+    kinds = " and ".join(dict.fromkeys(noise.kind for noise in problem.releases))
+    raise NotSupported(
+        f"no engine computes the loss of {kinds} noise for this model and length; series of a "
+        "few points are enumerated, whatever the noise"
+    )
+
+
+def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
+    """The least noise of a kind within the budget; the releases of the problem are earlier ones."""
+    noise_class(kind)
+    if kind not in _CALIBRATORS:
+        raise NotSupported(
+            f"mechanism: {kind} noise has no calibration; register_calibrator offers one"
+        )
+    return _CALIBRATORS[kind](problem, aim)

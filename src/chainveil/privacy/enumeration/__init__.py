@@ -1,0 +1,1 @@
+"""Short series, any noise: the definition itself, every output and every adversary."""

@@ -1,0 +1,160 @@
+"""One question about privacy, read and checked once; engines take it as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, cast
+
+from chainveil import checks
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.base import DataModel, check_model
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.base import Noise
+from chainveil.noise.channel import Channel
+from chainveil.privacy.adversary import Adversary, Model, read_adversary, read_length
+from chainveil.privacy.closed_form import budget
+
+Objective = Literal["flips", "estimate", "distance"]
+Family = Literal["response", "ordinal", "per-state"]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How close bounds shall come where they are searched for, and when to stop all the same."""
+
+    tolerance: float = 1e-6
+    max_nodes: int = 2_000_000
+    max_seconds: float | None = None
+
+    @classmethod
+    def read(cls, tolerance: Any, max_nodes: Any, max_seconds: Any) -> Effort:
+        """Checked limits."""
+        allowed = "a number between 1e-10 and 1"
+        width = checks.real("tolerance", tolerance, allowed)
+        if not 1e-10 <= width <= 1:
+            raise InvalidInput("tolerance", tolerance, allowed)
+        nodes = checks.whole("max_nodes", max_nodes, 1)
+        seconds = None if max_seconds is None else checks.real("max_seconds", max_seconds)
+        if seconds is not None and seconds <= 0:
+            raise InvalidInput("max_seconds", max_seconds, "None (no limit) or a number above 0")
+        return cls(width, nodes, seconds)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the data may follow, what is published of them, how long they are, who attacks.
+
+    Attributes
+    ----------
+    model : MarkovChain, ChainRegion or another model
+    releases : tuple of Noise
+        The noise of every release of the series; they are seen together.
+    length : int or None
+        Number of points; None: the supremum over all lengths.
+    adversary : str or Adversary
+    effort : Effort
+        For engines that search.
+    """
+
+    model: DataModel
+    releases: tuple[Noise, ...]
+    length: int | None
+    adversary: Model | Adversary
+    effort: Effort = Effort()
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the reports of some release depend on what came before."""
+        return any(noise.ordered for noise in self.releases)
+
+    @cached_property
+    def noise(self) -> Noise:
+        """The noise of all releases together, as one."""
+        if len(self.releases) == 1:
+            return self.releases[0]
+        if self.ordered:
+            raise NotSupported(
+                "several releases together are offered where each is of independent noise"
+            )
+        return Channel.joint(*cast("tuple[Channel, ...]", self.releases))
+
+    @property
+    def channel(self) -> Channel:
+        """The noise of all releases, for engines of independent noise."""
+        return cast(Channel, self.noise)
+
+    @property
+    def chain(self) -> MarkovChain:
+        """The model, for engines of one chain of order 1."""
+        return cast(MarkovChain, self.model)
+
+    @property
+    def region(self) -> ChainRegion:
+        """The model, for engines of a region."""
+        return cast(ChainRegion, self.model)
+
+    def with_release(self, noise: Noise) -> Problem:
+        """The same with one more release."""
+        return replace(self, releases=(*self.releases, noise))
+
+    def on(self, model: DataModel) -> Problem:
+        """The same on another model."""
+        return replace(self, model=model)
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What calibration shall reach.
+
+    Attributes
+    ----------
+    epsilon : float
+        The budget, in nats, for all releases together.
+    objective : "flips", "estimate" or "distance"
+        What to minimise.
+    max_noise : float
+        Upper limit of the noise levels of two states.
+    family : str
+        Which channels of more than two states are looked through.
+    """
+
+    epsilon: float
+    objective: Objective = "flips"
+    max_noise: float = 0.5
+    family: Family = "response"
+
+    @classmethod
+    def read(cls, epsilon: Any, objective: Any, max_noise: Any, family: Any) -> Aim:
+        """Checked wishes."""
+        checks.one_of("objective", objective, Objective.__args__)  # type: ignore[attr-defined]
+        checks.one_of("family", family, Family.__args__)  # type: ignore[attr-defined]
+        limit = checks.probability("max_noise", max_noise, zero=False)
+        return cls(budget(epsilon), objective, limit, family)
+
+
+def read_problem(
+    model: Any, noise: Any, length: Any, adversary: Any, effort: Effort | None = None
+) -> Problem:
+    """A problem whose parts fit together; ``noise`` is one, or a sequence of several."""
+    points = read_length(length)
+    who = read_adversary(adversary, points)
+    check_model(model)
+    several = isinstance(noise, Sequence) and not isinstance(noise, str | bytes)
+    releases = tuple(noise) if several else (noise,)
+    for release in releases:
+        _check_noise(model, release)
+    if not releases:
+        raise InvalidInput("noise", "none", "at least one noise")
+    return Problem(model, releases, points, who, effort or Effort())
+
+
+def _check_noise(model: DataModel, noise: Any) -> None:
+    if not isinstance(noise, Noise):
+        raise InvalidInput("noise", noise, "a Channel or another noise", "Channel.binary(…)")
+    if model.states != noise.states:
+        raise InvalidInput(
+            "noise", f"{noise.states} states", f"{model.states} states, as the chain has"
+        )

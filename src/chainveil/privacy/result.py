@@ -1,0 +1,84 @@
+"""What every engine answers with: a loss, and noise that keeps one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chainveil.noise.base import Noise
+from chainveil.privacy.adversary import Adversary, Model, describe
+from chainveil.privacy.rounding import upper
+from chainveil.privacy.witness import Witness
+
+if TYPE_CHECKING:
+    from chainveil.model.chain import MarkovChain
+    from chainveil.privacy.closed_form import HalfPlanes
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """The Bayesian differential privacy loss, from above and from below.
+
+    Attributes
+    ----------
+    epsilon : float
+        Upper bound on the loss, in nats: never below the true supremum. Two states: within
+        1e-9 of it relatively; more states: within the tolerance asked for, unless ``gap``
+        says otherwise. May be infinite.
+    lower : float
+        The loss that ``witness`` attains, rounded down.
+    witness : Witness or None
+        The attack behind ``lower``; None where no point has two possible values, and in
+        some cases without any noise, where the output is the series itself.
+    adversary : str or Adversary
+        Whom the bound holds against.
+    length : int or None
+        Number of points; None: the supremum over all lengths.
+    """
+
+    epsilon: float
+    lower: float
+    witness: Witness | None
+    adversary: Model | Adversary
+    length: int | None
+
+    @property
+    def gap(self) -> float:
+        """How far the bounds are apart: 0 where both are infinite.
+
+        Above the tolerance only where a search limit struck first, or where an infinite
+        loss is approached by longer and longer attacks and attained by none.
+        """
+        return 0.0 if self.epsilon == self.lower else self.epsilon - self.lower
+
+    def __str__(self) -> str:
+        points = "any length" if self.length is None else f"length {self.length}"
+        return (
+            f"epsilon <= {upper(self.epsilon, 10)} at {points}, against {describe(self.adversary)}"
+        )
+
+
+@dataclass(frozen=True)
+class RegionLoss(PrivacyLoss):
+    """Loss that no chain of a region exceeds; ``chain`` is the one that attains ``lower``."""
+
+    chain: MarkovChain
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Noise within a budget and its certified loss.
+
+    Attributes
+    ----------
+    noise : Noise
+        On the grid of 2^-53.
+    loss : PrivacyLoss
+        Of this noise, together with the earlier releases.
+    half_planes : HalfPlanes or None
+        The noise levels it was chosen from, where they are bounded by straight lines.
+    """
+
+    noise: Noise
+    loss: PrivacyLoss
+    half_planes: HalfPlanes | None = None

@@ -1,0 +1,53 @@
+"""The loss of two states and independent noise: closed forms along each side, certified."""
+
+from __future__ import annotations
+
+import math
+
+from chainveil.errors import InvalidInput
+from chainveil.privacy.finite.loss import witness as finite_witness
+from chainveil.privacy.precision import is_narrow, with_enough_bits
+from chainveil.privacy.problem import Problem
+from chainveil.privacy.result import PrivacyLoss
+from chainveil.privacy.rounding import down, up
+from chainveil.privacy.two_state.binary import worst_case
+from chainveil.privacy.two_state.revealed import revealing_witness
+from chainveil.privacy.two_state.setting import read_setting
+from chainveil.privacy.two_state.witness import TwoStateWitness
+from chainveil.privacy.witness import Attack, Witness
+
+
+def solves(problem: Problem) -> bool:
+    """One chain of order 1 with two states, every report on its own."""
+    model = problem.model
+    return model.single and (model.states, model.order) == (2, 1) and not problem.ordered
+
+
+def loss(problem: Problem) -> PrivacyLoss:
+    """The loss, in ball arithmetic with as many bits as it takes."""
+    chain, channel = problem.chain, problem.channel
+    points, who = problem.length, problem.adversary
+
+    def attempt() -> PrivacyLoss | None:
+        setting = read_setting(chain, channel)
+        if setting.proofs and setting.has_secret(points, who):
+            witness = revealing_witness(chain, channel, setting, points, who)
+            return PrivacyLoss(math.inf, math.inf, witness, who, points)
+        case = worst_case(setting, points, who)
+        if case.upper.is_finite() and not is_narrow(case.upper):
+            return None
+        lower = max(down(case.lower), 0.0)
+        return PrivacyLoss(up(case.upper), lower, case.witness, who, points)
+
+    return with_enough_bits(attempt)
+
+
+def witness(attack: Attack) -> Witness:
+    """The attack as it is described: by its pattern, or point by point where it has none."""
+    if not attack.symbols:
+        return finite_witness(attack)
+    if len(attack.symbols) != 3 or max(attack.symbols) >= attack.outputs or attack.states != 2:
+        found = f"{len(attack.symbols)} reports"
+        raise InvalidInput("witness symbols", found, "three reports that exist, for two states")
+    here, even, odd = attack.symbols
+    return TwoStateWitness(*attack.place, (here, even, odd))
