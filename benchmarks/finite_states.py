@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 import chainveil as cv
-from chainveil.privacy.finite.state import MAX_NODES, Effort, finite_state_loss
+from chainveil.privacy.finite.state import MAX_NODES, SearchBudget, finite_state_loss
 
 STATES = (3, 4, 6, 8, 12)
 KINDS = ("uniform", "sticky", "slow")
@@ -59,7 +59,7 @@ def sweep(kind: str, k: int, count: int, max_nodes: int) -> None:
         chain = random_chain(kind, k, rng)
         channel = response(k, rng.uniform(0.5, 6))
         begin = time.process_time()
-        case = finite_state_loss(chain, channel, None, "any", Effort(max_nodes=max_nodes))
+        case = finite_state_loss(chain, channel, None, "any", SearchBudget(max_nodes=max_nodes))
         seconds.append(time.process_time() - begin)
         nodes.append(case.nodes)
         gaps.append(case.upper - case.lower)

@@ -11,8 +11,8 @@ import pytest
 import chainveil as cv
 from chainveil.privacy.adversary import Model
 from chainveil.privacy.finite.numbers import read_numbers
-from chainveil.privacy.finite.side import Side, build_side, sources_left, sources_right
-from chainveil.privacy.finite.state import Effort, finite_state_loss
+from chainveil.privacy.finite.side import SideTables, build_side, sources_left, sources_right
+from chainveil.privacy.finite.state import SearchBudget, finite_state_loss
 from tests.oracle.enumeration import ratio_of_every_adversary, worst_loss
 from tests.oracle.exact import (
     exact_attack,
@@ -69,7 +69,7 @@ def test_bounds_enclose_the_definition_in_fractions(make: Any) -> None:
         ratios = ratio_of_every_adversary(*_exact(case), n)
         for model in MODELS:
             truth = worst_loss(ratios, n, model)
-            found = finite_state_loss(chain, channel, n, model, Effort(1e-9))
+            found = finite_state_loss(chain, channel, n, model, SearchBudget(1e-9))
             if truth == math.inf:
                 assert found.upper == found.lower == math.inf
             else:
@@ -94,7 +94,7 @@ def test_the_witness_attains_what_is_said_in_fractions(make: Any) -> None:
     assert replayed >= 20
 
 
-def _sides(chain: cv.MarkovChain, channel: cv.Channel) -> list[tuple[bool, Side]]:
+def _sides(chain: cv.MarkovChain, channel: cv.Channel) -> list[tuple[bool, SideTables]]:
     numbers = read_numbers(chain, channel)
     return [
         (left, build_side(numbers, left, make(numbers, True), 12, None, 1e-6, 4))
@@ -123,7 +123,7 @@ def test_zones_hold_every_message_in_fractions(make: Any) -> None:
                         _check_zones(side, number, depth, vector)
 
 
-def _check_zones(side: Side, source: int, depth: int, message: Any) -> None:
+def _check_zones(side: SideTables, source: int, depth: int, message: Any) -> None:
     table = side.table
     tables = [table.union[source, depth]] if depth < table.union.shape[1] else []
     if depth < table.exact.shape[1]:

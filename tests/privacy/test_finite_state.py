@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.finite.state import Effort, finite_state_loss
+from chainveil.privacy.finite.state import SearchBudget, finite_state_loss
 from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
 from tests.privacy.random_chains import random_chain, random_channel
 
@@ -63,11 +63,11 @@ def test_agrees_with_the_definition(seed: int) -> None:
     for chain, channel, n in _instances(seed):
         losses = loss_of_every_adversary(chain.start, chain.transition, channel.matrix, n)
         for model in MODELS:
-            case = finite_state_loss(chain, channel, n, model, Effort(FINE))
+            case = finite_state_loss(chain, channel, n, model, SearchBudget(FINE))
             assert _agrees((case.upper, case.lower), worst_loss(losses, n, model))
         for target, known in list(losses)[:: max(1, len(losses) // 3)]:
             named = cv.Adversary(target, known)
-            case = finite_state_loss(chain, channel, n, named, Effort(FINE))
+            case = finite_state_loss(chain, channel, n, named, SearchBudget(FINE))
             assert _agrees((case.upper, case.lower), losses[target, known])
 
 
@@ -85,7 +85,7 @@ def test_two_states_come_out_the_same(seed: int) -> None:
                 if isinstance(who, cv.Adversary) and length is not None and length < 10:
                     continue
                 fast = cv.privacy_loss(chain, channel, length, who)
-                slow = finite_state_loss(chain, channel, length, who, Effort(1e-8))
+                slow = finite_state_loss(chain, channel, length, who, SearchBudget(1e-8))
                 assert fast.lower <= slow.upper <= fast.epsilon + 2e-8
                 assert fast.lower - 2e-8 <= slow.lower <= fast.epsilon
 

@@ -12,7 +12,7 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.noise.base import GRID
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.correlated import loss as correlated
-from chainveil.privacy.correlated.search import Model
+from chainveil.privacy.correlated.search import MechanismNumbers
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated
 from chainveil.privacy.roots import retreat
@@ -68,7 +68,7 @@ def least_noise(problem: Problem, aim: Aim) -> Calibrated:
         rho0, rho1 = _rate(scale) * s, (1 - _rate(scale)) * s
         if s < LEAST_S or not (correlated.LEAST_PARAMETER <= rho0 <= 1 and rho1 <= 1):
             return False
-        return _meets(Model(q, r, rho0, rho1), length, parsed, budget)
+        return _meets(MechanismNumbers(q, r, rho0, rho1), length, parsed, budget)
 
     independent = 1.0, _descend(feasible, 1.0, NEXT_TO_HALF)
     best = _search(feasible, independent)
@@ -119,7 +119,7 @@ def _check_forgetting(q: float, r: float, length: int | None) -> None:
     )
 
 
-def _meets(model: Model, length: int | None, adversary: Any, budget: float) -> bool:
+def _meets(model: MechanismNumbers, length: int | None, adversary: Any, budget: float) -> bool:
     """Whether the loss is at most the budget; a loss that does not settle counts as above."""
     try:
         ratio = correlated.find_worst(model, length, adversary, budget).ratio

@@ -29,7 +29,7 @@ from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.adversary import Model as Who
 from chainveil.privacy.correlated import kernel, search
-from chainveil.privacy.correlated.search import Model, Side, Worst
+from chainveil.privacy.correlated.search import KnownSide, MechanismNumbers, Worst
 from chainveil.privacy.correlated.witness import CorrelatedWitness, build_witness
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
@@ -86,7 +86,7 @@ def witness(attack: Attack) -> CorrelatedWitness:
 
 
 def find_worst(
-    model: Model, length: int | None, adversary: Adversary | Who, budget: float = np.nan
+    model: MechanismNumbers, length: int | None, adversary: Adversary | Who, budget: float = np.nan
 ) -> Worst:
     """Upper bound on the ratio, and where it is nearly attained; no certificate yet.
 
@@ -102,13 +102,13 @@ def find_worst(
     return search.bounded(model, length, known)
 
 
-def read_model(chain: DataModel, noise: CorrelatedNoise) -> Model:
+def read_model(chain: DataModel, noise: CorrelatedNoise) -> MechanismNumbers:
     """The four numbers, checked for what the maths needs."""
     q, r = read_chain(chain)
     for name, value in (("rho0", noise.rho0), ("rho1", noise.rho1)):
         if value < LEAST_PARAMETER:
             raise NotSupported(f"noise {name}={value!r} is below {LEAST_PARAMETER}")
-    return Model(q, r, noise.rho0, noise.rho1)
+    return MechanismNumbers(q, r, noise.rho0, noise.rho1)
 
 
 def read_chain(model: DataModel) -> tuple[float, float]:
@@ -139,7 +139,7 @@ def read_points(length: int | None) -> int | None:
     return length
 
 
-def _lower(model: Model, worst: Worst, witness: CorrelatedWitness) -> float:
+def _lower(model: MechanismNumbers, worst: Worst, witness: CorrelatedWitness) -> float:
     """Loss of the witness, rounded down."""
     ratio = 1 / model.weights[1 - worst.direction, worst.z] * kernel.DOWN
     output = witness.output_array()
@@ -152,12 +152,14 @@ def _lower(model: Model, worst: Worst, witness: CorrelatedWitness) -> float:
     return max(_log_down(ratio * kernel.DOWN), 0.0)
 
 
-def _follow(model: Model, side: Side, z: int, outputs: NDArray[np.uint8]) -> tuple[float, float]:
+def _follow(
+    model: MechanismNumbers, side: KnownSide, z: int, outputs: NDArray[np.uint8]
+) -> tuple[float, float]:
     low, high = kernel.follow(model.q, model.r, _weights(model), side.family, z, outputs)
     return float(low), float(high)
 
 
-def _weights(model: Model) -> Any:
+def _weights(model: MechanismNumbers) -> Any:
     return kernel.step_matrices(*model.parameters)
 
 
@@ -177,7 +179,7 @@ def _log(ratio: float) -> tuple[float, float]:
     return float(ball.lower()), float(ball.upper())
 
 
-def _check_gap(model: Model, epsilon: float, lower: float) -> None:
+def _check_gap(model: MechanismNumbers, epsilon: float, lower: float) -> None:
     if epsilon == lower or epsilon - lower <= max(RELATIVE_GAP * lower, ABSOLUTE_GAP):
         return
     raise NotSupported(

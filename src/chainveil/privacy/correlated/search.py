@@ -33,7 +33,7 @@ _NO_TABLE = np.empty((0, 3, 2, 2))
 
 
 @dataclass(frozen=True)
-class Model:
+class MechanismNumbers:
     """The four numbers of the mechanism: data chain (q, r), noise chain (rho0, rho1)."""
 
     q: float
@@ -54,7 +54,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Side:
+class KnownSide:
     """What the adversary has on one side: ``distance`` points, the last one known or not."""
 
     family: int
@@ -73,8 +73,8 @@ class Worst:
     ratio: float
     direction: int
     z: int
-    left: Side
-    right: Side
+    left: KnownSide
+    right: KnownSide
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ class _Walk:
             return self.tails
         return np.asarray(self.table[distance, kernel.KNOWN_0 :].max(axis=0))
 
-    def known_side(self, distance: int, direction: int, z: int) -> Side:
+    def known_side(self, distance: int, direction: int, z: int) -> KnownSide:
         """The known value that is worse at ``distance``."""
         row = self.table[min(distance, self.distance), kernel.KNOWN_0 :, direction, z]
-        return Side(kernel.KNOWN_0 + int(np.argmax(row)), distance)
+        return KnownSide(kernel.KNOWN_0 + int(np.argmax(row)), distance)
 
 
 def _walk(
-    model: Model, steps: int | None, known: bool, every: bool, budget: float = np.nan
+    model: MechanismNumbers, steps: int | None, known: bool, every: bool, budget: float = np.nan
 ) -> _Walk:
     """Run the recursion; ``steps=None`` walks until the bounds meet and keeps no table."""
     limit = STEP_LIMIT if steps is None else min(steps, STEP_LIMIT)
@@ -125,17 +125,17 @@ def _walk(
     return _Walk(int(distance), table, tails, best, where, family)
 
 
-def unbounded(model: Model, known: bool, budget: float = np.nan) -> Worst:
+def unbounded(model: MechanismNumbers, known: bool, budget: float = np.nan) -> Worst:
     """Supremum over every length and position, for any adversary or the ignorant one."""
     walk = _walk(model, None, known, every=False, budget=budget)
     upper = np.maximum(walk.best, walk.tails)
     ratio = float((model.weights * upper * upper).max() * _PRODUCT_UP)
     direction, z = _peak(model.weights * walk.best * walk.best)
-    side = Side(int(walk.family[direction, z]), int(walk.where[direction, z]))
+    side = KnownSide(int(walk.family[direction, z]), int(walk.where[direction, z]))
     return Worst(ratio, direction, z, side, side)
 
 
-def bounded(model: Model, length: int, known: bool) -> Worst:
+def bounded(model: MechanismNumbers, length: int, known: bool) -> Worst:
     """Maximum over every position in a series of ``length`` points.
 
     The left side has at most as many points as the right one: by reversibility nothing is
@@ -173,9 +173,9 @@ def _factors_by_points(walk: _Walk, points: int, known: bool) -> FloatArray:
     return factors
 
 
-def _bounded_side(walk: _Walk, points: int, known: bool, direction: int, z: int) -> Side:
+def _bounded_side(walk: _Walk, points: int, known: bool, direction: int, z: int) -> KnownSide:
     """The best use of a side of ``points`` points: left open, or known at some distance."""
-    side, value = Side(kernel.OPEN, points), walk.open(points)[direction, z]
+    side, value = KnownSide(kernel.OPEN, points), walk.open(points)[direction, z]
     if not known or points == 0:
         return side
     walked = min(points, walk.distance)
@@ -187,7 +187,7 @@ def _bounded_side(walk: _Walk, points: int, known: bool, direction: int, z: int)
     return side
 
 
-def informed(model: Model, length: int | None) -> Worst:
+def informed(model: MechanismNumbers, length: int | None) -> Worst:
     """Every other point known. With a neighbour on both sides the loss is never smaller."""
     walk = _walk(model, 1, known=True, every=True)
     neighbours = 2 if length is None else min(length - 1, 2)
@@ -195,13 +195,15 @@ def informed(model: Model, length: int | None) -> Worst:
     ratios = model.weights * factors[0] * factors[1]
     direction, z = _peak(ratios)
     sides = [
-        walk.known_side(1, direction, z) if neighbours > side else Side(kernel.OPEN, 0)
+        walk.known_side(1, direction, z) if neighbours > side else KnownSide(kernel.OPEN, 0)
         for side in range(2)
     ]
     return Worst(float(ratios.max() * _PRODUCT_UP), direction, z, sides[1], sides[0])
 
 
-def single(model: Model, target: int, known: frozenset[int], length: int | None) -> Worst:
+def single(
+    model: MechanismNumbers, target: int, known: frozenset[int], length: int | None
+) -> Worst:
     """One target and one set of known positions: the paper's BDPL(A)."""
     before = max((j for j in known if j < target), default=None)
     after = min((j for j in known if j > target), default=None)
@@ -219,12 +221,14 @@ def single(model: Model, target: int, known: frozenset[int], length: int | None)
     ratios = model.weights * left * right
     direction, z = _peak(ratios)
 
-    def side(is_open: bool, distance: int) -> Side:
-        return Side(kernel.OPEN, distance) if is_open else walk.known_side(distance, direction, z)
+    def side(is_open: bool, distance: int) -> KnownSide:
+        return (
+            KnownSide(kernel.OPEN, distance) if is_open else walk.known_side(distance, direction, z)
+        )
 
     right_side = side(after is None, reach_right)
     if endless is not None:
-        right_side = Side(kernel.OPEN, int(endless.where[direction, z]))
+        right_side = KnownSide(kernel.OPEN, int(endless.where[direction, z]))
     ratio = float(ratios.max() * _PRODUCT_UP)
     return Worst(ratio, direction, z, side(before is None, reach_left), right_side)
 

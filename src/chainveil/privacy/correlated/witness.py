@@ -13,7 +13,7 @@ from chainveil.errors import InvalidInput
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.correlated import kernel
-from chainveil.privacy.correlated.search import Model, Worst
+from chainveil.privacy.correlated.search import MechanismNumbers, Worst
 from chainveil.privacy.witness import Witness
 
 
@@ -72,7 +72,7 @@ def _likelihood(
 
 
 def build_witness(
-    model: Model, worst: Worst, length: int | None, adversary: Any
+    model: MechanismNumbers, worst: Worst, length: int | None, adversary: Any
 ) -> CorrelatedWitness:
     """Write the worst case out as a whole series."""
     top, weights = 1 - worst.direction, kernel.step_matrices(*model.parameters)

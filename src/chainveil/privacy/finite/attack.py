@@ -10,7 +10,7 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.finite.numbers import BoolArray, Numbers, successors
-from chainveil.privacy.finite.side import Source
+from chainveil.privacy.finite.side import SideEnd
 from chainveil.privacy.finite.witness import SequenceWitness
 
 # A witness is written out to the asked length up to this many points.
@@ -23,7 +23,7 @@ class Half(Protocol):
     """One side of an attack: source, depth and the outputs from the target outwards."""
 
     @property
-    def source(self) -> Source | None: ...
+    def source(self) -> SideEnd | None: ...
     @property
     def depth(self) -> int: ...
     @property

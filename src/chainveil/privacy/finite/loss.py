@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chainveil.errors import InvalidInput
-from chainveil.privacy.finite.state import Effort, finite_state_loss
+from chainveil.privacy.finite.state import SearchBudget, finite_state_loss
 from chainveil.privacy.finite.witness import SequenceWitness
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
@@ -18,7 +18,7 @@ def solves(problem: Problem) -> bool:
 def loss(problem: Problem) -> PrivacyLoss:
     """Both bounds, brought as close as the effort allows."""
     limits = problem.effort
-    effort = Effort(limits.tolerance, limits.max_nodes, limits.max_seconds)
+    effort = SearchBudget(limits.tolerance, limits.max_nodes, limits.max_seconds)
     who, points = problem.adversary, problem.length
     case = finite_state_loss(problem.chain, problem.channel, points, who, effort)
     return PrivacyLoss(case.upper, case.lower, case.witness, who, points)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chainveil.privacy.finite.numbers import BoolArray, Numbers, successors
-from chainveil.privacy.finite.side import Source
+from chainveil.privacy.finite.side import SideEnd
 from chainveil.privacy.finite.zones import IntArray
 
 Pair = tuple[int, int]
@@ -23,7 +23,7 @@ class Way:
     """How one side can look: the source, its depth, the outputs from the target outwards."""
 
     room: int
-    source: Source
+    source: SideEnd
     depth: int
     symbols: tuple[int, ...]
 
@@ -37,7 +37,7 @@ class Ways:
 
 
 def find_ways(
-    numbers: Numbers, left: bool, sources: tuple[Source, ...], first: IntArray, last: IntArray
+    numbers: Numbers, left: bool, sources: tuple[SideEnd, ...], first: IntArray, last: IntArray
 ) -> Ways:
     """The shortest ways of one side, over all sources and the depths allowed for each."""
     matrix = (numbers.transition.T if left else numbers.transition) > 0
@@ -50,7 +50,7 @@ def find_ways(
 
 
 def _explore(
-    matrix: BoolArray, emission: BoolArray, source: Source, first: int, last: int, ways: Ways
+    matrix: BoolArray, emission: BoolArray, source: SideEnd, first: int, last: int, ways: Ways
 ) -> None:
     prior = source.start > 0
     # Supports at this depth, each with the outputs that lead to it, nearest the target first.

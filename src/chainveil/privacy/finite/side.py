@@ -26,7 +26,7 @@ MAX_STORED = 1 << 15
 
 
 @dataclass(frozen=True)
-class Source:
+class SideEnd:
     """The end of a side: ``known`` value or None, start vector, and the points it takes up.
 
     With j points between target and source the side takes ``j + extra`` points.
@@ -39,12 +39,12 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Found:
+class SideBounds:
     """Bounds on one side's log value for one pair, and the attack behind the lower one."""
 
     upper: float
     lower: float
-    source: Source | None = None
+    source: SideEnd | None = None
     depth: int = 0
     symbols: tuple[int, ...] = ()
 
@@ -55,10 +55,10 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Side:
+class SideTables:
     """Tables of one side; see the kernels for their layout."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[SideEnd, ...]
     matrix: FloatArray
     emission: FloatArray
     steps: FloatArray
@@ -84,7 +84,7 @@ class Side:
         tolerance: float,
         max_nodes: int,
         together: bool = True,
-    ) -> tuple[Found, int]:
+    ) -> tuple[SideBounds, int]:
         """Bounds for one pair to a tolerance or a cutoff, and the nodes it took."""
         start = ascent.strong_attack(
             self.matrix, self.emission, np.array([source.start for source in self.sources]),
@@ -97,10 +97,10 @@ class Side:
         upper += self.rounding(longest)
         if source < 0:
             if start[1] < 0:
-                return Found(upper, lower), nodes
+                return SideBounds(upper, lower), nodes
             _, source, depth, symbols = start
         outwards = (*symbols.tolist(), *self._filler(source, depth - len(symbols)))
-        return Found(upper, lower, self.sources[source], int(depth), outwards), nodes
+        return SideBounds(upper, lower, self.sources[source], int(depth), outwards), nodes
 
     def _filler(self, source: int, left: int) -> list[int]:
         """The outputs of a source's sample message, from the target outwards."""
@@ -114,22 +114,22 @@ class Side:
         return float(UNIT * (2 * (k + 12) * steps + 8 * k + 4096))
 
 
-def sources_left(numbers: Numbers, known: bool, opened: bool = True) -> tuple[Source, ...]:
+def sources_left(numbers: Numbers, known: bool, opened: bool = True) -> tuple[SideEnd, ...]:
     """What may lie at the left end: the first point, or a known value of a point before."""
-    found = [Source(None, numbers.start, 0, numbers.is_stationary)] if opened else []
+    found = [SideEnd(None, numbers.start, 0, numbers.is_stationary)] if opened else []
     if known:
         arrival = first_arrivals(numbers)
         rows = numbers.transition
-        found += [Source(y, rows[y], 1 + arrival[y]) for y in range(numbers.states)]
+        found += [SideEnd(y, rows[y], 1 + arrival[y]) for y in range(numbers.states)]
     return tuple(found)
 
 
-def sources_right(numbers: Numbers, known: bool, opened: bool = True) -> tuple[Source, ...]:
+def sources_right(numbers: Numbers, known: bool, opened: bool = True) -> tuple[SideEnd, ...]:
     """What may lie at the right end: the last point, or a known value of a point behind."""
-    found = [Source(None, np.ones(numbers.states), 0, flat=True)] if opened else []
+    found = [SideEnd(None, np.ones(numbers.states), 0, flat=True)] if opened else []
     if known:
         columns = numbers.transition.T
-        found += [Source(y, columns[y], 1) for y in range(numbers.states)]
+        found += [SideEnd(y, columns[y], 1) for y in range(numbers.states)]
     return tuple(found)
 
 
@@ -146,12 +146,12 @@ def first_arrivals(numbers: Numbers) -> list[int]:
 def build_side(
     numbers: Numbers,
     left: bool,
-    sources: tuple[Source, ...],
+    sources: tuple[SideEnd, ...],
     room: int | None,
     only: int | None,
     precision: float,
     apart: int,
-) -> Side:
+) -> SideTables:
     """Tables for one side with up to ``room`` points (None: any number), or ``only`` one depth.
 
     ``precision`` is how far the log of the prior may still move behind what is stored;
@@ -175,7 +175,7 @@ def build_side(
     with np.errstate(divide="ignore"):
         logs = np.log(prior)
     tail = _tails(prior, level, period)
-    return Side(
+    return SideTables(
         sources,
         matrix,
         np.ascontiguousarray(numbers.emission),
@@ -203,7 +203,7 @@ def _period(transition: FloatArray) -> int:
     return abs(period)
 
 
-def _transient(matrix: FloatArray, sources: tuple[Source, ...], period: int) -> int:
+def _transient(matrix: FloatArray, sources: tuple[SideEnd, ...], period: int) -> int:
     """Depth from which the supports of all priors repeat with the period."""
     pattern = (matrix > 0).astype(np.int64)
     seen = [np.array([source.start > 0 for source in sources])]
@@ -215,7 +215,7 @@ def _transient(matrix: FloatArray, sources: tuple[Source, ...], period: int) -> 
 def _priors(
     matrix: FloatArray,
     level: FloatArray,
-    sources: tuple[Source, ...],
+    sources: tuple[SideEnd, ...],
     points: int | None,
     least: int,
     precision: float,
@@ -259,7 +259,7 @@ def _tails(prior: FloatArray, level: FloatArray, period: int) -> FloatArray:
 
 
 def _samples(
-    matrix: FloatArray, emission: FloatArray, sources: tuple[Source, ...], stored: int
+    matrix: FloatArray, emission: FloatArray, sources: tuple[SideEnd, ...], stored: int
 ) -> tuple[FloatArray, IntArray]:
     """One message per source and depth, made of likely outputs, and these outputs."""
     row = np.array([source.start for source in sources])

@@ -25,9 +25,9 @@ from chainveil.privacy.finite.numbers import BoolArray, Numbers, read_numbers, s
 from chainveil.privacy.finite.reveal import find_revelation, find_ways
 from chainveil.privacy.finite.side import (
     MAX_STORED,
-    Found,
-    Side,
-    Source,
+    SideBounds,
+    SideEnd,
+    SideTables,
     build_side,
     sources_left,
     sources_right,
@@ -49,7 +49,7 @@ Ranges = tuple[IntArray, IntArray]
 
 
 @dataclass
-class Effort:
+class SearchBudget:
     """How far the search may go, and how far it went."""
 
     tolerance: float = TOLERANCE
@@ -79,8 +79,8 @@ class FiniteCase:
 class Sources:
     """What may lie on the two sides, and at which depths (named adversaries: one depth)."""
 
-    left: tuple[Source, ...]
-    right: tuple[Source, ...]
+    left: tuple[SideEnd, ...]
+    right: tuple[SideEnd, ...]
     left_depth: int | None = None
     right_depth: int | None = None
 
@@ -93,14 +93,14 @@ def finite_state_loss(
     channel: Channel,
     length: int | None,
     adversary: Model | Adversary,
-    effort: Effort | None = None,
+    effort: SearchBudget | None = None,
 ) -> FiniteCase:
     """Bounds on the loss for any number of states; see :func:`chainveil.privacy_loss`.
 
     The upper bound holds whatever the rounding; the lower one is the witness's, replayed
     in ball arithmetic. Where the limits of ``effort`` strike first, the gap is wider.
     """
-    effort = effort or Effort()
+    effort = effort or SearchBudget()
     numbers = read_numbers(chain, channel)
     emission = emission_logs(numbers)
     if adversary == "informed":
@@ -179,7 +179,7 @@ def _possible_at(numbers: Numbers, index: int) -> BoolArray:
     return possible
 
 
-def _ranges(sources: tuple[Source, ...], room: int | None, depth: int | None = None) -> Ranges:
+def _ranges(sources: tuple[SideEnd, ...], room: int | None, depth: int | None = None) -> Ranges:
     """First and last depth of each source: all that fit into ``room``, or one ``depth``."""
     first = np.zeros(len(sources), np.int64)
     if depth is not None:
@@ -190,7 +190,7 @@ def _ranges(sources: tuple[Source, ...], room: int | None, depth: int | None = N
     return first, np.where(last < 0, -2, last)
 
 
-Attack = tuple[Pair, int, Found, Found]
+Attack = tuple[Pair, int, SideBounds, SideBounds]
 
 
 class _Search:
@@ -202,17 +202,17 @@ class _Search:
         emission: FloatArray,
         sources: Sources,
         room: int | None,
-        effort: Effort,
+        effort: SearchBudget,
     ) -> None:
         self.numbers, self.emission, self.room, self.effort = numbers, emission, room, effort
         self.sources = sources.left, sources.right
         self.depths = sources.left_depth, sources.right_depth
-        self.sides: dict[tuple[int, int], Side] = {}
+        self.sides: dict[tuple[int, int], SideTables] = {}
         self.roots: dict[tuple[int, int], FloatArray] = {}
         self.tolerance = effort.tolerance / 4
         self.best: Attack | None = None
         self.value = -math.inf
-        self.memo: dict[tuple[int, Pair, int | None], Found] = {}
+        self.memo: dict[tuple[int, Pair, int | None], SideBounds] = {}
 
     def run(self) -> tuple[float, Attack | None]:
         """Upper bound on the loss, and the attack that comes closest to it.
@@ -257,7 +257,7 @@ class _Search:
         capped = self.room if room is None else room
         return _ranges(self.sources[side], capped, self.depths[side])
 
-    def _side(self, side: int, turn: int) -> Side:
+    def _side(self, side: int, turn: int) -> SideTables:
         """Tables of a side, with zones of single depths the further the later the turn."""
         grade = min(turn, len(APART) - 1)
         if (side, grade) not in self.sides:
@@ -275,7 +275,9 @@ class _Search:
             self.roots[side, grade] = self._side(side, turn).root_bounds(*limits)
         return self.roots[side, grade]
 
-    def _solve(self, side: int, pair: Pair, room: int | None, cutoff: float, turn: int) -> Found:
+    def _solve(
+        self, side: int, pair: Pair, room: int | None, cutoff: float, turn: int
+    ) -> SideBounds:
         """One side of a pair within ``room`` points; results that are tight are kept."""
         key = side, pair, room
         if key in self.memo:
@@ -289,7 +291,7 @@ class _Search:
             self.memo[key] = found
         return found
 
-    def _is_tight(self, found: Found) -> bool:
+    def _is_tight(self, found: SideBounds) -> bool:
         return found.upper - found.lower <= 1.5 * self.tolerance
 
     def _pair(
@@ -317,11 +319,11 @@ class _Search:
             total = self._split(pair, total, turn)
         return total, (first, second)
 
-    def _is_worth_dividing(self, left: Found, right: Found, turn: int) -> bool:
+    def _is_worth_dividing(self, left: SideBounds, right: SideBounds, turn: int) -> bool:
         """Sides with loose bounds are looked at more finely before their room is divided."""
         return turn >= len(APART) - 1 or (self._is_tight(left) and self._is_tight(right))
 
-    def _remember(self, pair: Pair, left: Found, right: Found) -> None:
+    def _remember(self, pair: Pair, left: SideBounds, right: SideBounds) -> None:
         value = float(self.emission[pair]) + left.lower + right.lower
         if value > self.value:
             emission = self.numbers.emission

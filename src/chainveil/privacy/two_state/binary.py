@@ -37,7 +37,7 @@ class WorstCase:
 
 
 @dataclass(frozen=True)
-class Side:
+class TrackSide:
     """What the worst case has on one side of the target; without a track, nothing of weight."""
 
     track: Track | None = None
@@ -54,15 +54,15 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Found:
+class BothSides:
     """Upper bound on what both sides add, and the sides that come closest to it."""
 
     upper: arb
-    left: Side
-    right: Side
+    left: TrackSide
+    right: TrackSide
 
 
-NOTHING_FOUND = Found(arb(0), Side(), Side())
+NOTHING_FOUND = BothSides(arb(0), TrackSide(), TrackSide())
 
 
 def worst_case(setting: Setting, length: int | None, adversary: Model | Adversary) -> WorstCase:
@@ -113,7 +113,7 @@ def _sides(direction: Direction, adversary: Model) -> tuple[list[Track], list[Tr
     return left, right
 
 
-def _every_length(direction: Direction, adversary: Model) -> Found:
+def _every_length(direction: Direction, adversary: Model) -> BothSides:
     """The supremum over all lengths: each side is maximised on its own."""
     peaks: dict[int, Peak] = {}
     bounds, sides = [], []
@@ -122,12 +122,12 @@ def _every_length(direction: Direction, adversary: Model) -> Found:
             if id(track) not in peaks:
                 peaks[id(track)] = find_peak(track, None)
         best = max(tracks, key=lambda track: float(peaks[id(track)].lower))
-        sides.append(Side(best, peaks[id(best)].k))
+        sides.append(TrackSide(best, peaks[id(best)].k))
         bounds.append(largest(peaks[id(track)].upper for track in tracks))
-    return Found(bounds[0] + bounds[1], *sides)
+    return BothSides(bounds[0] + bounds[1], *sides)
 
 
-def _fixed_length(direction: Direction, adversary: Model, room: int, emission: arb) -> Found:
+def _fixed_length(direction: Direction, adversary: Model, room: int, emission: arb) -> BothSides:
     """The worst way to split ``room`` points between the two sides."""
     left, right = _sides(direction, adversary)
     peaks: dict[int, Peak] = {}
@@ -145,7 +145,7 @@ def _fixed_length(direction: Direction, adversary: Model, room: int, emission: a
     if _compete(*pairs[0], room):
         # The most promising pair first: what it attains lets the others be dismissed early.
         pairs.sort(key=lambda pair: -_promise(pair[0], pair[1], pair[2], pair[3], room))
-    best = Found(arb(0), Side(), Side())
+    best = BothSides(arb(0), TrackSide(), TrackSide())
     least, bounds = 0.0, [arb(0)]
     for a, b, peak_a, peak_b in pairs:
         ceiling = peak_a.upper + peak_b.upper
@@ -155,7 +155,7 @@ def _fixed_length(direction: Direction, adversary: Model, room: int, emission: a
         lower, upper, k_a, k_b = _solve_pair(a, b, peak_a, peak_b, room, emission, least)
         bounds.append(upper)
         if float(lower) > least:
-            least, best = float(lower), Found(upper, Side(a, k_a), Side(b, k_b))
+            least, best = float(lower), BothSides(upper, TrackSide(a, k_a), TrackSide(b, k_b))
     return replace(best, upper=largest(bounds))
 
 
@@ -212,7 +212,7 @@ def _solve_pair(
 
 def _named(
     setting: Setting, direction: Direction, length: int | None, adversary: Adversary
-) -> Found:
+) -> BothSides:
     """One adversary: distances are given, only the known values are to be chosen."""
     known = known_tracks(direction)
     left = _best_at(*_left_of(setting, direction, adversary, known))
@@ -226,8 +226,8 @@ def _named(
         peaks = [find_peak(track, None) for track in tracks]
         best = max(range(len(peaks)), key=lambda j: float(peaks[j].lower))
         upper = left.log_value() + largest(peak.upper for peak in peaks)
-        return Found(upper, left, Side(tracks[best], peaks[best].k))
-    return Found(left.log_value() + right.log_value(), left, right)
+        return BothSides(upper, left, TrackSide(tracks[best], peaks[best].k))
+    return BothSides(left.log_value() + right.log_value(), left, right)
 
 
 def _left_of(
@@ -250,9 +250,9 @@ def _listed_left(setting: Setting, adversary: Adversary) -> int | None:
     return near_left if near_left is not None and near_left >= setting.first_target else None
 
 
-def _best_at(tracks: list[Track], distance: int) -> Side:
+def _best_at(tracks: list[Track], distance: int) -> TrackSide:
     """The worst of the tracks that have an entry at this distance."""
-    sides = [Side(track, k) for track in tracks if (k := track.index(distance)) is not None]
+    sides = [TrackSide(track, k) for track in tracks if (k := track.index(distance)) is not None]
     return max(sides, key=lambda side: float(side.log_value()))
 
 
@@ -261,8 +261,8 @@ def _fill_right(
     direction: Direction,
     length: int | None,
     adversary: Model | Adversary,
-    found: Found,
-) -> Found:
+    found: BothSides,
+) -> BothSides:
     """With nothing known on the right, the right side takes all points that are left."""
     track = found.right.track
     if length is None or isinstance(adversary, Adversary) or track is None:
@@ -280,7 +280,7 @@ def _witness(
     symbols: tuple[int, int, int],
     length: int | None,
     adversary: Model | Adversary,
-    found: Found,
+    found: BothSides,
 ) -> TwoStateWitness:
     """The attack in the user's labels and positions."""
     if isinstance(adversary, Adversary):
@@ -300,7 +300,7 @@ def _witness(
 
 
 def _place(
-    setting: Setting, length: int | None, adversary: Model, found: Found
+    setting: Setting, length: int | None, adversary: Model, found: BothSides
 ) -> tuple[int, int | None, int | None]:
     """Where a model's worst adversary has its target and its known points."""
     assert setting.front is not None
