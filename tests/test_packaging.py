@@ -15,7 +15,7 @@ HOME = Path(__file__).resolve().parents[1]
 SOURCE = Path(chainveil.__file__).parent
 PROJECT = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]
 # Frames that a user hands over come with their package: nothing here needs it otherwise.
-BROUGHT = {"duckdb", "polars"}
+BROUGHT = {"duckdb", "pandas", "polars"}
 
 
 def _normal(name: str) -> str:

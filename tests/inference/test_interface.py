@@ -83,7 +83,7 @@ def test_known_points_in_every_form() -> None:
         ([0, 1], {1: 2}, "known: found a number above the last state; allowed: states 0 … 1"),
         ([0, 1], [0, -1, 1], "known: found series of lengths"),
         ([0, 1], [0, -2], "known: found a number below 0"),
-        ([0, 1], "both", "known: found an array of shape ()"),
+        ([0, 1], "both", "known: found an object of type str"),
     ],
 )
 def test_errors(function: Any, z: Any, known: Any, message: str) -> None:

@@ -69,7 +69,7 @@ FILES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a long step": (f"p,1,55,x\np,{NUMBER},56,x\n", "r.csv", {"time": "time", "step": 1.0}),
     "a short step": (f"p,0,55,x\np,0.{NUMBER},56,x\n", "r.csv", {"time": "time", "step": 1.0}),
     "a step back": (f"p,{NUMBER},55,x\np,2,56,x\n", "r.csv", {"time": "time"}),
-    "no text": (f"p,1,55,x\np,2,56,{SECRET}\udcff\n", "r.csv", {}),
+    "no text": (f"p,1,55,x\np,2,{SECRET}\udcff,x\n", "r.csv", {}),
     "a cell with a blank": (f"p,1,55,x\n{SECRET} {SECRET},2,56,x\n", "r.txt", {}),
     "a cell with a tab": (f"p,1,55,x\n{SECRET}\t{SECRET},2,56,x\n", "r.tsv", {}),
 }  # fmt: skip

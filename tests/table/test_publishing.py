@@ -74,7 +74,7 @@ def test_two_at_once_leave_one_pair(tmp_path: Path) -> None:
 
 def _table(folder: Path, name: str = "t.csv") -> Path:
     path = folder / name
-    path.write_text("x\n" + "0\n1\n1\n0\n" * 20)
+    path.write_text("x\n" + ("0\n" * 10 + "1\n" * 10) * 50)
     # Of yesterday: a change within one tick of the clock would leave the time as it is.
     os.utime(path, (0, path.stat().st_mtime - 86_400))
     return path
@@ -249,7 +249,7 @@ def test_a_folder_that_changes_between_two_readings(change: str, tmp_path: Path)
     import pyarrow.parquet as pq
 
     (tmp_path / "t").mkdir()
-    part = pa.table({"x": [0, 1, 1, 0] * 20})
+    part = pa.table({"x": ([0] * 10 + [1] * 10) * 50})
     for name in ("a", "b"):
         pq.write_table(part, tmp_path / "t" / f"{name}.parquet")
 
@@ -267,6 +267,6 @@ def test_a_folder_that_changes_between_two_readings(change: str, tmp_path: Path)
 
 def test_a_pipe_is_no_table(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "t.csv")
-    with pytest.raises(cv.InvalidInput, match="a pipe or a device.*- for standard input"):
+    with pytest.raises(cv.InvalidInput, match="a pipe or device.*- for standard input"):
         _release(tmp_path / "t.csv", tmp_path / "r.csv")
     assert stat.S_ISFIFO((tmp_path / "t.csv").lstat().st_mode)

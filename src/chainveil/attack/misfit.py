@@ -18,7 +18,7 @@ from chainveil.attack.longer_memory import WorstOutput, worst_output
 from chainveil.counts import order_test
 from chainveil.errors import InvalidInput
 from chainveil.model.higher_order import HigherOrderChain, fit_order
-from chainveil.noise.base import check_noise
+from chainveil.noise.base import check_channel
 from chainveil.noise.channel import Channel
 from chainveil.sequences import Sequences, as_sequences
 
@@ -108,7 +108,7 @@ def misfit(
     nominal : float, optional
         The budget that was asked for, to be repeated in the report.
     """
-    check_noise(channel)
+    check_channel(channel)
     checks.items("orders", orders, f"orders from 1 to {LARGEST_ORDER}, such as (1, 2)")
     states = channel.states
     series = as_sequences("x", x, states)

@@ -267,9 +267,11 @@ class MarkovChain(DataModel):
 
 
 def check_chain(chain: Any) -> None:
-    """Error unless it is a chain."""
-    advice = "MarkovChain.binary(q, r) makes one."
-    checks.instance("chain", chain, MarkovChain, "a MarkovChain", advice)
+    """Error unless it is one chain of order 1."""
+    if not isinstance(chain, MarkovChain):
+        found = f"an object of type {type(chain).__name__}"
+        advice = "MarkovChain.binary(q, r) makes one."
+        raise InvalidInput("chain", found, "a MarkovChain", advice)
 
 
 def count_transitions(sequences: Any, states: int | None = None) -> IntArray:

@@ -114,6 +114,14 @@ def check_noise(noise: Any) -> None:
         raise InvalidInput("noise", found, "a Channel or another noise", "A plan has it as noise.")
 
 
+def check_channel(noise: Any, argument: str = "channel") -> None:
+    """Error unless it is a noise whose reports look at their own point alone."""
+    if not isinstance(noise, Noise) or noise.ordered:
+        found = f"an object of type {type(noise).__name__}"
+        advice = "Channel.binary(rho0, rho1) makes one."
+        raise InvalidInput(argument, found, "a Channel", advice)
+
+
 NoiseT = TypeVar("NoiseT", bound=type[Noise])
 
 _KINDS: dict[str, type[Noise]] = {}

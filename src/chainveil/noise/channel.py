@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.model.base import check_model
 from chainveil.noise.base import GRID, Noise, Sees, independent_step, register
 
 if TYPE_CHECKING:
@@ -203,7 +204,7 @@ class Channel(Noise):
         For two states this is the paper's expected noise (Corollary 1):
         ``pi_0 * rho0 + pi_1 * rho1``.
         """
-        _check_chain(chain)
+        check_model(chain)
         if chain.states != self.states:
             raise InvalidInput(
                 "chain", f"{chain.states} states", f"a chain with {self.states} states"
@@ -212,7 +213,7 @@ class Channel(Noise):
 
     def expected_distance(self, chain: DataModel) -> float:
         """Mean distance between a state and its report, for ordered states (stationary law)."""
-        _check_chain(chain)
+        check_model(chain)
         if self.states != self.outputs or chain.states != self.states:
             raise InvalidInput(
                 "matrix",
@@ -245,15 +246,3 @@ class Channel(Noise):
         if self.parts:
             return Channel.joint, self.parts
         return Channel, (np.array(self.matrix),)
-
-
-def check_channel(channel: Any, name: str = "channel") -> None:
-    """Error unless it is a channel."""
-    advice = "Channel.binary(rho0, rho1) makes one."
-    checks.instance(name, channel, Channel, "a Channel", advice)
-
-
-def _check_chain(chain: Any) -> None:
-    from chainveil.model.chain import check_chain
-
-    check_chain(chain)

@@ -71,6 +71,9 @@ class Entry(Protocol):
 
 def publish(entries: Sequence[Entry], force: bool) -> None:
     """Give all entries their names, or none; the last one is what the others speak of."""
+    if not entries:
+        # The release went to standard output, and no certificate was asked for.
+        return
     try:
         with locked(entry.goal.parent for entry in entries):
             _settle_notes({entry.goal.parent for entry in entries})

@@ -11,6 +11,7 @@ import pyarrow as pa
 from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
+from chainveil.model.base import check_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
@@ -143,9 +144,7 @@ class Request:
         if self.epsilon is not None:
             checks.real("epsilon", self.epsilon, "one finite number above 0")
         if self.chain is not None:
-            kinds = (MarkovChain, ChainRegion)
-            advice = "MarkovChain.binary(q, r) makes one."
-            checks.instance("chain", self.chain, kinds, "a MarkovChain or a ChainRegion", advice)
+            check_model(self.chain)
         if self.plan is not None:
             advice = "calibrate(chain, epsilon) makes one."
             checks.instance("plan", self.plan, NoisePlan, "a NoisePlan", advice)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from chainveil.compiled import compiled
 from chainveil.errors import InvalidInput
 
 BOM = b"\xef\xbb\xbf"
@@ -175,7 +175,7 @@ class StrictText:
         return InvalidInput(f"table {self._name}", f"{found}, in {where}", allowed, text.strip())
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _follow(
     text: NDArray[np.uint8],
     rules: tuple[int, bool, bool, bool],
