@@ -105,7 +105,7 @@ ALTERNATIVES: dict[str, list[Any]] = {
 CHECKED = [
     field.path
     for field in FIELDS
-    if field.checked != "open" and field.path != "discretization.labels"
+    if field.checked != "open" and field.path not in (*ABSENT, "discretization.labels")
 ]
 
 
