@@ -144,7 +144,9 @@ def _publishable(model: DataModel, kind: type[Noise], adversary: Model | Adversa
     slow = q[1] + r[1] < 1
     named = isinstance(adversary, Adversary)
     if slow and kind.sees == "point" and chain.initial is None and not named:
-        return ChainRegion(q, r, origin="private")
+        # Few digits, so that the middle reads as the round number that it is.
+        middle = float(f"{sum(q) / 2:.6g}"), float(f"{sum(r) / 2:.6g}")
+        return ChainRegion(q, r, middle, origin="private")
     if not slow and max(q[1] / q[0], r[1] / r[0]) > WIDEST:
         raise too_few("a private chain that changes often, fitted on few points")
     # Where a whole region cannot be covered: its slowest chain, for which most noise is needed

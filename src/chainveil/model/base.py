@@ -104,6 +104,8 @@ def read_model(kind: str, words: Mapping[str, Any]) -> DataModel:
 
 
 def check_model(model: Any, argument: str = "chain") -> None:
-    """Error unless it is a model of the data."""
+    """Error unless it is a model of the data; what it is instead may be data, and is not shown."""
     if not isinstance(model, DataModel):
-        raise InvalidInput(argument, model, "a MarkovChain", "MarkovChain.binary(q, r) makes one.")
+        found = f"an object of type {type(model).__name__}"
+        advice = "MarkovChain.binary(q, r) makes a chain; the budget comes after it."
+        raise InvalidInput(argument, found, "a MarkovChain or a ChainRegion", advice)
