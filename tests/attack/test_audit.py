@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainveil import Channel, InvalidInput, MarkovChain, privacy_loss
+from chainveil import Channel, InvalidInput, MarkovChain, calibrate, privacy_loss
 from chainveil.attack import audit_release, audit_sanitizer
 from chainveil.attack.audit import choose_witness, log_ratios, mixing_gap
 from chainveil.attack.simulation import sample_given
@@ -108,3 +108,10 @@ def test_errors() -> None:
         audit_release([0, 1, 1], [0, 1], CHAIN, CHANNEL)
     with pytest.raises(InvalidInput, match="trials: found 5"):
         audit_sanitizer(lambda x: x, CHAIN, CHANNEL, trials=5)
+
+
+def test_series_of_one_point_are_audited_as_many() -> None:
+    chain = MarkovChain.symmetric(0.2)
+    plan = calibrate(chain, 1.0, 1)
+    found = audit_sanitizer(plan.sanitize, chain, plan.channel, length=1, trials=2000, rng=3)
+    assert 0 < found.lower_bound <= 1.0

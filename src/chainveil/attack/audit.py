@@ -30,7 +30,7 @@ from chainveil.sequences import as_sequences, is_column
 if TYPE_CHECKING:
     from chainveil.privacy.witness import Witness
 
-Sanitizer = Callable[[NDArray[Any]], NDArray[Any]]
+Sanitizer = Callable[[Any], Any]
 Model = Literal["any", "ignorant", "informed"]
 
 # Windows tried when no length is given: the worst output of a longer one is too rare to count.
@@ -127,7 +127,9 @@ def audit_sanitizer(
     for value in (witness.value, witness.other):
         fixed = dict(witness.known) | {witness.target: value}
         x = sample_given(chain, fixed, witness.length, trials, generator)
-        z = _checked_output(sanitizer(x), x)
+        # Series of one point go as a list: a column would be taken for one series.
+        z = sanitizer(x) if witness.length > 1 else np.stack(sanitizer(list(x)))
+        z = _checked_output(z, x)
         ratios.append(log_ratios(chain, channel, witness, z))
     return _bound(ratios[0], ratios[1], witness, confidence, nominal)
 
