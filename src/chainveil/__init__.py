@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         UnreachableBudget,
     )
     from chainveil.model.chain import MarkovChain
+    from chainveil.model.higher_order import HigherOrderChain
     from chainveil.model.region import ChainRegion
     from chainveil.noise.channel import Channel
     from chainveil.noise.correlated import CorrelatedNoise
@@ -43,6 +44,7 @@ _HOMES = {
     "Channel": "chainveil.noise.channel",
     "CorrelatedNoise": "chainveil.noise.correlated",
     "EngineFailure": "chainveil.errors",
+    "HigherOrderChain": "chainveil.model.higher_order",
     "InvalidInput": "chainveil.errors",
     "MarkovChain": "chainveil.model.chain",
     "MissingExtra": "chainveil.errors",
@@ -68,6 +70,8 @@ _ROOMS = {
     "estimate": "chainveil.estimate",
     "inference": "chainveil.inference",
     "mechanism": "chainveil.mechanism",
+    "model": "chainveil.model",
+    "noise": "chainveil.noise",
     "plot": "chainveil.plot",
     "spark": "chainveil.spark",
 }
@@ -81,6 +85,7 @@ __all__ = [
     "Channel",
     "CorrelatedNoise",
     "EngineFailure",
+    "HigherOrderChain",
     "InvalidInput",
     "MarkovChain",
     "MissingExtra",

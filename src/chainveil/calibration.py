@@ -28,7 +28,7 @@ WIDEST = 2.0
 
 @overload
 def calibrate(
-    chain: MarkovChain | ChainRegion,
+    chain: DataModel,
     epsilon: float,
     length: int | None = ...,
     adversary: Model | Adversary = ...,
@@ -43,7 +43,7 @@ def calibrate(
 
 @overload
 def calibrate(
-    chain: MarkovChain | ChainRegion,
+    chain: DataModel,
     epsilon: Iterable[float] | NDArray[Any],
     length: int | None = ...,
     adversary: Model | Adversary = ...,
@@ -57,7 +57,7 @@ def calibrate(
 
 
 def calibrate(
-    chain: MarkovChain | ChainRegion,
+    chain: DataModel,
     epsilon: float | Iterable[float] | NDArray[Any],
     length: int | None = None,
     adversary: Model | Adversary = "any",
@@ -72,7 +72,7 @@ def calibrate(
 
     Parameters
     ----------
-    chain : MarkovChain or ChainRegion
+    chain : MarkovChain, ChainRegion or another model
         Any number of states. Over a region the plan holds for every chain in it. A chain
         fitted on private data is rounded first, so that its counts are not published: two
         states to a region, which the plan then holds for; more states, and two where regions
@@ -135,6 +135,11 @@ def _publishable(model: DataModel, kind: type[Noise], adversary: Model | Adversa
     """What a plan is made for and may publish: private fits are rounded, all else stays."""
     if not model.is_unrounded:
         return model
+    if model.order != 1:
+        raise InvalidInput(
+            "chain", "a model as it was fitted on private data", "one that may be published",
+            "Only chains of order 1 can be rounded; fit public data with public=True.",
+        )  # fmt: skip
     chain = cast(MarkovChain, model)
     assert chain.counts is not None
     if chain.states > 2:

@@ -39,6 +39,7 @@ def test_order_one_is_the_chain() -> None:
 def test_unseen_contexts_fall_back() -> None:
     series = as_sequences("x", np.tile([0, 0, 1], 50))
     fitted = fit_order(series, 2, 2)
+    assert fitted.counts is not None
     assert fitted.counts[3].sum() == 0
     # After "1 1", which never occurs: what follows "1" is always 0.
     assert fitted.transition[3].tolist() == [1, 0]

@@ -149,6 +149,7 @@ def _check_length(series: Sequences, order: int) -> None:
 
 def _read(series: Sequences, channel: Channel, order: int, window: int) -> Reading:
     chain = fit_order(series, channel.states, order)
+    assert chain.counts is not None
     found = order_test(chain.counts)
     return Reading(
         order=order,
@@ -162,6 +163,7 @@ def _read(series: Sequences, channel: Channel, order: int, window: int) -> Readi
 
 
 def _gap(chain: HigherOrderChain, first: HigherOrderChain) -> float:
+    assert chain.counts is not None
     seen = chain.counts.sum(axis=1) >= SEEN
     last = np.arange(len(chain.transition)) % chain.states
     difference = np.abs(chain.transition - first.transition[last])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.base import DataModel, HiddenChain, register
+from chainveil.model.base import DataModel, HiddenChain, Origin, register
 from chainveil.sequences import Sequences, as_sequences
 
 
@@ -33,8 +33,10 @@ class HigherOrderChain(DataModel):
         of the longest part of it that was.
     contexts : array of shape (k ** order,)
         Stationary law of the contexts.
-    counts : integer array of shape (k ** order, k)
-        The transitions that it was fitted to.
+    counts : integer array of shape (k ** order, k), optional
+        The transitions that it was fitted to; None where it was not fitted.
+    origin : "given", "reference" or "private"
+        Where it came from, as in :class:`chainveil.MarkovChain`.
     """
 
     kind: ClassVar[str] = "higher order"
@@ -42,13 +44,17 @@ class HigherOrderChain(DataModel):
 
     transition: FloatArray
     contexts: FloatArray
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64] | None = None
+    origin: Origin = "given"
 
     @classmethod
-    def fit(cls, sequences: Any, order: int, states: int | None = None) -> HigherOrderChain:
+    def fit(
+        cls, sequences: Any, order: int, states: int | None = None, *, public: bool = False
+    ) -> HigherOrderChain:
         """Maximum-likelihood chain of the given order, from transition counts.
 
-        ``sequences`` and ``states`` are as in :meth:`chainveil.MarkovChain.fit`.
+        ``sequences``, ``states`` and ``public`` are as in :meth:`chainveil.MarkovChain.fit`. A
+        chain that was fitted on private data can be used to study them; no plan publishes it.
         """
         order = checks.whole("order", order, 1)
         series = as_sequences("sequences", sequences, states)
@@ -56,7 +62,8 @@ class HigherOrderChain(DataModel):
             raise InvalidInput(
                 "sequences", f"{series.flat.size} points", f"a series of more than {order} points"
             )
-        return fit_order(series, states or int(series.flat.max()) + 1, order)
+        fitted = fit_order(series, states or int(series.flat.max()) + 1, order)
+        return fitted.of_origin("reference" if public else "private")
 
     @property
     def order(self) -> int:
@@ -79,8 +86,8 @@ class HigherOrderChain(DataModel):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """Transitions and counts, a row a context."""
-        return {"transition": self.transition.tolist(), "counts": self.counts.tolist()}
+        """Transitions, a row a context."""
+        return {"transition": self.transition.tolist()}
 
     @classmethod
     def from_json(cls, words: Mapping[str, Any]) -> HigherOrderChain:
@@ -88,10 +95,18 @@ class HigherOrderChain(DataModel):
         transition = checks.stochastic_matrix("transition", words["transition"])
         contexts, k = transition.shape
         order = round(math.log(contexts, k)) if k > 1 else 0
-        counts = np.array(words["counts"], np.int64)
-        if k**order != contexts or counts.shape != transition.shape or order < 1:
+        if k**order != contexts or order < 1:
             raise InvalidInput("transition", transition.shape, "a row for each context")
-        return cls(transition, _stationary_contexts(transition), counts)
+        return cls(transition, _stationary_contexts(transition))
+
+    def of_origin(self, origin: Origin) -> HigherOrderChain:
+        """The same chain, known to come from there."""
+        return replace(self, origin=origin)
+
+    @property
+    def is_unrounded(self) -> bool:
+        """Whether the transitions are those fitted on private data, not fit to be published."""
+        return self.origin == "private"
 
     def hidden_chain(self) -> HiddenChain:
         """The chain of contexts: its first law, transitions, and the last point of each."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chainveil.model.chain import MarkovChain
-from chainveil.model.region import ChainRegion
+from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, Model
@@ -14,7 +13,7 @@ from chainveil.privacy.result import PrivacyLoss
 
 
 def privacy_loss(
-    chain: MarkovChain | ChainRegion,
+    chain: DataModel,
     noise: Noise | Sequence[Noise],
     length: int | None = None,
     adversary: Model | Adversary = "any",
@@ -31,7 +30,7 @@ def privacy_loss(
 
     Parameters
     ----------
-    chain : MarkovChain or ChainRegion
+    chain : MarkovChain, ChainRegion or another model
         Any number of states; lazy or not, reversible or not, stationary at the start or not.
         Over a region the result holds for every chain in it (see docs/uncertain-chains.md).
     noise : Noise, or sequence of Channel

@@ -1,0 +1,55 @@
+"""Chains with a longer memory, as a public model."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import chainveil as cv
+from chainveil.model import read_model
+
+
+def _alternating() -> cv.HigherOrderChain:
+    """Order 2: the state of two points before comes back with probability .9."""
+    rng = np.random.default_rng(1)
+    x = [0, 0]
+    for _ in range(20_000):
+        x.append(x[-2] if rng.random() < 0.9 else 1 - x[-2])
+    return cv.HigherOrderChain.fit(x, 2)
+
+
+def test_fit_sample_and_laws_agree() -> None:
+    """Pair frequencies of 200,000 sampled points within .02: over 10 standard errors."""
+    chain = _alternating()
+    assert (chain.order, chain.states, chain.single) == (2, 2, True)
+    x = chain.sample(200_000, rng=2)
+    law = chain.series_law(3)
+    triples = np.bincount(4 * x[:-2] + 2 * x[1:-1] + x[2:], minlength=8) / (len(x) - 2)
+    np.testing.assert_allclose(triples, law.ravel(), atol=0.02)
+    assert chain.stationary == pytest.approx(law.sum(axis=(1, 2)))
+    assert chain.sample(10, 3, rng=1).shape == (3, 10)
+
+
+def test_a_longer_memory_tells_more_than_order_1_knows() -> None:
+    chain = _alternating()
+    channel = cv.Channel.binary(0.3, 0.3)
+    first = cv.MarkovChain.fit(chain.sample(50_000, rng=3), public=True)
+    longer = cv.privacy_loss(chain, channel, 5).epsilon
+    assert longer > cv.privacy_loss(first, channel, 5).epsilon + 0.1
+
+
+def test_json_and_bad_input() -> None:
+    chain = _alternating()
+    again = read_model(chain.kind, json.loads(json.dumps(chain.to_json())))
+    assert np.array_equal(again.series_law(4), chain.series_law(4))
+    with pytest.raises(cv.InvalidInput, match="more than 3 points"):
+        cv.HigherOrderChain.fit([0, 1, 0], 3)
+    with pytest.raises(cv.InvalidInput, match="fitted on private data"):
+        cv.calibrate(chain, 2.0, 4)
+    assert cv.calibrate(cv.HigherOrderChain.fit([0, 1, 1] * 30, 2, public=True), 2.0, 4)
+    with pytest.raises(cv.InvalidInput, match="order"):
+        cv.HigherOrderChain.fit([0, 1, 0], 0)
+    with pytest.raises(cv.InvalidInput, match='model: found .*; allowed: .*"chain"'):
+        read_model("seasonal-unknown", {})
