@@ -96,6 +96,8 @@ def register(model: ModelT) -> ModelT:
 
 def read_model(kind: str, words: Mapping[str, Any]) -> DataModel:
     """A model from its kind and numbers."""
+    if not isinstance(kind, str):
+        raise InvalidInput("model", f"an object of type {type(kind).__name__}", "a name")
     if kind not in _KINDS:
         load_installed(ENTRY_POINTS, _KINDS)
     if kind not in _KINDS:

@@ -141,6 +141,8 @@ def kinds() -> tuple[str, ...]:
 
 def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
     """The class of a kind, or an error that names the kinds there are."""
+    if not isinstance(kind, str):
+        raise InvalidInput(argument, f"an object of type {type(kind).__name__}", "a name")
     if kind not in _KINDS:
         load_installed(ENTRY_POINTS, _KINDS)
     if kind in _KINDS:

@@ -117,7 +117,11 @@ class CorrelatedNoise(Noise):
             raise InvalidInput(
                 "noise.matrix", matrix.shape, "two rows of two, for a chain of flips"
             )
-        return cls(float(matrix[0, 1]), float(matrix[1, 0]))
+        noise = cls(float(matrix[0, 1]), float(matrix[1, 0]))
+        if noise.to_matrix() != np.asarray(rows).tolist():
+            allowed = "rows whose diagonal is what is left of one"
+            raise InvalidInput("noise.matrix", "another diagonal", allowed)
+        return noise
 
     def describe(self) -> str:
         """How often flipping begins and stops."""
