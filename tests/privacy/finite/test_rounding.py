@@ -21,7 +21,7 @@ from tests.oracle.exact import (
     exact_start,
     log_is_between,
 )
-from tests.privacy.random_chains import random_chain, random_channel
+from tests.privacy.finite.random_chains import random_chain, random_channel
 
 Case = tuple[cv.MarkovChain, cv.Channel]
 MODELS: tuple[Model, ...] = ("any", "ignorant", "informed")
