@@ -26,11 +26,6 @@ GRID = 2.0**53
 ENTRY_POINTS = "chainveil.noise"
 
 Sees = Literal["point", "last report", "series"]
-OWNERS: dict[Sees, str] = {
-    "point": "each owner of a point alone",
-    "last report": "each owner of a point in turn, who sees the last report",
-    "series": "one holder of the whole series",
-}
 
 
 class Noise(ABC):
