@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainveil.attack.base import Attack, put_known
-from chainveil.inference.observations import read, with_marks
+from chainveil.inference.observations import is_masked, read, with_marks
 from chainveil.noise.base import Noise, check_noise
 from chainveil.sequences import Sequences
 
@@ -31,7 +31,7 @@ class SingleBit(Attack):
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""
         law = np.asarray(self.noise.first_law())
         states, outputs = law.shape
-        seen = read(with_marks(z, outputs), states, outputs + 1)
+        seen = read(with_marks(z, outputs), states, outputs + is_masked(z))
         dtype = np.uint8 if states <= 256 else np.uint16
         likeliest = np.append(np.argmax(law, axis=0), 0).astype(dtype)
         series = Sequences(seen.symbols, seen.offsets)

@@ -136,9 +136,11 @@ def kinds() -> tuple[str, ...]:
 
 def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
     """The class of a kind, or an error that names the kinds there are."""
-    if kind not in _KINDS:
+    # Documents from elsewhere may hold anything in its place, also what cannot be looked up.
+    named = isinstance(kind, str)
+    if named and kind not in _KINDS:
         load_installed(ENTRY_POINTS, _KINDS)
-    if kind in _KINDS:
+    if named and kind in _KINDS:
         return _KINDS[kind]
     near = difflib.get_close_matches(str(kind), _KINDS, 1)
     advice = f"Did you mean {near[0]!r}?" if near else ""
