@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import chainveil
+from chainveil.compiled import _COMPILED
 
 ROOT = Path(chainveil.__file__).parent
 
@@ -84,10 +85,55 @@ def test_a_later_stage_imports_earlier_ones_never_the_reverse(path: Path) -> Non
         assert ORDER.index(other) <= ORDER.index(room), f"{room} imports {other}"
 
 
-def test_one_door_to_the_compiler() -> None:
-    """A cache that cannot be written is dealt with there, and nowhere else."""
+def test_loops_are_compiled_in_one_way() -> None:
+    """What is kept, where, and until when is decided there, and nowhere else."""
     asking = [path.name for path in FILES if re.search(r"njit\(\s*cache", path.read_text("utf-8"))]
     assert asking == ["compiled.py"]
+
+
+def _compiled_functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    marks = ("compiled", "_compiled", "_reordering", "intrinsic")
+    return [
+        function
+        for function in functions
+        if any(ast.unparse(mark).split("(")[0] in marks for mark in function.decorator_list)
+    ]
+
+
+def _imported_from(tree: ast.Module) -> dict[str, str]:
+    """The module of the package behind each name that a file imports."""
+    return {
+        alias.asname or alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and "chainveil" in node.module
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if "import compiled" in path.read_text("utf-8")],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_compiled_loops_use_compiled_files_of_their_folder_only(path: Path) -> None:
+    """The name under which a loop is kept follows these files: ``chainveil.compiled``."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions, origin = _compiled_functions(tree), _imported_from(tree)
+    assert functions
+    for function in functions:
+        used = {
+            node.id
+            for part in function.body
+            for node in ast.walk(part)
+            if isinstance(node, ast.Name)
+        }
+        for name in used & set(origin):
+            source = ROOT.parent / (origin[name].replace(".", "/") + ".py")
+            assert source.parent == path.parent, f"{function.name} uses {name} of {origin[name]}"
+            assert _COMPILED.search(source.read_bytes()), (
+                f"{function.name} uses {name} of {source.name}"
+            )
 
 
 # What lies beside the package in a checkout, and in no wheel.

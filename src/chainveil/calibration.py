@@ -18,7 +18,7 @@ from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
 from chainveil.privacy import engines
-from chainveil.privacy.adversary import Adversary, Model, read_adversary, read_length
+from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
 from chainveil.privacy.problem import Aim, Family, Objective, Problem
 
@@ -31,7 +31,7 @@ def calibrate(
     chain: DataModel,
     epsilon: float,
     length: int | None = ...,
-    adversary: Model | Adversary = ...,
+    adversary: AdversaryName | Adversary = ...,
     *,
     mechanism: str = ...,
     objective: Objective = ...,
@@ -46,7 +46,7 @@ def calibrate(
     chain: DataModel,
     epsilon: Iterable[float] | NDArray[Any],
     length: int | None = ...,
-    adversary: Model | Adversary = ...,
+    adversary: AdversaryName | Adversary = ...,
     *,
     mechanism: str = ...,
     objective: Objective = ...,
@@ -60,7 +60,7 @@ def calibrate(
     chain: DataModel,
     epsilon: float | Iterable[float] | NDArray[Any],
     length: int | None = None,
-    adversary: Model | Adversary = "any",
+    adversary: AdversaryName | Adversary = "any",
     *,
     mechanism: str = "independent",
     objective: Objective = "flips",
@@ -131,7 +131,9 @@ def calibrate(
     return plans[0] if single else plans
 
 
-def _publishable(model: DataModel, kind: type[Noise], adversary: Model | Adversary) -> DataModel:
+def _publishable(
+    model: DataModel, kind: type[Noise], adversary: AdversaryName | Adversary
+) -> DataModel:
     """What a plan is made for and may publish: private fits are rounded, all else stays."""
     if not model.is_unrounded:
         return model

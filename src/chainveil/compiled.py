@@ -1,9 +1,21 @@
-"""The one door to the compiler: loops are compiled once and kept, where that is possible."""
+"""How loops are compiled: once, and kept where that is possible.
+
+The compiler inlines what a loop calls, and reads constants once. It finds a kept loop by the
+time and size of the one file that the loop is in, so a change in another file that the loop
+draws on would leave old code in use. Here the name under which a loop is kept holds a digest of
+all files of its folder that are compiled. A loop may therefore use what those define, and
+nothing from other folders of the package; ``tests/test_architecture.py`` holds that.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import inspect
+import re
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -11,6 +23,7 @@ import numba
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 _NOWHERE = "no locator available"
+_COMPILED = re.compile(rb"^(?:from|import) (?:numba|chainveil\.compiled)\b", re.MULTILINE)
 _told = False
 
 
@@ -23,6 +36,8 @@ def compiled(**options: Any) -> Callable[[Loop], Loop]:
     """
 
     def wrap(function: Loop) -> Loop:
+        source = Path(inspect.getfile(function))
+        function.__qualname__ += "_" + _digest(source.parent)
         try:
             kept: Loop = numba.njit(cache=True, **options)(function)
             return kept
@@ -34,6 +49,17 @@ def compiled(**options: Any) -> Callable[[Loop], Loop]:
         return made
 
     return wrap
+
+
+@lru_cache
+def _digest(folder: Path) -> str:
+    """Of the sources in a folder that are compiled, names and contents."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("[!.]*.py")):
+        text = path.read_bytes()
+        if _COMPILED.search(text):
+            digest.update(b"%s %d\n%s" % (path.name.encode(), len(text), text))
+    return digest.hexdigest()[:16]
 
 
 def _tell() -> None:

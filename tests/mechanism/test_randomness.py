@@ -33,7 +33,7 @@ def test_the_keystream_is_aes_256_in_counter_mode() -> None:
 def test_long_runs_are_counter_mode_too(
     sizes: list[int], limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Runs that begin at block 0 take another road through the cipher, up to a limit.
+    # Runs that begin at block 0 take another path through the cipher, up to a limit.
     monkeypatch.setattr(randomness, "GCM_LAST", limit)
     key = bytes(range(32))
     expected = Cipher(algorithms.AES(key), modes.CTR(counter(Plane.BYTES, 7, 0))).encryptor()

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +25,13 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.channel import Channel
+from chainveil.privacy.adversary import AdversaryName
 from chainveil.sequences import as_sequences, is_column
 
 if TYPE_CHECKING:
     from chainveil.privacy.witness import Witness
 
 Sanitizer = Callable[[Any], Any]
-Model = Literal["any", "ignorant", "informed"]
 
 # Windows tried when no length is given: the worst output of a longer one is too rare to count.
 LENGTHS = (1, 3, 5, 7, 9, 11, 15)
@@ -47,7 +47,7 @@ class AuditResult:
     ----------
     lower_bound : float
         ``epsilon >= lower_bound`` with probability ``confidence``; 0 where nothing was shown.
-    witness : chainveil.privacy.loss.Attack
+    witness : chainveil.privacy.witness.Witness
         The adversary that was played.
     threshold : float
         The output counts as speaking for ``witness.value`` where its log-likelihood ratio is
@@ -88,7 +88,7 @@ def audit_sanitizer(
     channel: Channel,
     *,
     length: int | None = None,
-    adversary: Model = "any",
+    adversary: AdversaryName = "any",
     trials: int = 400_000,
     confidence: float = 0.99,
     nominal: float | None = None,
@@ -141,7 +141,7 @@ def audit_release(
     channel: Channel,
     *,
     length: int = 5,
-    adversary: Model = "ignorant",
+    adversary: AdversaryName = "ignorant",
     gap: int | None = None,
     confidence: float = 0.99,
     nominal: float | None = None,
@@ -178,7 +178,7 @@ def choose_witness(
     chain: MarkovChain,
     channel: Channel,
     length: int | None,
-    adversary: Model,
+    adversary: AdversaryName,
     trials: int,
     confidence: float,
 ) -> Witness:
@@ -189,7 +189,9 @@ def choose_witness(
     return max(candidates, key=lambda w: _promise(chain, channel, w, trials // 2, confidence))
 
 
-def _witness(chain: MarkovChain, channel: Channel, length: int, adversary: Model) -> Witness:
+def _witness(
+    chain: MarkovChain, channel: Channel, length: int, adversary: AdversaryName
+) -> Witness:
     from chainveil.privacy.loss import privacy_loss
 
     witness = privacy_loss(chain, channel, length=length, adversary=adversary).witness

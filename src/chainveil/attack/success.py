@@ -51,11 +51,6 @@ class Success:
         """The paper's estimated privacy ``ln(p / (1-p))`` (Section 4.1) at the observed rate."""
         return estimated_epsilon(self.rate)
 
-    @property
-    def estimated_epsilon_interval(self) -> tuple[float, float]:
-        """The interval, read as estimated privacy."""
-        return estimated_epsilon(self.low), estimated_epsilon(self.high)
-
     def __str__(self) -> str:
         return (
             f"right in {self.rate:.4f} of {self.trials:,} guesses "

@@ -16,7 +16,7 @@ from chainveil.model.base import Origin
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import GRID, Noise
 from chainveil.plan import NoisePlan
-from chainveil.privacy.adversary import Adversary, Model, describe
+from chainveil.privacy.adversary import Adversary, AdversaryName, describe
 from chainveil.privacy.two_state.witness import TwoStateWitness
 from chainveil.privacy.witness import Witness
 
@@ -209,7 +209,7 @@ def _runs(witness: Witness) -> list[list[int]]:
     return [[int(z), len(list(run))] for z, run in groupby(witness.output_array().tolist())]
 
 
-def adversary_section(adversary: Model | Adversary) -> dict[str, Any]:
+def adversary_section(adversary: AdversaryName | Adversary) -> dict[str, Any]:
     """An adversary in JSON."""
     one = isinstance(adversary, Adversary)
     return {

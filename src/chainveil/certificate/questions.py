@@ -21,7 +21,7 @@ from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy import engines
-from chainveil.privacy.adversary import Adversary, Model, read_adversary
+from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary
 from chainveil.privacy.problem import Effort, Problem, read_problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.witness import Attack, Witness
@@ -56,7 +56,7 @@ class Claim:
     noise: Noise
     spent: tuple[Noise, ...]
     length: int | None
-    adversary: Model | Adversary
+    adversary: AdversaryName | Adversary
 
     @property
     def chain(self) -> Any:
@@ -216,7 +216,7 @@ def _region(limits: Any, chain: MarkovChain) -> ChainRegion | None:
     return ChainRegion(q, r, (float(chain.transition[0, 1]), float(chain.transition[1, 0])))
 
 
-def _adversary(fields: dict[str, Any], length: int | None) -> Model | Adversary:
+def _adversary(fields: dict[str, Any], length: int | None) -> AdversaryName | Adversary:
     model, target, known = (
         fields[f"promise.adversary.{key}"] for key in ("model", "target", "known")
     )

@@ -63,7 +63,7 @@ def estimate(release: str, question: str, **given: Any) -> None:
     _check_options(question)
     certificate = given["certificate"] or certificate_path(release)
     _check_goals(given, release, certificate)
-    # A share of points minds neighbours only where a chain is fitted beside it.
+    # A share of points depends on neighbours only where a chain is fitted beside it.
     neighbours = question != "frequency" or given["covers"] == "sampling"
     with progress(None, given["as_json"]) as tell:
         held = read_released(

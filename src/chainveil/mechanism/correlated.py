@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
-from chainveil.mechanism import tables
-from chainveil.mechanism.draws import Draws, RowDraws, RowPart, settling
-from chainveil.mechanism.pieces import PIECE, Piece, one_series
+from chainveil.mechanism import thresholds
+from chainveil.mechanism.draws import Draws, RowRuns, settling
+from chainveil.mechanism.pieces import PIECE, Piece
 from chainveil.mechanism.randomness import Plane, Source
 from chainveil.mechanism.reading import check_states
 from chainveil.noise.base import GRID
@@ -43,7 +43,7 @@ class ChainFlips:
             )
         grid = noise.on_grid()
         self._begin, self._stop = int(grid.rho0 * GRID), int(grid.rho1 * GRID)
-        self.table = tables.flip_table((self._begin, self._stop))
+        self.table = thresholds.flip_table((self._begin, self._stop))
         self._settling = settling(self.table)
         self._draws = Draws(source) if draws is None else draws
         self._codes = np.empty(0, np.uint8)
@@ -111,11 +111,9 @@ class ChainRows:
     """One noise chain for each series, each carried on from row to row."""
 
     def __init__(self, noise: CorrelatedNoise, source: Source) -> None:
-        self._by_address = not source.for_release
-        draws = RowDraws(source) if self._by_address else Draws(source)
-        self._draws = draws
-        self._flips = ChainFlips(noise, source, draws)
-        self._drawn = 0
+        self._runs = RowRuns(source)
+        self._draws = self._runs.draws
+        self._flips = ChainFlips(noise, source, self._draws)
         self._noise = np.zeros(0, np.uint8)
         self._last = np.full(0, -1, np.int64)
 
@@ -151,22 +149,14 @@ class ChainRows:
         owner, points = rows.owner[row], rows.points[row] - before
         fresh = points == 0
         beginning = owner[fresh]
-        names = rows.numbers[beginning] if self._by_address else beginning
+        names = rows.numbers[beginning] if self._runs.by_address else beginning
         self._noise[beginning] = self._flips.starts(names)
-        codes = self._flips.turns(self._piece(rows, owner, points))
+        codes = self._flips.turns(self._runs.next(rows, owner, points))
         reports = np.empty(len(row), np.uint8)
         held = states[row].astype(np.uint8, copy=False)
         self._draws.kernels.walk_rows(held, codes, owner, fresh, self._noise, reports)
         seen = before == 0
         out[row[seen]] = reports[seen]
-
-    def _piece(self, rows: Any, owner: NDArray[np.int64], points: NDArray[np.int64]) -> Any:
-        if self._by_address:
-            return RowPart(rows.numbers[owner], points)
-        # A secure key is used for this table alone: rows may share one run as they come.
-        piece = one_series(0, self._drawn, len(points))
-        self._drawn += len(points)
-        return piece
 
     def _grow(self, count: int) -> None:
         missing = count - len(self._last)

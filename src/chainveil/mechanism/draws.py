@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.mechanism import tables
-from chainveil.mechanism.pieces import LONG, PIECE, Piece
+from chainveil.mechanism import thresholds
+from chainveil.mechanism.pieces import LONG, PIECE, Piece, one_series
 from chainveil.mechanism.randomness import (
     BLOCK,
     SPARE,
@@ -217,7 +217,39 @@ class RowDraws(Draws):
         return self.keystream.blocks(counters)
 
 
-class Flips:
+class RowRuns:
+    """Where the rows of a table take their random bytes from, for noise that runs along series.
+
+    A seeded source gives each row what its address names. A secure key is used for this table
+    alone, so that rows share one run as they come.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.by_address = not source.for_release
+        self.draws = RowDraws(source) if self.by_address else Draws(source)
+        self._drawn = 0
+
+    def next(self, rows: Any, owner: IntArray, points: IntArray) -> Any:
+        """The piece of the next points, of the series ``owner`` of ``rows``."""
+        if self.by_address:
+            return RowPart(rows.numbers[owner], points)
+        piece = one_series(0, self._drawn, len(points))
+        self._drawn += len(points)
+        return piece
+
+
+class Independent:
+    """What all independent noise has in common: nothing to remember from point to point."""
+
+    memory = None
+
+    def remember(self, memory: Any) -> None:
+        """Nothing to remember: every point is drawn on its own."""
+        if memory is not None:
+            raise ValueError
+
+
+class Flips(Independent):
     """Independent noise on two states."""
 
     states = outputs = 2
@@ -226,7 +258,7 @@ class Flips:
     stretch = LONG
 
     def __init__(self, channel: Channel, draws: Draws) -> None:
-        self.table = tables.channel_flip_table(channel)
+        self.table = thresholds.channel_flip_table(channel)
         self._draws = draws
         self._high = (np.uint8(self.table.high[0]), np.uint8(self.table.high[1]))
         self._settling = settling(self.table)
@@ -246,13 +278,6 @@ class Flips:
         kernels.settle_flips(ties, words, *self._settling, out)
         return True
 
-    memory = None
-
-    def remember(self, memory: Any) -> None:
-        """Nothing to remember: every point is drawn on its own."""
-        if memory is not None:
-            raise ValueError
-
     def one(self, point: int, state: int) -> int:
         """The report of one point, the same as ``apply`` gives it."""
         symbol = self._draws.symbol(Plane.BYTES, point)
@@ -262,14 +287,14 @@ class Flips:
         return state ^ int(draw < self.table.low[state])
 
 
-class Reports:
+class Reports(Independent):
     """Independent noise on any number of states and outputs."""
 
     notices = False
     stretch = PIECE
 
     def __init__(self, channel: Channel, draws: Draws) -> None:
-        self.table = tables.report_table(channel)
+        self.table = thresholds.report_table(channel)
         self.states, self.outputs = channel.states, channel.outputs
         self.dtype = self.table.last.dtype
         self._draws = draws
@@ -278,7 +303,7 @@ class Reports:
             self._planes = (Plane.WIDE, Plane.WIDE_REFINED)
         self._last = self.table.last
         if self.table.bits == 8:
-            self._last = np.full((tables.SMALL - 1, 2 * tables.SMALL), 255, np.uint8)
+            self._last = np.full((thresholds.SMALL - 1, 2 * thresholds.SMALL), 255, np.uint8)
             self._last[: self.outputs - 1, : self.states] = self.table.last.T
 
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
@@ -295,13 +320,6 @@ class Reports:
         kernels.settle_reports(ties, words, shift, rest, symbols, self.table.tied, out)
         return True
 
-    memory = None
-
-    def remember(self, memory: Any) -> None:
-        """Nothing to remember: every point is drawn on its own."""
-        if memory is not None:
-            raise ValueError
-
     def one(self, point: int, state: int) -> int:
         """The report of one point, the same as ``apply`` gives it."""
         symbol = self._draws.symbol(self._planes[0], point, self.dtype.itemsize)
@@ -312,7 +330,7 @@ class Reports:
         return int((number >= self.table.tied[state]).sum())
 
 
-def settling(table: tables.FlipTable) -> tuple[np.uint64, np.uint64, np.uint64]:
+def settling(table: thresholds.FlipTable) -> tuple[np.uint64, np.uint64, np.uint64]:
     """What the kernels need to decide a tie of two states: shift, and the low thresholds."""
     return np.uint64(table.shift), np.uint64(table.low[0]), np.uint64(table.low[1])
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.mechanism.draws import Draws, RowDraws, RowPart
+from chainveil.mechanism.draws import Draws, RowRuns
 from chainveil.mechanism.pieces import PIECE, Piece
 from chainveil.mechanism.randomness import Plane, Source
 from chainveil.noise.base import GRID, Noise
@@ -100,14 +100,13 @@ class KernelRows:
     def __init__(self, noise: Noise, source: Source) -> None:
         _check_start(noise, source)
         self._kind = noise.kind
-        self._by_address = not source.for_release
-        self._draws = RowDraws(source) if self._by_address else Draws(source)
+        self._runs = RowRuns(source)
+        self._draws = self._runs.draws
         realised = noise.on_grid()
         self._first = bounds(realised.first_law(), noise.kind)
         self._step = bounds(realised.step_law(), noise.kind)
         self._last = np.zeros((0, 2), np.int64)
         self._points = np.zeros(0, np.int64)
-        self._drawn = 0
 
     def apply(self, states: NDArray[Any], rows: Any) -> NDArray[Any]:
         """The reports of the next rows, of the dtype of ``states``."""
@@ -120,7 +119,7 @@ class KernelRows:
             owner, points = rows.owner[part], rows.points[part]
             held = states[part].astype(np.uint8, copy=False)
             reports = np.empty(len(held), np.uint8)
-            numbers = _numbers(self._draws, self._place(rows, owner, points))
+            numbers = _numbers(self._draws, self._runs.next(rows, owner, points))
             self._draws.kernels.walk_kernel_rows(
                 held, numbers, owner, points, self._first, self._step, self._last, reports
             )
@@ -132,16 +131,6 @@ class KernelRows:
         steps = np.empty(len(rows.owner), np.int64)
         self._draws.kernels.advances(rows.owner, rows.points, self._points, steps)
         return bool(np.all(steps == 1))
-
-    def _place(self, rows: Any, owner: NDArray[Any], points: NDArray[Any]) -> Any:
-        if self._by_address:
-            return RowPart(rows.numbers[owner], points)
-        from chainveil.mechanism.pieces import one_series
-
-        # A secure key is used for this table alone: rows may share one run as they come.
-        piece = one_series(0, self._drawn, len(points))
-        self._drawn += len(points)
-        return piece
 
     def _grow(self, count: int) -> None:
         missing = count - len(self._points)

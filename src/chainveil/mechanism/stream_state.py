@@ -86,7 +86,12 @@ def _memory(value: Any) -> Any:
 
 def _read_noise(words: Any) -> Noise:
     _check_fields("state noise", words, {"kind", "matrix"})
-    return read_noise({"kind": words["kind"], "matrix": _numbers(words["matrix"])})
+    rows = _numbers(words["matrix"])
+    noise = read_noise({"kind": words["kind"], "matrix": rows})
+    if noise.to_matrix() != rows:
+        allowed = f"a matrix that {noise.kind} noise writes down"
+        raise InvalidInput("state noise", "other numbers", allowed)
+    return noise
 
 
 def _numbers(matrix: Any) -> list[list[float]]:

@@ -1,7 +1,6 @@
 """Vector instructions that a compiled loop does not find by itself, as functions of it.
 
-The compiled loops are cached by the time ``kernels.py`` was last changed: touch it after a
-change here.
+The loops of ``kernels.py`` are compiled again after a change here: see ``chainveil.compiled``.
 """
 
 from __future__ import annotations

@@ -179,19 +179,6 @@ class MarkovChain(DataModel):
         """Law of the first point: ``initial`` if given, else ``stationary``; shape (k,)."""
         return self.stationary if self.initial is None else self.initial
 
-    @property
-    def is_lazy(self) -> bool:
-        """Whether every state is more likely kept than left (Section 2.1 of the paper)."""
-        return bool(np.all(np.diag(self.transition) > 0.5))
-
-    @property
-    def is_reversible(self) -> bool:
-        """Whether the chain in equilibrium looks the same run backwards. Always so for k=2."""
-        if self.states == 2:
-            return True
-        flow = self.stationary[:, None] * self.transition
-        return bool(np.allclose(flow, flow.T, rtol=1e-10, atol=1e-300))
-
     def power(self, t: int) -> FloatArray:
         """``transition`` to the power ``t``: where the chain is after ``t`` steps, shape (k, k)."""
         t = checks.whole("t", t, 0)

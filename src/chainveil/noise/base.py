@@ -26,11 +26,6 @@ GRID = 2.0**53
 ENTRY_POINTS = "chainveil.noise"
 
 Sees = Literal["point", "last report", "series"]
-OWNERS: dict[Sees, str] = {
-    "point": "each owner of a point alone",
-    "last report": "each owner of a point in turn, who sees the last report",
-    "series": "one holder of the whole series",
-}
 
 
 class Noise(ABC):
@@ -141,11 +136,11 @@ def kinds() -> tuple[str, ...]:
 
 def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
     """The class of a kind, or an error that names the kinds there are."""
-    if not isinstance(kind, str):
-        raise InvalidInput(argument, f"an object of type {type(kind).__name__}", "a name")
-    if kind not in _KINDS:
+    # Documents from elsewhere may hold anything in its place, also what cannot be looked up.
+    named = isinstance(kind, str)
+    if named and kind not in _KINDS:
         load_installed(ENTRY_POINTS, _KINDS)
-    if kind in _KINDS:
+    if named and kind in _KINDS:
         return _KINDS[kind]
     near = difflib.get_close_matches(str(kind), _KINDS, 1)
     advice = f"Did you mean {near[0]!r}?" if near else ""

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 from chainveil import checks
 from chainveil.errors import InvalidInput
 
-Model = Literal["any", "ignorant", "informed"]
-MODELS: tuple[str, ...] = get_args(Model)
+AdversaryName = Literal["any", "ignorant", "informed"]
+ADVERSARY_NAMES: tuple[str, ...] = get_args(AdversaryName)
 
 MEANING = {
     "any": "every adversary, whatever other points it knows (Bayesian differential privacy)",
@@ -57,8 +57,8 @@ class Adversary:
         return left, right
 
 
-def read_adversary(value: Any, length: int | None) -> Model | Adversary:
-    """``value`` if it is a known model or an :class:`Adversary` that fits the length."""
+def read_adversary(value: Any, length: int | None) -> AdversaryName | Adversary:
+    """``value`` if it is the name of one or an :class:`Adversary` that fits the length."""
     if isinstance(value, Adversary):
         last = max(value.known | {value.target})
         if length is not None and last >= length:
@@ -67,14 +67,14 @@ def read_adversary(value: Any, length: int | None) -> Model | Adversary:
                 name, last, f"indices 0 … {length - 1}", f"The series has {length} points."
             )
         return value
-    for model in get_args(Model):
-        if isinstance(value, str) and value == model:
-            return model  # type: ignore[no-any-return]
-    names = ", ".join(f'"{model}"' for model in MODELS)
+    for name in get_args(AdversaryName):
+        if isinstance(value, str) and value == name:
+            return name  # type: ignore[no-any-return]
+    names = ", ".join(f'"{name}"' for name in ADVERSARY_NAMES)
     raise InvalidInput("adversary", value, f"{names} or Adversary(target=…, known={{…}})")
 
 
-def describe(adversary: Model | Adversary) -> str:
+def describe(adversary: AdversaryName | Adversary) -> str:
     """The adversary in words."""
     if isinstance(adversary, str):
         return MEANING[adversary]

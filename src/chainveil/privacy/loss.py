@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise
 from chainveil.privacy import engines
-from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Effort, read_problem
 from chainveil.privacy.result import PrivacyLoss
 
@@ -16,7 +16,7 @@ def privacy_loss(
     chain: DataModel,
     noise: Noise | Sequence[Noise],
     length: int | None = None,
-    adversary: Model | Adversary = "any",
+    adversary: AdversaryName | Adversary = "any",
     *,
     tolerance: float = 1e-6,
     max_nodes: int = 2_000_000,

@@ -14,7 +14,7 @@ from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
-from chainveil.privacy.adversary import Adversary, Model, read_adversary, read_length
+from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
 
 Objective = Literal["flips", "estimate", "distance"]
@@ -62,7 +62,7 @@ class Problem:
     model: DataModel
     releases: tuple[Noise, ...]
     length: int | None
-    adversary: Model | Adversary
+    adversary: AdversaryName | Adversary
     effort: Effort = Effort()
 
     @property

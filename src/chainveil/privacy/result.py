@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chainveil.noise.base import Noise
-from chainveil.privacy.adversary import Adversary, Model, describe
+from chainveil.privacy.adversary import Adversary, AdversaryName, describe
 from chainveil.privacy.rounding import upper
 from chainveil.privacy.witness import Witness
 
@@ -39,7 +39,7 @@ class PrivacyLoss:
     epsilon: float
     lower: float
     witness: Witness | None
-    adversary: Model | Adversary
+    adversary: AdversaryName | Adversary
     length: int | None
 
     @property

@@ -19,7 +19,7 @@ from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
-from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
 from chainveil.spark import needs
 from chainveil.spark.part import TELLS, Part, WritePart, released_type
@@ -83,7 +83,7 @@ def sanitize(
     step: float | None = None,
     max_gap: float | None = None,
     length: int | None = None,
-    adversary: Model | Adversary = "any",
+    adversary: AdversaryName | Adversary = "any",
     objective: Objective = "flips",
     mechanism: str = "independent",
     missing: Missing = "error",

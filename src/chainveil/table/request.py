@@ -16,7 +16,7 @@ from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
-from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
 from chainveil.table.clock import Clock
 from chainveil.table.discretize import Discretizer, Label
@@ -112,7 +112,7 @@ class Request:
     plan: NoisePlan | None = None
     reference: Readable | None = None
     length: int | None = None
-    adversary: Model | Adversary = "any"
+    adversary: AdversaryName | Adversary = "any"
     objective: Objective = "flips"
     mechanism: str = "independent"
     missing: Missing = "error"

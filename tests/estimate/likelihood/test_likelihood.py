@@ -1,4 +1,4 @@
-"""The likeliest chain and the limits that the likelihood sets, against another road."""
+"""The likeliest chain and the likelihood's limits, against an independent computation."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy.optimize import minimize
 
 from chainveil import Channel, InvalidInput, MarkovChain, estimate
 from chainveil.estimate.counts.cells import read_cells
-from chainveil.estimate.likelihood.climbing import FARTHEST
 from chainveil.estimate.likelihood.fitting import fit_likelihood, fit_release
 from chainveil.estimate.likelihood.maximum import Fit
 from chainveil.estimate.likelihood.passes import ReleasePasses
 from chainveil.estimate.likelihood.profile import logit_limits
+from chainveil.estimate.likelihood.quasi_newton import FARTHEST
 from chainveil.estimate.noise_law import as_noise_law
 from chainveil.mechanism import sanitize, seeded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.estimate.likelihood.climbing import cut
+from chainveil.estimate.likelihood.quasi_newton import clipped
 
 # Transitions are kept this far from 0 and 1 where their logit is taken.
 NEAREST = 1e-12
@@ -14,12 +14,12 @@ NEAREST = 1e-12
 def coordinates(matrix: FloatArray) -> FloatArray:
     """``log matrix(a, b) - log matrix(a, a)``, shape (k, k), zero on the diagonal."""
     logarithms = np.log(np.maximum(matrix, 1e-300))
-    return cut(logarithms - np.diag(logarithms)[:, None])
+    return clipped(logarithms - np.diag(logarithms)[:, None])
 
 
-def transition_at(place: FloatArray) -> FloatArray:
+def transition_at(point: FloatArray) -> FloatArray:
     """The transitions at some coordinates, shape (k, k)."""
-    weights = np.exp(place - place.max(axis=1, keepdims=True))
+    weights = np.exp(point - point.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 

@@ -15,12 +15,12 @@ from chainveil.estimate.counts.cells import NO_LABELS, Cells
 from chainveil.estimate.counts.gaps import NO_GAPS
 from chainveil.estimate.counts.pair_shares import PAIR
 from chainveil.estimate.intervals import quantile
-from chainveil.estimate.likelihood.climbing import FARTHEST
 from chainveil.estimate.likelihood.coordinates import inner, logits
 from chainveil.estimate.likelihood.fitting import fit_likelihood
 from chainveil.estimate.likelihood.maximum import Fit, complete_covariance
 from chainveil.estimate.likelihood.passes import ReleasePasses
 from chainveil.estimate.likelihood.profile import logit_limits
+from chainveil.estimate.likelihood.quasi_newton import FARTHEST
 from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.results import Covers
 

@@ -1,9 +1,9 @@
 """The chain that makes a release most likely, the noise being known.
 
-Expectation maximisation, with steps lengthened where they lie in line, then climbing with a
-curvature that is learned, in the coordinates of ``likelihood.coordinates``. The law of the first
-point is a parameter of its own, drawn towards the shares of the states by the weight of one point:
-a single series would else put all on one state.
+Expectation maximisation, with steps lengthened where they lie in line, then quasi-Newton
+steps, in the coordinates of ``likelihood.coordinates``. The law of the first point is a
+parameter of its own, drawn towards the shares of the states by the weight of one point: a single
+series would else put all on one state.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.estimate.counts.cells import Cells
-from chainveil.estimate.likelihood.climbing import View, climb, cut
 from chainveil.estimate.likelihood.coordinates import coordinates, slopes, transition_at
 from chainveil.estimate.likelihood.passes import ReleasePasses
+from chainveil.estimate.likelihood.quasi_newton import Evaluation, ascend, clipped
 from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.inference import ExpectedTransitions
 
 MOST_ROUNDS = 200
 MOST_STEPS = 100
-# Change of a transition probability at which rounds end and climbing begins, the gain in
-# log-likelihood at which climbing ends, and the one after which the curvature is another.
+# Change of a transition probability at which rounds end and quasi-Newton steps begin, the
+# gain in log-likelihood at which those end, and the one after which the curvature is another.
 NEAR = 2e-3
 GAIN = 1e-7
 NOTABLE = 1e-3
@@ -59,12 +59,12 @@ class Fit:
 
 def maximise(cells: Cells, noise: NoiseLaw, guess: FloatArray) -> Fit:
     """The chain of greatest likelihood near ``guess``, shape (k, k), and what it leaves open."""
-    top = _Top(ReleasePasses(cells, noise), guess)
-    top.climb(top.complete_information())
+    top = _Maximiser(ReleasePasses(cells, noise), guess)
+    top.ascend(top.complete_information())
     information = top.information()
-    if top.climb(information):
+    if top.ascend(information):
         information = top.information()
-    transition, seen = top.transition, top.look_around()
+    transition, seen = top.transition, top.expect()
     return Fit(
         transition, seen.counts, top.start, seen.log_likelihood, information,
         _covariance(transition, information),
@@ -73,8 +73,8 @@ def maximise(cells: Cells, noise: NoiseLaw, guess: FloatArray) -> Fit:
 
 def likeliest_transition(cells: Cells, noise: NoiseLaw, guess: FloatArray) -> FloatArray:
     """The same transitions alone, shape (k, k): the curvature costs most of the passes."""
-    top = _Top(ReleasePasses(cells, noise), guess)
-    top.climb(top.complete_information())
+    top = _Maximiser(ReleasePasses(cells, noise), guess)
+    top.ascend(top.complete_information())
     return top.transition
 
 
@@ -99,56 +99,58 @@ def _first_points(release: ReleasePasses, seen: ExpectedTransitions) -> FloatArr
     return np.asarray((starts + everywhere / everywhere.sum()) / (release.series + 1.0))
 
 
-class _Top:
-    """The top of a likelihood, come close to by rounds of expectation maximisation."""
+class _Maximiser:
+    """Finds the maximum of a likelihood; begins with rounds of expectation maximisation."""
 
     def __init__(self, release: ReleasePasses, guess: FloatArray) -> None:
         self.release = release
         self._free = ~np.eye(release.states, dtype=bool)
-        place, self.start = _rounds(release, coordinates(guess), _even(release.states))
-        self._view = self._look(place[self._free])
+        point, self.start = _rounds(release, coordinates(guess), _even(release.states))
+        self._at = self._evaluate(point[self._free])
 
     @property
     def transition(self) -> FloatArray:
         """The chain that was reached, shape (k, k)."""
-        return transition_at(self._whole(self._view.place))
+        return transition_at(self._whole(self._at.point))
 
-    def look_around(self) -> ExpectedTransitions:
+    def expect(self) -> ExpectedTransitions:
         """What a pass finds there."""
         return self.release.expect(self.transition, self.start)
 
-    def climb(self, curvature: FloatArray) -> bool:
-        """Go up as far as there is anything to gain; whether that was more than a little."""
-        found = climb(self._look, self._view, curvature, GAIN, MOST_STEPS)
-        gained = found.view.height - self._view.height
-        self._view = found.view
+    def ascend(self, curvature: FloatArray) -> bool:
+        """Ascend as far as there is anything to gain; whether that was more than a little."""
+        found = ascend(self._evaluate, self._at, curvature, GAIN, MOST_STEPS)
+        gained = found.last.value - self._at.value
+        self._at = found.last
         return gained > NOTABLE
 
     def complete_information(self) -> FloatArray:
         """The information that the states themselves would hold, shape (d, d)."""
-        leaving = self.look_around().counts.sum(axis=1)
+        leaving = self.expect().counts.sum(axis=1)
         free = self._free.ravel()
         return _by_rows(self.transition, leaving)[free][:, free]
 
     def information(self) -> FloatArray:
         """Minus the second derivatives, from differences of the first."""
         rows = []
-        for step in STEP * np.eye(len(self._view.place)):
-            ends = [self._look(self._view.place + sign * step).slope for sign in (-1.0, 1.0)]
+        for step in STEP * np.eye(len(self._at.point)):
+            ends = [self._evaluate(self._at.point + sign * step).gradient for sign in (-1.0, 1.0)]
             rows.append((ends[0] - ends[1]) / (2 * STEP))
         found = np.array(rows)
         return np.asarray((found + found.T) / 2)
 
-    def _look(self, place: FloatArray) -> View:
-        transition = transition_at(self._whole(place))
+    def _evaluate(self, point: FloatArray) -> Evaluation:
+        transition = transition_at(self._whole(point))
         seen = self.release.expect(transition, self.start)
         # By Fisher's identity.
-        slope = (seen.counts - seen.counts.sum(axis=1, keepdims=True) * transition)[self._free]
-        return View(place, seen.log_likelihood, slope, coordinates(seen.counts)[self._free])
+        gradient = (seen.counts - seen.counts.sum(axis=1, keepdims=True) * transition)[self._free]
+        return Evaluation(
+            point, seen.log_likelihood, gradient, coordinates(seen.counts)[self._free]
+        )
 
-    def _whole(self, place: FloatArray) -> FloatArray:
+    def _whole(self, point: FloatArray) -> FloatArray:
         found = np.zeros(self._free.shape)
-        found[self._free] = place
+        found[self._free] = point
         return found
 
 
@@ -157,27 +159,27 @@ def _even(states: int) -> FloatArray:
 
 
 def _rounds(
-    release: ReleasePasses, place: FloatArray, start: FloatArray
+    release: ReleasePasses, point: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Rounds of two steps and a leap along them, until the steps are small."""
     for _ in range(MOST_ROUNDS):
-        seen = release.expect(transition_at(place), start)
+        seen = release.expect(transition_at(point), start)
         first = coordinates(seen.counts)
         middle = release.expect(transition_at(first), _first_points(release, seen))
         second, start = coordinates(middle.counts), _first_points(release, middle)
-        one, bend = first - place, second - 2 * first + place
+        one, bend = first - point, second - 2 * first + point
         moved = np.abs(transition_at(second) - transition_at(first)).max()
         size = float(np.linalg.norm(bend))
-        place = second
+        point = second
         if size > 0 and np.linalg.norm(one) > size:
             stretch = float(np.linalg.norm(one)) / size
-            leap = cut(first - one + 2 * stretch * one + stretch**2 * bend)
+            leap = clipped(first - one + 2 * stretch * one + stretch**2 * bend)
             landed = release.expect(transition_at(leap), start)
             if landed.log_likelihood >= middle.log_likelihood:
-                place, start = coordinates(landed.counts), _first_points(release, landed)
+                point, start = coordinates(landed.counts), _first_points(release, landed)
         if moved < NEAR:
             break
-    return place, start
+    return point, start
 
 
 def _covariance(transition: FloatArray, information: FloatArray) -> FloatArray:

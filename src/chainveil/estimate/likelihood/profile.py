@@ -1,8 +1,8 @@
 """Intervals from the likelihood itself.
 
-Curvature at the top says little where the likelihood is flat and crooked. The interval for
-``log p / (1 - p)``, with p one transition, holds all its values for which everything else can
-be chosen so that the log-likelihood is within ``d^2 / 2`` of the greatest.
+Curvature at the maximum says little where the likelihood is flat or far from a parabola. The
+interval for ``log p / (1 - p)``, with p one transition, holds all its values for which everything
+else can be chosen so that the log-likelihood is within ``d^2 / 2`` of the greatest.
 """
 
 from __future__ import annotations
@@ -14,10 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.estimate.likelihood.climbing import FARTHEST, View, climb, cut, uphill
 from chainveil.estimate.likelihood.coordinates import logits, slopes
 from chainveil.estimate.likelihood.maximum import Fit
 from chainveil.estimate.likelihood.passes import ReleasePasses
+from chainveil.estimate.likelihood.quasi_newton import (
+    FARTHEST,
+    Evaluation,
+    ascend,
+    ascent_step,
+    clipped,
+)
 
 IntArray = NDArray[np.int64]
 MOST_STEPS = 40
@@ -28,53 +34,53 @@ LEFT = 5e-3
 CLOSE = 0.01
 
 
-class Ridge:
+class ProfileLikelihood:
     """The likelihood along one transition (a, b), the rest of the chain always chosen best.
 
-    Places hold logarithms: in every row but a they are weights of the next states; in row a
+    Points hold logarithms: in every row but a they are weights of the next states; in row a
     those of the states but b, which share what p leaves. ``curvature`` starts from that at the
-    top; ``drift`` is how the best place moved with the ``logit`` of p that was looked at last.
+    top; ``drift`` is how the best point moved with the ``logit`` of p that was looked at last.
     """
 
     def __init__(self, release: ReleasePasses, fit: Fit, entry: tuple[int, int]) -> None:
         self.release, self.start, self.entry = release, fit.start, entry
         k = len(fit.transition)
-        self.free = free_places(k, entry)
+        self.free = free_coordinates(k, entry)
         logarithms = np.log(fit.transition)
-        self.place = cut(self._against_reference(logarithms)[self.free])
+        self.point = clipped(self._against_reference(logarithms)[self.free])
         # Both sets of coordinates move the same transitions.
         change = np.linalg.pinv(slopes(fit.transition)) @ _own_slopes(fit.transition, entry)
         information = change.T @ fit.information @ change
         self.curvature = information[1:, 1:]
-        self.drift = -uphill(self.curvature, information[1:, 0])
+        self.drift = -ascent_step(self.curvature, information[1:, 0])
         self.logit = float(logits(fit.transition[entry]))
 
-    def height(self, logit: float) -> float:
+    def value(self, logit: float) -> float:
         """Greatest log-likelihood with the transition at ``logit``; remembers where it is."""
-        before, moved = self.place, logit - self.logit
-        look = partial(self._look, logit)
-        begin = look(cut(before + self.drift * moved))
-        found = climb(look, begin, self.curvature, LEFT, MOST_STEPS)
-        self.place, self.curvature = found.view.place, found.curvature
+        before, moved = self.point, logit - self.logit
+        evaluate = partial(self._evaluate, logit)
+        begin = evaluate(clipped(before + self.drift * moved))
+        found = ascend(evaluate, begin, self.curvature, LEFT, MOST_STEPS)
+        self.point, self.curvature = found.last.point, found.curvature
         if moved:
-            self.drift, self.logit = (self.place - before) / moved, logit
-        # What little is left is known well; more would mean that the climb did not end.
-        return found.view.height + (found.left if found.left < LEFT else 0.0)
+            self.drift, self.logit = (self.point - before) / moved, logit
+        # What little is left is known well; more would mean that the ascent did not end.
+        return found.last.value + (found.left if found.left < LEFT else 0.0)
 
     def _against_reference(self, logarithms: FloatArray) -> FloatArray:
         """Less the logarithm that stays zero in each row."""
         k = len(logarithms)
         return np.asarray(logarithms - logarithms[np.arange(k), references(k, self.entry)][:, None])
 
-    def _look(self, logit: float, place: FloatArray) -> View:
+    def _evaluate(self, logit: float, point: FloatArray) -> Evaluation:
         whole = np.zeros(self.free.shape)
-        whole[self.free] = place
+        whole[self.free] = point
         transition = rows_with(whole, self.entry, logit)
         seen = self.release.expect(transition, self.start)
         # By Fisher's identity.
-        slope = _residual(seen.counts, transition, self.entry)[self.free]
-        onward = self._against_reference(np.log(np.maximum(seen.counts, 1e-300)))[self.free]
-        return View(place, seen.log_likelihood, slope, cut(onward))
+        gradient = _residual(seen.counts, transition, self.entry)[self.free]
+        em_step = self._against_reference(np.log(np.maximum(seen.counts, 1e-300)))[self.free]
+        return Evaluation(point, seen.log_likelihood, gradient, clipped(em_step))
 
 
 def logit_limits(
@@ -94,9 +100,9 @@ def logit_limits(
             reach = float(deviations[a])
             first = min(reach * math.sqrt(float(variance[a, b])), 2.0)
             for side, sign in enumerate((-1.0, 1.0)):
-                ridge = Ridge(release, fit, (a, b))
+                profile = ProfileLikelihood(release, fit, (a, b))
                 ends[side, a, b] = _end(
-                    ridge, float(top[a, b]), sign, first, fit.log_likelihood, reach
+                    profile, float(top[a, b]), sign, first, fit.log_likelihood, reach
                 )
         if k == 2:
             ends[:, a, a] = -ends[::-1, a, 1 - a]
@@ -111,7 +117,7 @@ def references(states: int, entry: tuple[int, int]) -> IntArray:
     return found
 
 
-def free_places(states: int, entry: tuple[int, int]) -> NDArray[np.bool_]:
+def free_coordinates(states: int, entry: tuple[int, int]) -> NDArray[np.bool_]:
     """Which logarithms move while ``entry`` is held, (k, k) booleans."""
     free = np.ones((states, states), dtype=bool)
     free[np.arange(states), references(states, entry)] = False
@@ -119,10 +125,10 @@ def free_places(states: int, entry: tuple[int, int]) -> NDArray[np.bool_]:
     return free
 
 
-def rows_with(place: FloatArray, entry: tuple[int, int], logit: float) -> FloatArray:
-    """The transitions with ``entry`` at ``logit`` and the rest as ``place`` says, (k, k)."""
+def rows_with(point: FloatArray, entry: tuple[int, int], logit: float) -> FloatArray:
+    """The transitions with ``entry`` at ``logit`` and the rest as ``point`` says, (k, k)."""
     a, b = entry
-    weights = np.exp(place - place.max(axis=1, keepdims=True))
+    weights = np.exp(point - point.max(axis=1, keepdims=True))
     weights[a, b] = 0.0
     weights /= weights.sum(axis=1, keepdims=True)
     weights[a] *= 1 / (1 + math.exp(logit))
@@ -147,11 +153,11 @@ def _own_slopes(transition: FloatArray, entry: tuple[int, int]) -> FloatArray:
     Shape (k * k, 1 + free).
     """
     k = len(transition)
-    places = np.argwhere(free_places(k, entry))
-    found = np.zeros((k, k, 1 + len(places)))
+    entries = np.argwhere(free_coordinates(k, entry))
+    found = np.zeros((k, k, 1 + len(entries)))
     found[entry[0], :, 0] = -transition[entry[0]] * transition[entry]
     found[(*entry, 0)] += transition[entry]
-    for number, (a, b) in enumerate(places, start=1):
+    for number, (a, b) in enumerate(entries, start=1):
         row = transition[a].copy()
         if a == entry[0]:
             row[entry[1]] = 0.0
@@ -161,7 +167,12 @@ def _own_slopes(transition: FloatArray, entry: tuple[int, int]) -> FloatArray:
 
 
 def _end(
-    ridge: Ridge, top: float, sign: float, first: float, greatest: float, deviations: float
+    profile: ProfileLikelihood,
+    top: float,
+    sign: float,
+    first: float,
+    greatest: float,
+    deviations: float,
 ) -> float:
     """Where the root of the deviance reaches ``deviations``, by secants within a bracket.
 
@@ -169,7 +180,7 @@ def _end(
     """
 
     def root(distance: float) -> float:
-        return math.sqrt(max(2 * (greatest - ridge.height(top + sign * distance)), 0.0))
+        return math.sqrt(max(2 * (greatest - profile.value(top + sign * distance)), 0.0))
 
     farthest = FARTHEST - sign * top
     near, near_miss, far, far_miss = 0.0, -deviations, math.inf, math.inf

@@ -26,8 +26,7 @@ from chainveil.errors import NotSupported
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
-from chainveil.privacy.adversary import Adversary
-from chainveil.privacy.adversary import Model as Who
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.correlated import kernel, search
 from chainveil.privacy.correlated.search import KnownSide, MechanismNumbers, Worst
 from chainveil.privacy.correlated.witness import CorrelatedWitness, build_witness
@@ -86,7 +85,10 @@ def witness(attack: Attack) -> CorrelatedWitness:
 
 
 def find_worst(
-    model: MechanismNumbers, length: int | None, adversary: Adversary | Who, budget: float = np.nan
+    model: MechanismNumbers,
+    length: int | None,
+    adversary: Adversary | AdversaryName,
+    budget: float = np.nan,
 ) -> Worst:
     """Upper bound on the ratio, and where it is nearly attained; no certificate yet.
 

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.finite.numbers import BoolArray, Numbers, successors
 from chainveil.privacy.finite.side import SideEnd
 from chainveil.privacy.finite.witness import SequenceWitness
@@ -34,7 +34,7 @@ class Half(Protocol):
 
 def attack_witness(
     numbers: Numbers,
-    adversary: Model | Adversary,
+    adversary: AdversaryName | Adversary,
     length: int | None,
     pair: Pair,
     symbol: int,

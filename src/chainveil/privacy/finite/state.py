@@ -19,7 +19,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.channel import Channel
-from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.finite.attack import attack_witness, informed_witness
 from chainveil.privacy.finite.numbers import BoolArray, Numbers, read_numbers, successors
 from chainveil.privacy.finite.reveal import find_revelation, find_ways
@@ -92,7 +92,7 @@ def finite_state_loss(
     chain: MarkovChain,
     channel: Channel,
     length: int | None,
-    adversary: Model | Adversary,
+    adversary: AdversaryName | Adversary,
     effort: SearchBudget | None = None,
 ) -> FiniteCase:
     """Bounds on the loss for any number of states; see :func:`chainveil.privacy_loss`.
@@ -140,7 +140,7 @@ def emission_logs(numbers: Numbers) -> FloatArray:
     return np.asarray(difference.max(axis=2))
 
 
-def lay_out(numbers: Numbers, length: int | None, adversary: Model | Adversary) -> Sources:
+def lay_out(numbers: Numbers, length: int | None, adversary: AdversaryName | Adversary) -> Sources:
     """The sources an adversary may have on either side."""
     if not isinstance(adversary, Adversary):
         known = adversary == "any"

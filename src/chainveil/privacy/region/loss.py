@@ -19,7 +19,7 @@ from chainveil.errors import NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
-from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.precision import PrecisionExhausted, with_enough_bits
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss, RegionLoss
@@ -85,7 +85,7 @@ def _result(best: PrivacyLoss, epsilon: float, chain: MarkovChain) -> RegionLoss
     return RegionLoss(epsilon, best.lower, best.witness, best.adversary, best.length, chain)
 
 
-def _check(region: ChainRegion, adversary: Model | Adversary) -> None:
+def _check(region: ChainRegion, adversary: AdversaryName | Adversary) -> None:
     if Fraction(region.q[1]) + Fraction(region.r[1]) >= 1:
         raise NotSupported(
             f"region: found q up to {region.q[1]:g} and r up to {region.r[1]:g}; regions are "

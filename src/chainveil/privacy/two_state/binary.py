@@ -12,7 +12,7 @@ from itertools import combinations_with_replacement, product
 
 from flint import arb
 
-from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.two_state.search import TOLERANCE, Pair, Peak, find_peak
 from chainveil.privacy.two_state.setting import Setting
 from chainveil.privacy.two_state.tracks import (
@@ -65,7 +65,9 @@ class BothSides:
 NOTHING_FOUND = BothSides(arb(0), TrackSide(), TrackSide())
 
 
-def worst_case(setting: Setting, length: int | None, adversary: Model | Adversary) -> WorstCase:
+def worst_case(
+    setting: Setting, length: int | None, adversary: AdversaryName | Adversary
+) -> WorstCase:
     """The worse of the two directions, 0 over 1 and 1 over 0, where no output proves a value."""
     if not setting.has_secret(length, adversary):
         return WorstCase(arb(0), arb(0), None)
@@ -75,7 +77,7 @@ def worst_case(setting: Setting, length: int | None, adversary: Model | Adversar
 
 
 def one_direction(
-    setting: Setting, value: int, length: int | None, adversary: Model | Adversary
+    setting: Setting, value: int, length: int | None, adversary: AdversaryName | Adversary
 ) -> WorstCase:
     """Loss of ``value`` over the other one, where there is a secret and no output proves it."""
     direction = setting.direction(value)
@@ -97,7 +99,7 @@ def one_direction(
     return WorstCase(larger(emission + found.upper, lower), lower, witness)
 
 
-def _sides(direction: Direction, adversary: Model) -> tuple[list[Track], list[Track]]:
+def _sides(direction: Direction, adversary: AdversaryName) -> tuple[list[Track], list[Track]]:
     """The tracks an adversary model may have on the left and on the right."""
     certain = direction.start_value
     known = known_tracks(direction) if adversary == "any" or certain is not None else []
@@ -113,7 +115,7 @@ def _sides(direction: Direction, adversary: Model) -> tuple[list[Track], list[Tr
     return left, right
 
 
-def _every_length(direction: Direction, adversary: Model) -> BothSides:
+def _every_length(direction: Direction, adversary: AdversaryName) -> BothSides:
     """The supremum over all lengths: each side is maximised on its own."""
     peaks: dict[int, Peak] = {}
     bounds, sides = [], []
@@ -127,7 +129,9 @@ def _every_length(direction: Direction, adversary: Model) -> BothSides:
     return BothSides(bounds[0] + bounds[1], *sides)
 
 
-def _fixed_length(direction: Direction, adversary: Model, room: int, emission: arb) -> BothSides:
+def _fixed_length(
+    direction: Direction, adversary: AdversaryName, room: int, emission: arb
+) -> BothSides:
     """The worst way to split ``room`` points between the two sides."""
     left, right = _sides(direction, adversary)
     peaks: dict[int, Peak] = {}
@@ -260,7 +264,7 @@ def _fill_right(
     setting: Setting,
     direction: Direction,
     length: int | None,
-    adversary: Model | Adversary,
+    adversary: AdversaryName | Adversary,
     found: BothSides,
 ) -> BothSides:
     """With nothing known on the right, the right side takes all points that are left."""
@@ -279,7 +283,7 @@ def _witness(
     value: int,
     symbols: tuple[int, int, int],
     length: int | None,
-    adversary: Model | Adversary,
+    adversary: AdversaryName | Adversary,
     found: BothSides,
 ) -> TwoStateWitness:
     """The attack in the user's labels and positions."""
@@ -300,7 +304,7 @@ def _witness(
 
 
 def _place(
-    setting: Setting, length: int | None, adversary: Model, found: BothSides
+    setting: Setting, length: int | None, adversary: AdversaryName, found: BothSides
 ) -> tuple[int, int | None, int | None]:
     """Where a model's worst adversary has its target and its known points."""
     assert setting.front is not None
@@ -318,7 +322,7 @@ def _place(
 
 
 def _deterministic(
-    direction: Direction, length: int | None, adversary: Model | Adversary
+    direction: Direction, length: int | None, adversary: AdversaryName | Adversary
 ) -> WorstCase:
     """q = r = 1: one secret bit, published at every point, straight and inverted in turn."""
     straight, inverted = direction.high.log(), -direction.low.log()

@@ -8,7 +8,7 @@ from itertools import product
 from chainveil.errors import InvalidInput
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.channel import Channel
-from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.rationals import channel_entries
 from chainveil.privacy.two_state.setting import Setting
 from chainveil.privacy.two_state.witness import TwoStateWitness
@@ -19,7 +19,7 @@ def revealing_witness(
     channel: Channel,
     setting: Setting,
     length: int | None,
-    adversary: Model | Adversary,
+    adversary: AdversaryName | Adversary,
 ) -> TwoStateWitness | None:
     """A possible output that rules one value of the target out, tried until one replays.
 
@@ -39,7 +39,7 @@ def revealing_witness(
 
 
 def _target_and_known(
-    setting: Setting, length: int | None, adversary: Model | Adversary
+    setting: Setting, length: int | None, adversary: AdversaryName | Adversary
 ) -> tuple[int, list[int]]:
     if isinstance(adversary, Adversary):
         target, neighbours = adversary.target, list(adversary.nearest)

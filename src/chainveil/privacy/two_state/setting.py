@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.channel import Channel
-from chainveil.privacy.adversary import Adversary, Model
+from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.rationals import channel_entries, start_law, transition_entries
 from chainveil.privacy.two_state.tracks import Direction, ball
 
@@ -67,7 +67,7 @@ class Setting:
         """A value that a known point may have without ruling a value of its neighbours out."""
         return 1 if self.q == 1 else 0
 
-    def has_secret(self, length: int | None, adversary: Model | Adversary) -> bool:
+    def has_secret(self, length: int | None, adversary: AdversaryName | Adversary) -> bool:
         """Whether some target has two possible values for this adversary."""
         if self.front is None:
             return False
@@ -112,7 +112,7 @@ def read_setting(chain: MarkovChain, channel: Channel) -> Setting:
     return Setting(q, r, chain.initial is None, start, front, high, low)
 
 
-def _knows_something(length: int | None, adversary: Model | Adversary) -> bool:
+def _knows_something(length: int | None, adversary: AdversaryName | Adversary) -> bool:
     if isinstance(adversary, Adversary):
         return bool(adversary.known)
     return adversary == "informed" and length is not None and length > 1

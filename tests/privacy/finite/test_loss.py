@@ -12,7 +12,7 @@ import pytest
 import chainveil as cv
 from chainveil.privacy.finite.state import SearchBudget, finite_state_loss
 from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
-from tests.privacy.random_chains import random_chain, random_channel
+from tests.privacy.finite.random_chains import random_chain, random_channel
 
 MODELS: tuple[Literal["any", "ignorant", "informed"], ...] = ("any", "ignorant", "informed")
 FINE = 1e-9

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.adversary import Model
+from chainveil.privacy.adversary import AdversaryName
 from chainveil.privacy.finite.numbers import read_numbers
 from chainveil.privacy.finite.side import SideTables, build_side, sources_left, sources_right
 from chainveil.privacy.finite.state import SearchBudget, finite_state_loss
@@ -21,10 +21,10 @@ from tests.oracle.exact import (
     exact_start,
     log_is_between,
 )
-from tests.privacy.random_chains import random_chain, random_channel
+from tests.privacy.finite.random_chains import random_chain, random_channel
 
 Case = tuple[cv.MarkovChain, cv.Channel]
-MODELS: tuple[Model, ...] = ("any", "ignorant", "informed")
+ADVERSARY_NAMES: tuple[AdversaryName, ...] = ("any", "ignorant", "informed")
 
 
 def random_case(rng: np.random.Generator) -> Case:
@@ -67,7 +67,7 @@ def test_bounds_enclose_the_definition_in_fractions(make: Any) -> None:
         chain, channel = case = make(rng)
         n = int(rng.integers(1, 4 if chain.states == 3 else 3))
         ratios = ratio_of_every_adversary(*_exact(case), n)
-        for model in MODELS:
+        for model in ADVERSARY_NAMES:
             truth = worst_loss(ratios, n, model)
             found = finite_state_loss(chain, channel, n, model, SearchBudget(1e-9))
             if truth == math.inf:

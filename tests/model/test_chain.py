@@ -39,15 +39,6 @@ def test_stationary_law_of_many_states() -> None:
         assert chain.stationary.sum() == pytest.approx(1, rel=1e-14)
 
 
-def test_lazy_and_reversible() -> None:
-    assert cv.MarkovChain.binary(0.1, 0.4).is_lazy
-    assert not cv.MarkovChain.binary(0.1, 0.6).is_lazy
-    assert cv.MarkovChain.binary(0.1, 0.6).is_reversible
-    assert not THREE.is_reversible
-    birth_death = cv.MarkovChain([[0.9, 0.1, 0], [0.2, 0.5, 0.3], [0, 0.4, 0.6]])
-    assert birth_death.is_reversible
-
-
 @pytest.mark.parametrize(
     "chain",
     [cv.MarkovChain.binary(0.1, 0.3), cv.MarkovChain.binary(0.9, 0.7), THREE],
