@@ -173,6 +173,18 @@ def test_nothing_private_of_torch_is_used() -> None:
         assert not [name for name in used if re.match(r"torch\..*(?<=\.)_(?!_)", name)], path
 
 
+# Folders of tests that belong to no single room.
+ACROSS = {"oracle", "property", "statistical", "fuzz", "recorded", "extending", "experiments"}
+
+
+def test_tests_lie_where_the_code_lies_that_they_test() -> None:
+    tests = CHECKOUT / "tests"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")}
+    assert len(folders) > 10
+    for folder in sorted(folders):
+        assert str(folder) in ACROSS or (ROOT / folder).is_dir(), folder
+
+
 ASKING = ("isinstance", "issubclass", "checks.instance")
 KINDS = {"MarkovChain", "HigherOrderChain", "ChainRegion", "Channel", "CorrelatedNoise"}
 

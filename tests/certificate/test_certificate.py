@@ -101,7 +101,7 @@ ALTERNATIVES: dict[str, list[Any]] = {
     "randomness.source": ["study"],
     "created": ["2025-01-01T00:00:00Z"],
 }
-# Labels are compared with the values of a real table: tests/table/test_frames.py.
+# Labels are compared with the values of a real table, in the tests of tables.
 CHECKED = [
     field.path
     for field in FIELDS

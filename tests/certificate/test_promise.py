@@ -105,6 +105,7 @@ def test_a_certificate_without_a_file_says_so() -> None:
     assert found["release.file"].status == "open"
 
 
+@pytest.mark.slow
 def test_four_levels_certified_and_verified() -> None:
     """The chain of docs/finite-states.md: calibrate stops at a looser bound than verify."""
     certificate = cv.calibrate(machines.LEVELS, 4).certificate()
@@ -116,7 +117,10 @@ def test_four_levels_certified_and_verified() -> None:
     assert not cv.verify(resealed(tighter)).holds
 
 
-@pytest.mark.parametrize(("maker", "reader"), [("Sandybridge", None), (None, "Sandybridge")])
+@pytest.mark.parametrize(
+    ("maker", "reader"),
+    [("Sandybridge", None), pytest.param(None, "Sandybridge", marks=pytest.mark.slow)],
+)
 def test_other_processors_agree(maker: str | None, reader: str | None) -> None:
     made = _machine("make", maker, "")
     found = _machine("verify", reader, made).split()

@@ -1,11 +1,17 @@
-"""Run the real program in a process of its own."""
+"""Run the real program: in a process of its own, or in this one, without a second of imports."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+
+import pytest
+
+from chainveil.cli import run
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = [sys.executable, "-m", "chainveil.cli"]
@@ -32,6 +38,22 @@ def program(
     return _run([*PROGRAM, *map(str, arguments)], folder, environment(), stdin, code)
 
 
+def called(
+    *arguments: str | Path, folder: Path, stdin: bytes = b"", code: int | None = 0
+) -> subprocess.CompletedProcess[bytes]:
+    """As :func:`program`, in this process."""
+    given, out, err = (io.TextIOWrapper(io.BytesIO(held), "utf-8") for held in (stdin, b"", b""))
+    command = [str(argument) for argument in arguments]
+    streams = (chdir(folder), redirect_stdout(out), redirect_stderr(err))
+    with streams[0], streams[1], streams[2], pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", given)
+        found = run(command)
+    out.flush()
+    err.flush()
+    told = [stream.buffer.getvalue() for stream in (out, err)]
+    return _checked(subprocess.CompletedProcess(command, found, *told), code)
+
+
 def _run(
     command: list[str], folder: Path, variables: dict[str, str], stdin: bytes, code: int | None
 ) -> subprocess.CompletedProcess[bytes]:
@@ -39,6 +61,12 @@ def _run(
         command, input=stdin, capture_output=True, cwd=folder, env=variables, check=False,
         timeout=120,
     )  # fmt: skip
+    return _checked(done, code)
+
+
+def _checked(
+    done: subprocess.CompletedProcess[bytes], code: int | None
+) -> subprocess.CompletedProcess[bytes]:
     told = f"{done.stdout.decode()}\n{done.stderr.decode()}"
     assert code is None or done.returncode == code, f"exit code {done.returncode}: {told}"
     assert b"Traceback" not in done.stderr, told

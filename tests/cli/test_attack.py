@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from tests.cli.program import program
+from tests.cli.program import called
 
 COLUMN = ("--column", "x", "--states", "0,1")
 
 
 def _attacked(folder: Path, x: Any, *how: str) -> tuple[dict[str, Any], bytes]:
     (folder / "x.csv").write_text("x\n" + "\n".join(map(str, x)) + "\n")
-    program("sanitize", "x.csv", *COLUMN, *how, "--seed", "3", "-o", "z.csv", folder=folder)
-    done = program("attack", "z.csv", "--original", "x.csv", "--json", folder=folder)
+    called("sanitize", "x.csv", *COLUMN, *how, "--seed", "3", "-o", "z.csv", folder=folder)
+    done = called("attack", "z.csv", "--original", "x.csv", "--json", folder=folder)
     return json.loads(done.stdout), done.stderr
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from tests.cli.program import program
+from tests.cli.program import called
 
 START = datetime(2026, 3, 2, 22, 0)
 STATES = ["--column", "bpm", "--series", "person", "--threshold", "60", "--labels", "low,high"]
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                   for p in range(4)]  # fmt: skip
     (place / "heart.csv").write_text("\n".join(lines) + "\n")
     for name, seed in (("release.csv", "5"), ("other.csv", "6")):
-        program("sanitize", "heart.csv", *STATES, "--epsilon", "3", *CHAIN, "--seed", seed,
+        called("sanitize", "heart.csv", *STATES, "--epsilon", "3", *CHAIN, "--seed", seed,
                 "--keep", "room,when", "-o", name, folder=place)  # fmt: skip
     np.save(place / "truth.npy", x)
     (place / "heart.csv").unlink()
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(folder: Path, *arguments: str) -> Any:
-    return json.loads(program("estimate", "release.csv", *arguments, "--json",
+    return json.loads(called("estimate", "release.csv", *arguments, "--json",
                               folder=folder).stdout)  # fmt: skip
 
 
@@ -76,12 +76,12 @@ def test_groups_of_the_calendar(folder: Path) -> None:
 
 
 def test_pictures_and_denoised_rows(folder: Path) -> None:
-    done = program("estimate", "release.csv", "frequency", "--by", "person", "--plot", "f.png",
+    done = called("estimate", "release.csv", "frequency", "--by", "person", "--plot", "f.png",
                    folder=folder)  # fmt: skip
     assert b"the series as it was" in done.stdout
     assert (folder / "f.png").stat().st_size > 1000
-    program("estimate", "release.csv", "transitions", "--plot", "t.svg", folder=folder)
-    program("estimate", "release.csv", "denoise", "-o", "clean.csv", folder=folder)
+    called("estimate", "release.csv", "transitions", "--plot", "t.svg", folder=folder)
+    called("estimate", "release.csv", "denoise", "-o", "clean.csv", folder=folder)
     with (folder / "clean.csv").open() as file:
         rows = list(csv.DictReader(file))
     truth = np.load(folder / "truth.npy").T.reshape(-1)
@@ -98,7 +98,7 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
     when = [10 * t for t in range(300)] + [10 * t for t in range(500, 800)]
     lines = ["when,bpm", *(f"{t},{50 if t < 3000 else 70}" for t in when)]
     (tmp_path / "heart.csv").write_text("\n".join(lines) + "\n")
-    program("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
+    called("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
             "--time", "when", "--step", "10", "--max-gap", "10", "--epsilon", "25", *CHAIN,
             "--seed", "1", "--keep-time", "-o", "release.csv", folder=tmp_path)  # fmt: skip
     gaps = ["--time", "when", "--max-gap", "10"]
@@ -106,20 +106,20 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
         found = ask(tmp_path, "transitions", *gaps, *more)["answers"]
         assert found[1]["about"] == "low -> high"
         assert found[1]["value"] == pytest.approx(0, abs=1e-6)
-        program("estimate", "release.csv", "denoise", *gaps, *more, "-o", "clean.csv", "--force",
+        called("estimate", "release.csv", "denoise", *gaps, *more, "-o", "clean.csv", "--force",
                 folder=tmp_path)  # fmt: skip
         with (tmp_path / "clean.csv").open() as file:
             rows = [row["likeliest"] for row in csv.DictReader(file)]
         assert rows == ["low"] * 300 + ["high"] * 300
     for asked in (["transitions"], ["denoise"], ["frequency", "--covers", "sampling"]):
-        done = program("estimate", "release.csv", *asked, folder=tmp_path)
+        done = called("estimate", "release.csv", *asked, folder=tmp_path)
         assert b"are no neighbouring points" in done.stderr
-    assert b"neighbouring" not in program("estimate", "release.csv", "frequency",
+    assert b"neighbouring" not in called("estimate", "release.csv", "frequency",
                                           folder=tmp_path).stderr  # fmt: skip
     closed = ask(tmp_path, "transitions")["answers"]
     assert closed[1]["value"] == pytest.approx(1 / 300, rel=0.01)
     # A gap that is looked for, and not found, is as unknown as before.
-    done = program("estimate", "release.csv", "transitions", *gaps[:-1], "9000", folder=tmp_path)
+    done = called("estimate", "release.csv", "transitions", *gaps[:-1], "9000", folder=tmp_path)
     assert b"1 neighbouring rows are no neighbouring points" in done.stderr
     same = [ask(tmp_path, "frequency", *how)["answers"][1]["value"] for how in ([], gaps)]
     assert same[0] == same[1]
@@ -128,7 +128,7 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
         (["--time", "when", "--step", "10"], b"max_gap: found None"),
         (["--time", "when", "--step", "7", "--max-gap", "30"], b"a longer step in row 2"),
     ):
-        done = program("estimate", "release.csv", "transitions", *how, folder=tmp_path, code=2)
+        done = called("estimate", "release.csv", "transitions", *how, folder=tmp_path, code=2)
         assert message in done.stderr
 
 
@@ -167,7 +167,7 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_refused(folder: Path, arguments: list[str], message: bytes) -> None:
-    done = program("estimate", "release.csv", *arguments, folder=folder, code=2)
+    done = called("estimate", "release.csv", *arguments, folder=folder, code=2)
     assert message in done.stderr
 
 
@@ -176,14 +176,14 @@ def test_times_that_are_missing_or_only_dates(tmp_path: Path) -> None:
     rows = [f"2026-03-{2 + i // 200:02},{'' if i == 7 else '2026-03-02 10:00:00'},{58 + 5 * state}"
             for i, state in enumerate(x)]  # fmt: skip
     (tmp_path / "heart.csv").write_text("\n".join(["day,when,bpm", *rows]) + "\n")
-    program("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
+    called("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
             "--epsilon", "4", *CHAIN, "--keep", "day,when", "-o", "release.csv",
             folder=tmp_path)  # fmt: skip
     for by in ("hour", "weekday", "date"):
-        done = program("estimate", "release.csv", "frequency", "--by", by, "--time", "when",
+        done = called("estimate", "release.csv", "frequency", "--by", by, "--time", "when",
                        folder=tmp_path, code=2)  # fmt: skip
         assert b"when: found a missing value" in done.stderr
-    done = program("estimate", "release.csv", "frequency", "--by", "hour", "--time", "day",
+    done = called("estimate", "release.csv", "frequency", "--by", "hour", "--time", "day",
                    folder=tmp_path, code=2)  # fmt: skip
     assert b"a column of times, for hour" in done.stderr
     found = ask(tmp_path, "frequency", "--by", "date", "--time", "day")["answers"]
@@ -198,36 +198,36 @@ def test_denoising_with_the_chain_of_the_certificate(folder: Path) -> None:
 
 
 def test_a_release_that_is_not_there_or_was_changed(folder: Path) -> None:
-    done = program("estimate", "nowhere.csv", "frequency", folder=folder, code=2)
+    done = called("estimate", "nowhere.csv", "frequency", folder=folder, code=2)
     assert b"nowhere.csv" in done.stderr
     lines = (folder / "release.csv").read_text().splitlines(keepends=True)
     swap = {"low": "high", "high": "low"}
     head, state = lines[7].rstrip().rsplit(",", 1)
     lines[7] = f"{head},{swap[state]}\n"
     (folder / "changed.csv").write_text("".join(lines))
-    done = program("estimate", "changed.csv", "frequency", "--certificate",
+    done = called("estimate", "changed.csv", "frequency", "--certificate",
                    "release.certificate.json", folder=folder, code=2)  # fmt: skip
     assert b"states_sha256" in done.stderr
     (folder / "short.csv").write_text("".join(lines[:-1]))
-    done = program("estimate", "short.csv", "frequency", "--certificate",
+    done = called("estimate", "short.csv", "frequency", "--certificate",
                    "release.certificate.json", folder=folder, code=2)  # fmt: skip
     assert b"claimed 2400, found 2399" in done.stderr
 
 
 def test_plan(tmp_path: Path) -> None:
     asked = ["plan", *CHAIN, "--json"]
-    found = json.loads(program(*asked, "--error", "0.02", "--rows", "5000", folder=tmp_path).stdout)
+    found = json.loads(called(*asked, "--error", "0.02", "--rows", "5000", folder=tmp_path).stdout)
     assert found["error"] <= 0.02
     rows = json.loads(
-        program(*asked, "--error", "0.02", "--epsilon", str(found["epsilon"]),
+        called(*asked, "--error", "0.02", "--epsilon", str(found["epsilon"]),
                 folder=tmp_path).stdout
     )["rows"]  # fmt: skip
     assert 4800 < rows <= 5000
-    assert b"one standard error" in program(
+    assert b"one standard error" in called(
         "plan", *CHAIN, "--epsilon", "2", "--rows", "1000", "--question", "durations",
         folder=tmp_path,
     ).stdout  # fmt: skip
-    program("plan", *CHAIN, "--epsilon", "2", folder=tmp_path, code=2)
-    done = program("plan", *CHAIN, "--error", "0.001", "--rows", "100", "--covers", "sampling",
+    called("plan", *CHAIN, "--epsilon", "2", folder=tmp_path, code=2)
+    done = called("plan", *CHAIN, "--error", "0.001", "--rows", "100", "--covers", "sampling",
                    folder=tmp_path, code=3)  # fmt: skip
     assert b"release more rows" in done.stderr

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.cli.program import program
+from tests.cli.program import called
 
 CHAIN = ["--q", "0.0893", "--r", "0.1092"]
 
 
 def test_a_plan_that_estimate_would_refuse_is_warned_about(tmp_path: Path) -> None:
-    done = program("plan", "--epsilon", "0.5", "--rows", "1000", *CHAIN, folder=tmp_path)
+    done = called("plan", "--epsilon", "0.5", "--rows", "1000", *CHAIN, folder=tmp_path)
     assert b"estimate will refuse frequency from 1,000 points" in done.stderr
     assert b"budget          epsilon 0.5, against" in done.stdout
-    done = program("plan", "--epsilon", "4", "--rows", "1000", *CHAIN, folder=tmp_path)
+    done = called("plan", "--epsilon", "4", "--rows", "1000", *CHAIN, folder=tmp_path)
     assert done.stderr == b""
 
 
@@ -22,18 +22,18 @@ def test_a_budget_is_shown_as_it_was_given(tmp_path: Path) -> None:
     """Rounded to fewer digits it could stand below what is kept."""
     for given in ("1.0000004", "0.001", "4"):
         for command in (["plan", "--rows", "1000000"], ["calibrate"]):
-            done = program(*command, "--epsilon", given, *CHAIN, folder=tmp_path)
+            done = called(*command, "--epsilon", given, *CHAIN, folder=tmp_path)
             shown = rf"^budget +epsilon {re.escape(given)}(,|$)"
             assert re.search(shown, done.stdout.decode(), re.MULTILINE)
 
 
 def test_the_least_budget_is_told(tmp_path: Path) -> None:
     asked = ["--error", "0.4", "--rows", "1000000000", "--q", "0.3", "--r", "0.4"]
-    done = program("plan", *asked, folder=tmp_path)
+    done = called("plan", *asked, folder=tmp_path)
     assert b"budgets below 0.01 are not tried" in done.stderr
     assert b"epsilon 0.01" in done.stdout
 
 
 def test_two_of_three(tmp_path: Path) -> None:
-    done = program("plan", "--error", "0.1", *CHAIN, folder=tmp_path, code=2)
+    done = called("plan", "--error", "0.1", *CHAIN, folder=tmp_path, code=2)
     assert b"Give two of --error, --rows and --epsilon" in done.stderr

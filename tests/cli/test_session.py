@@ -1,4 +1,4 @@
-"""A curator's morning, command by command, in real processes."""
+"""A curator's morning, command by command; what belongs together in real processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.cli.demo import write_sample
-from tests.cli.program import program
+from tests.cli.program import called, program
 
 WHERE = ["--column", "bpm", "--series", "person", "--time", "minute"]
 STATES = ["--threshold", "60", "--labels", "low,high"]
@@ -98,15 +98,15 @@ def test_loss_and_budgets_that_cannot_be_met(folder: Path) -> None:
     facts = _json("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", folder=folder)
     loss = cv.privacy_loss(cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.02, 0.02), 5)
     assert facts["epsilon"] == loss.epsilon
-    done = program("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", folder=folder)
+    done = called("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", folder=folder)
     shown = done.stdout.decode().split("at most ")[1].split()[0]
     assert float(shown) >= loss.epsilon
-    done = program("calibrate", "--theta", "1e-6", "--epsilon", "1", "--mechanism", "correlated",
+    done = called("calibrate", "--theta", "1e-6", "--epsilon", "1", "--mechanism", "correlated",
                    folder=folder, code=3)  # fmt: skip
     assert b"error: " in done.stderr
     for wrong in (["--theta", "0.1"], ["--rho", "0.1"], ["--q", "0.1", "--rho", "0.1"],
                   ["--theta", "0.1", "--q", "0.1", "--r", "0.1", "--rho", "0.1"]):  # fmt: skip
-        program("loss", *wrong, folder=folder, code=2)
+        called("loss", *wrong, folder=folder, code=2)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_loss_and_budgets_that_cannot_be_met(folder: Path) -> None:
     ],
 )  # fmt: skip
 def test_mistakes_are_told_in_one_line(folder: Path, more: list[str], message: str) -> None:
-    done = program("sanitize", "heart.csv", *more, "-o", "never.csv", folder=folder, code=2)
+    done = called("sanitize", "heart.csv", *more, "-o", "never.csv", folder=folder, code=2)
     assert message in done.stderr.decode()
     assert not done.stdout
     assert not list(folder.glob("*never*"))
@@ -134,16 +134,16 @@ def test_no_header_and_white_space(folder: Path) -> None:
         "\n".join(f" {t}   {50 + 20 * (t // 7 % 2)}" for t in range(90))
     )
     how = ["--no-header", "--column", "column2", "--time", "column1", "--threshold", "60"]
-    done = program("fit", "beats.txt", *how, "--public", "--json", folder=folder)
+    done = called("fit", "beats.txt", *how, "--public", "--json", folder=folder)
     assert json.loads(done.stdout)["rows"] == 90
-    program("sanitize", "beats.txt", *how, "--epsilon", "1", "--theta", "0.2", "-o", "beats.csv",
+    called("sanitize", "beats.txt", *how, "--epsilon", "1", "--theta", "0.2", "-o", "beats.csv",
             folder=folder)  # fmt: skip
     lines = (folder / "beats.csv").read_text().splitlines()
     # Columns that are left out would leave the others without a name.
     assert lines[0] == "column2"
     assert len(lines) == 91
-    program("verify", "beats.certificate.json", "beats.csv", folder=folder)
-    program("attack", "beats.csv", "--original", "beats.txt", "--no-header", folder=folder)
+    called("verify", "beats.certificate.json", "beats.csv", folder=folder)
+    called("attack", "beats.csv", "--original", "beats.txt", "--no-header", folder=folder)
 
 
 def test_the_demo_leaves_release_certificate_and_picture(folder: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chainveil.cli import run
-from tests.cli.program import PROGRAM, environment, program
+from tests.cli.program import PROGRAM, called, environment, program
 
 ASK = ["--column", "bpm", "--series", "person", "--threshold", "60"]
 CHAIN = ["--theta", "0.2", "--epsilon", "1"]
@@ -152,7 +152,7 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     for name, (content, message) in broken.items():
         (tmp_path / name).write_bytes(content)
         for command in (["fit", name, *ASK], ["sanitize", name, *ASK, *CHAIN, "-o", "r.csv"]):
-            done = program(*command, folder=tmp_path, code=2)
+            done = called(*command, folder=tmp_path, code=2)
             assert message in done.stderr, done.stderr[:500]
             assert len(done.stderr) < 3000
     assert not list(tmp_path.glob("r.*"))

@@ -56,6 +56,21 @@ def _run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProces
     )  # fmt: skip
 
 
+SAMPLE = "import chainveil as cv; print(len(cv.MarkovChain.binary(0.1, 0.2).sample(9, 2, rng=1)))"
+
+
+def test_loops_without_a_folder_for_compiled_code(fixed: Path) -> None:
+    done = _run(fixed, "-c", SAMPLE)
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr
+    assert done.stderr.count("compiled code cannot be kept") == 1
+    assert not list(fixed.rglob("*.nbi"))
+    kept = fixed / "out" / "kept"
+    again = _run(fixed, "-c", SAMPLE, NUMBA_CACHE_DIR=str(kept))
+    assert (again.stdout, again.stderr) == ("2\n", "")
+    assert list(kept.rglob("*.nbi"))
+
+
+@pytest.mark.slow
 def test_a_release_without_a_folder_for_compiled_code(fixed: Path) -> None:
     (fixed / "out" / "t.csv").write_text("x\n" + "0\n1\n1\n0\n" * 50)
     ask = ["-m", "chainveil.cli", "sanitize", "t.csv", "--column", "x", "--states", "0,1"]

@@ -11,7 +11,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.cli import run
-from tests.cli.program import program
+from tests.cli.program import called
 from tests.documents import plain, put, resealed
 
 HOW = ["--column", "x", "--q", "0.1", "--r", "0.2", "--epsilon", "2"]
@@ -34,12 +34,12 @@ def _forged(spent: int) -> str:
 
 
 def test_the_promise_comes_first_and_the_code_tells(folder: Path) -> None:
-    done = program("verify", "r.certificate.json", "r.csv", folder=folder, code=0)
+    done = called("verify", "r.certificate.json", "r.csv", folder=folder, code=0)
     lines = done.stdout.decode().splitlines()
     assert lines[0].split(None, 1) == ["verdict", "holds as promised to anyone"]
     assert [line.split()[0] for line in lines[1:4]] == ["promise", "against", "series"]
     assert lines[-1] == lines[0]
-    done = program("verify", "r.certificate.json", folder=folder, code=4)
+    done = called("verify", "r.certificate.json", folder=folder, code=4)
     lines = done.stdout.decode().splitlines()
     assert lines[1].startswith("WEAKER")
     assert "no release was checked" in lines[1]
@@ -62,16 +62,16 @@ def test_a_weaker_promise_has_a_code_of_its_own(
 
 def test_what_is_too_large_names_the_option(folder: Path) -> None:
     Path("large.json").write_text(_forged(17))
-    done = program("verify", "large.json", "--max-seconds", "1", folder=folder, code=3)
+    done = called("verify", "large.json", "--max-seconds", "1", folder=folder, code=3)
     assert b"too large to check here" in done.stdout
     assert b"--max-seconds" in done.stdout
     plan = ["sanitize", "x.csv", "--column", "x", "--plan", "large.json", "-o", "no.csv"]
-    done = program(*plan, "--max-seconds", "1", folder=folder, code=3)
+    done = called(*plan, "--max-seconds", "1", folder=folder, code=3)
     assert b"--max-seconds" in done.stderr
     spent = ["--spent", "large.json", "--max-seconds", "1"]
-    program("calibrate", *HOW[2:], *spent, folder=folder, code=3)
+    called("calibrate", *HOW[2:], *spent, folder=folder, code=3)
     estimate = ["estimate", "r.csv", "frequency", "--certificate", "large.json"]
-    program(*estimate, "--max-seconds", "1", folder=folder, code=3)
+    called(*estimate, "--max-seconds", "1", folder=folder, code=3)
     assert not Path("no.csv").exists()
     assert run(["verify", "large.json", "--max-seconds", "0"]) == 2
 
@@ -83,7 +83,7 @@ def test_nothing_in_the_output_folder_is_computed_or_waited_for(folder: Path) ->
     Path("loop.certificate.json").symlink_to("loop.certificate.json")
     Path("link.certificate.json").symlink_to("/dev/zero")
     os.mkfifo("pipe.certificate.json")
-    done = program("sanitize", "x.csv", *HOW, "-o", "again.csv", folder=folder, code=0)
+    done = called("sanitize", "x.csv", *HOW, "-o", "again.csv", folder=folder, code=0)
     # Only the release before and the slow one are seen, and neither takes its time.
     assert b"slow.certificate.json" in done.stderr or b"r.certificate.json" in done.stderr
     assert b"and so are 1 more" in done.stderr
@@ -109,5 +109,5 @@ def test_a_file_that_is_named_may_be_a_pipe(folder: Path) -> None:
     text = Path("r.certificate.json").read_bytes()
     writer = threading.Thread(target=Path("named.json").write_bytes, args=(text,))
     writer.start()
-    program("verify", "named.json", "r.csv", folder=folder, code=0)
+    called("verify", "named.json", "r.csv", folder=folder, code=0)
     writer.join()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import chainveil as cv
 from chainveil.certificate import certify
 from chainveil.model.disclosure import ENOUGH, ENOUGH_ALONE, public_box, rounded_down
-from tests.cli.program import program
+from tests.cli.program import called
 
 TRUTH = cv.MarkovChain.binary(0.0893, 0.1092)
 SERIES = TRUTH.sample(2287, rng=7)
@@ -174,13 +174,13 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     """fit is exact and for the curator; calibrate and sanitize publish the box, and warn."""
     (tmp_path / "x.csv").write_text("x\n" + "\n".join(map(str, SERIES)) + "\n")
     column = ("--column", "x", "--states", "0,1")
-    done = program("fit", "x.csv", *column, "-o", "chain.json", folder=tmp_path)
+    done = called("fit", "x.csv", *column, "-o", "chain.json", folder=tmp_path)
     assert b"keep this output and the chain file private" in done.stderr
-    done = program("calibrate", "--chain", "chain.json", "--epsilon", "2", "-o", "plan.json",
+    done = called("calibrate", "--chain", "chain.json", "--epsilon", "2", "-o", "plan.json",
                    "--json", folder=tmp_path)  # fmt: skip
     assert b"warning: the chain was fitted on the private data" in done.stderr
     facts = json.loads(done.stdout)
-    done = program("sanitize", "x.csv", *column, "--plan", "plan.json", "-o", "z.csv",
+    done = called("sanitize", "x.csv", *column, "--plan", "plan.json", "-o", "z.csv",
                    folder=tmp_path)  # fmt: skip
     assert b"warning: the chain was fitted on the private data" in done.stderr
     exact = json.loads((tmp_path / "chain.json").read_text())["transition"]
@@ -197,10 +197,10 @@ def test_on_the_command_line(tmp_path: Path) -> None:
 
 def test_a_private_chain_file_without_counts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("x\n" + "\n".join(map(str, SERIES)) + "\n")
-    program("fit", "x.csv", "--column", "x", "--states", "0,1", "-o", "chain.json", folder=tmp_path)
+    called("fit", "x.csv", "--column", "x", "--states", "0,1", "-o", "chain.json", folder=tmp_path)
     document = json.loads((tmp_path / "chain.json").read_text()) | {"counts": None}
     (tmp_path / "chain.json").write_text(json.dumps(document))
-    done = program(
+    done = called(
         "calibrate", "--chain", "chain.json", "--epsilon", "2", folder=tmp_path, code=None
     )
     assert done.returncode != 0

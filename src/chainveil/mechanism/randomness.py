@@ -226,7 +226,7 @@ class Keystream:
     def _start_long(self, plane: Plane, series: int, values: Bytes, out: Bytes) -> int:
         """Begin a run at block 0 with the faster cipher; returns how many bytes are done.
 
-        GCM encrypts by the same counters, and OpenSSL has a quicker road for it than for
+        GCM encrypts by the same counters, and OpenSSL has a quicker path for it than for
         bare CTR. It leaves blocks 0 and 1 to others. Its tag is never asked for.
         """
         head = GCM_FIRST * BLOCK

@@ -13,6 +13,7 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.loss import privacy_loss
+from tests.batches import batches
 
 FIGURES = [(0.2, 4, 0.16415), (0.2, 2, 0.35906), (0.35, 4, 0.05495)]
 
@@ -52,7 +53,7 @@ def test_reaches_the_known_flip_rates(theta: float, epsilon: float, rate: float)
     assert noise.flip_rate == pytest.approx(theorem_1_noise(theta, epsilon), abs=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", batches(25, 6))
 def test_never_above_the_budget_and_on_the_grid(seed: int) -> None:
     rng = np.random.default_rng(seed)
     q, r = (float(p) for p in rng.uniform(0.02, 0.98, 2))

@@ -18,6 +18,7 @@ from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.loss import privacy_loss
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.witness import Witness
+from tests.batches import batches
 from tests.oracle import correlated as oracle
 
 INSTANCES = 600
@@ -122,7 +123,7 @@ def exact_supremum(parameters: tuple[float, ...], steps: int) -> Any:
     return totals[0].max(totals[1]).max(totals[2]).max(totals[3])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", batches(12, 4))
 def test_bounds_enclose_the_supremum_in_exact_arithmetic(seed: int) -> None:
     q, r, rho0, rho1 = (float(p) for p in np.random.default_rng(seed).uniform(0.1, 0.9, 4))
     before = ctx.prec

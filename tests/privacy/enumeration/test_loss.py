@@ -12,6 +12,7 @@ import chainveil as cv
 from chainveil.model import HigherOrderChain
 from chainveil.privacy.enumeration.loss import loss, solves
 from chainveil.privacy.problem import read_problem
+from tests.batches import batches
 from tests.oracle.correlated import enumerate_losses
 from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
 
@@ -24,7 +25,7 @@ def found(chain: Any, noise: Any, n: int, adversary: Any = "any") -> Any:
     return loss(problem)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", batches(12, 4))
 def test_independent_noise_is_that_of_the_oracle(seed: int) -> None:
     rng = np.random.default_rng(seed)
     k, n = int(rng.integers(2, 4)), int(rng.integers(1, 5))

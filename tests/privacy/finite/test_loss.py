@@ -11,6 +11,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.privacy.finite.state import SearchBudget, finite_state_loss
+from tests.batches import batches
 from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
 from tests.privacy.finite.random_chains import random_chain, random_channel
 
@@ -57,7 +58,7 @@ def test_the_instances_are_of_every_kind() -> None:
     assert sum(bool((channel.matrix == 0).any()) for _, channel, _ in drawn) >= 50
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", batches(10, 3))
 def test_agrees_with_the_definition(seed: int) -> None:
     # Each instance with three models and a few named adversaries.
     for chain, channel, n in _instances(seed):

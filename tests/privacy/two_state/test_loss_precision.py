@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
+from tests.batches import batches
 from tests.oracle import recursion
 
 BATCHES = 20
@@ -37,7 +38,7 @@ def _check(found: float, truth: object, context: object) -> None:
     assert exact - truth <= mpmath.mpf("1e-9") * truth, context
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", batches(BATCHES, 4))
 def test_finite_lengths(batch: int) -> None:
     rng = np.random.default_rng([20_241, batch])
     with mpmath.workdps(recursion.DIGITS):
@@ -54,7 +55,7 @@ def test_finite_lengths(batch: int) -> None:
             _check(found.epsilon, truth, (q, r, noise, start, n, adversary))
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", batches(BATCHES, 4))
 def test_every_length(batch: int) -> None:
     rng = np.random.default_rng([20_242, batch])
     with mpmath.workdps(recursion.DIGITS):
