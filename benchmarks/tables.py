@@ -61,10 +61,10 @@ def polars_streaming(source: Path, goal: Path) -> None:
 
 
 def _chainveil(source: Path, goal: Path, **chain: Any) -> None:
-    from chainveil.table.flow import make_goal, sanitize_file
-    from chainveil.table.kept import Kept
-    from chainveil.table.reading import open_source
-    from chainveil.table.request import Layout, Request
+    from chainveil.table.files import make_goal, sanitize_file
+    from chainveil.table.read.reading import open_source
+    from chainveil.table.request.kept import Kept
+    from chainveil.table.request.request import Layout, Request
 
     table = open_source(source)
     layout = Layout("value", "series", "time", step=1000)

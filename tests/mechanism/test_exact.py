@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import chainveil as cv
-from chainveil.mechanism import sanitize, tables
+from chainveil.mechanism import sanitize, thresholds
 from chainveil.mechanism.correlated import ChainFlips
 from chainveil.mechanism.draws import Draws, Flips, Reports
 from chainveil.mechanism.packed import PackedFlips, sanitize_packed
@@ -73,7 +73,7 @@ def test_two_states_flip_with_exactly_their_probability(rho0: float, rho1: float
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda c: f"{c.states}x{c.outputs}")
 def test_tables_of_any_channel_hold_its_grid_exactly(channel: cv.Channel) -> None:
     grid = channel.on_grid().matrix
-    rows = tables.realised(tables.report_table(channel))
+    rows = thresholds.realised(thresholds.report_table(channel))
     assert rows == [[Fraction(float(entry)) for entry in row] for row in grid]
 
 

@@ -15,7 +15,7 @@ from chainveil.mechanism import (
     sanitize,
     sanitize_packed,
     seeded,
-    tables,
+    thresholds,
 )
 from chainveil.noise.correlated import CorrelatedNoise
 
@@ -47,20 +47,20 @@ def cuts(draw: st.DrawFn, n: int) -> list[int]:
 def test_tables_hold_the_grid_exactly(channel: cv.Channel) -> None:
     grid = channel.on_grid().matrix
     expected = [[Fraction(float(entry)) for entry in row] for row in grid]
-    assert tables.realised(tables.report_table(channel)) == expected
+    assert thresholds.realised(thresholds.report_table(channel)) == expected
 
 
 @few
 @given(RATES, RATES)
 def test_flip_tables_hold_the_grid_exactly(rho0: float, rho1: float) -> None:
     channel = cv.Channel.binary(rho0, rho1)
-    numbers = tables.grid_numbers(channel)
-    table = tables.flip_table((numbers[0][1], numbers[1][0]))
+    numbers = thresholds.grid_numbers(channel)
+    table = thresholds.flip_table((numbers[0][1], numbers[1][0]))
     assert all(0 <= high <= 255 for high in table.high)
     assert all(0 <= low <= 2**45 for low in table.low)
     grid = channel.on_grid().matrix
-    assert tables.realised(table)[0][1] == Fraction(float(grid[0, 1]))
-    assert tables.realised(table)[1][0] == Fraction(float(grid[1, 0]))
+    assert thresholds.realised(table)[0][1] == Fraction(float(grid[0, 1]))
+    assert thresholds.realised(table)[1][0] == Fraction(float(grid[1, 0]))
 
 
 @few

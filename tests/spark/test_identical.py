@@ -11,9 +11,9 @@ import pytest
 import chainveil as cv
 from chainveil import spark
 from chainveil.mechanism import seeded
-from chainveil.table.fitting import fit_table
-from chainveil.table.frames import FrameSource
-from chainveil.table.request import Layout
+from chainveil.table.read.frames import FrameSource
+from chainveil.table.request.request import Layout
+from chainveil.table.states.fitting import fit_table
 from tests.spark.tables import (
     correlated,
     folder_table,

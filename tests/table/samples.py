@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from chainveil import MarkovChain
-from chainveil.table.kept import Kept
+from chainveil.table.request.kept import Kept
 
 CHAIN = MarkovChain.binary(0.0893, 0.1092)
 SERIES, POINTS = 6, 40

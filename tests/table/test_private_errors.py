@@ -17,9 +17,9 @@ import pytest
 import chainveil as cv
 from chainveil.attack.simulation import sample_given
 from chainveil.mechanism import Stream, sanitize
-from chainveil.table.flow import make_goal, sanitize_file
-from chainveil.table.reading import open_source
-from chainveil.table.request import Layout, Request
+from chainveil.table.files import make_goal, sanitize_file
+from chainveil.table.read.reading import open_source
+from chainveil.table.request.request import Layout, Request
 from tests.table.samples import CHAIN
 
 SECRET = "SECRET72"
@@ -78,7 +78,7 @@ FILES: dict[str, tuple[str, str, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", list(FILES))
 def test_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Types are taken from the first rows alone.
-    monkeypatch.setattr("chainveil.table.reading.BLOCK_BYTES", 32)
+    monkeypatch.setattr("chainveil.table.read.reading.BLOCK_BYTES", 32)
     content, goal, more = FILES[name]
     path = tmp_path / "a.csv"
     path.write_bytes(f"person,time,bpm,note\n{content}".encode(errors="surrogateescape"))

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import chainveil as cv
-from chainveil.table.flow import make_goal, sanitize_file
-from chainveil.table.kept import Kept
-from chainveil.table.metadata import without_categories
-from chainveil.table.reading import open_source
-from chainveil.table.request import Layout, Request
+from chainveil.table.files import make_goal, sanitize_file
+from chainveil.table.read.reading import open_source
+from chainveil.table.request.kept import Kept
+from chainveil.table.request.request import Layout, Request
+from chainveil.table.write.metadata import without_categories
 
 ROWS = 40
 CHAIN = cv.MarkovChain.symmetric(0.1)

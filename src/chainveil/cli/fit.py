@@ -34,7 +34,7 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
       chainveil fit heart.csv --column bpm --threshold 60 -o chain.json
     """
     from chainveil.cli.chain_file import ChainFile, to_document, write_chain_file
-    from chainveil.table.fitting import fit_table
+    from chainveil.table.states.fitting import fit_table
 
     source = options.read_source(table, given)
     layout, how = options.read_layout(given), options.read_discretization(given)

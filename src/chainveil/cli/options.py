@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.cli.chain_file import ChainFile
     from chainveil.model.chain import MarkovChain
-    from chainveil.table.kept import Kept
-    from chainveil.table.reading import Source
-    from chainveil.table.request import Layout
+    from chainveil.table.read.reading import FileSource
+    from chainveil.table.request.kept import Kept
+    from chainveil.table.request.request import Layout
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -165,7 +165,7 @@ def read_certificate(name: str, path: str) -> Certificate:
 
 def read_layout(options: dict[str, Any]) -> Layout:
     """Where things stand in the table."""
-    from chainveil.table.request import Layout
+    from chainveil.table.request.request import Layout
 
     return Layout(*(options[name] for name in ("column", "series", "time", "step", "max_gap")))
 
@@ -174,16 +174,16 @@ def read_kept(options: dict[str, Any]) -> Kept:
     """Which other columns are published; a name with a comma stands in double quotes."""
     import csv
 
-    from chainveil.table.kept import make_kept
+    from chainveil.table.request.kept import make_kept
 
     names = [name.strip() for line in csv.reader(options["keep"]) for name in line]
     time, form = options["keep_time"], options["time_as"]
     return make_kept(names, time, form, options["allow_leak"])
 
 
-def read_source(table: str, options: dict[str, Any], text: bool = True) -> Source:
+def read_source(table: str, options: dict[str, Any], text: bool = True) -> FileSource:
     """The table; ``text`` keeps the cells of a text file to the letter."""
-    from chainveil.table.reading import open_source
+    from chainveil.table.read.reading import open_source
 
     return open_source(table, options["form"], text=text, **read_lines(options))
 

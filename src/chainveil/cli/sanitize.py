@@ -59,8 +59,8 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     """
     from chainveil.cli import earlier
     from chainveil.mechanism.randomness import seeded
-    from chainveil.table.atomic import real_path
-    from chainveil.table.publishing import recover, was_written
+    from chainveil.table.write.atomic import real_path
+    from chainveil.table.write.publishing import recover, was_written
 
     rng = None if given["seed"] is None else seeded(given["seed"])
     where = _certificate_goal(output, given["certificate"])
@@ -103,7 +103,7 @@ def _tell(certificate: Any, output: str, where: Path | None, known: Any, as_json
 
 def _certificate_goal(output: str, certificate: str | None) -> Path | None:
     """Where the certificate goes: as asked, or beside a release that is not standard output."""
-    from chainveil.table.flow import certificate_path
+    from chainveil.table.files import certificate_path
 
     if certificate is not None:
         return Path(certificate)
@@ -112,8 +112,8 @@ def _certificate_goal(output: str, certificate: str | None) -> Path | None:
 
 def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> Any:
     """Write the release on this machine; returns its certificate."""
-    from chainveil.table.flow import make_goal, sanitize_file
-    from chainveil.table.formats import by_path
+    from chainveil.table.files import make_goal, sanitize_file
+    from chainveil.table.read.formats import by_path
 
     typed = output != "-" and not by_path(output, given["output_format"], "output").is_text
     source = options.read_source(table, given, text=given["text"] or not typed)
@@ -125,7 +125,7 @@ def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> 
 
 def _request(given: dict[str, Any]) -> Any:
     """What is asked for, from whichever files it comes."""
-    from chainveil.table.request import Request
+    from chainveil.table.request.request import Request
 
     chain, file = options.read_chain(given)
     discretizer = None if file is None else file.discretizer
@@ -168,7 +168,7 @@ def _plan(path: str) -> tuple[Any, Any]:
 
 def _limits(certificate: Any) -> Any:
     """How the plan's values become states, if it says so."""
-    from chainveil.table.discretize import make_discretizer
+    from chainveil.table.request.discretize import make_discretizer
 
     if certificate["discretization"] is None:
         return None

@@ -51,7 +51,7 @@ def _check_paths(*paths: str | None) -> None:
 
 
 def _check_output(output: str, form: str | None) -> None:
-    from chainveil.table.formats import by_path
+    from chainveil.table.read.formats import by_path
 
     if output == "-":
         raise click.UsageError("On Spark the release is a folder: give -o a name, not -.")
@@ -73,7 +73,7 @@ def _source(path: str, given: dict[str, Any]) -> Any:
 
 def _files(path: str) -> list[Path]:
     """A file, or the files of a folder."""
-    from chainveil.table.reading import part_files
+    from chainveil.table.read.reading import part_files
 
     return part_files(Path(path)) if Path(path).is_dir() else [Path(path)]
 
@@ -81,7 +81,7 @@ def _files(path: str) -> list[Path]:
 def _check_text(path: str, given: dict[str, Any]) -> None:
     """Read text once as one machine would: Spark mends what is broken, without a word."""
     from chainveil.errors import InvalidInput
-    from chainveil.table.place import row_text
+    from chainveil.table.error_text import row_text
 
     first = _source(path, given)
     for file in _files(path) if first.format.is_text else []:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
-from chainveil.mechanism import tables
+from chainveil.mechanism import thresholds
 from chainveil.mechanism.draws import Draws, RowDraws, RowPart, settling
 from chainveil.mechanism.pieces import PIECE, Piece, one_series
 from chainveil.mechanism.randomness import Plane, Source
@@ -43,7 +43,7 @@ class ChainFlips:
             )
         grid = noise.on_grid()
         self._begin, self._stop = int(grid.rho0 * GRID), int(grid.rho1 * GRID)
-        self.table = tables.flip_table((self._begin, self._stop))
+        self.table = thresholds.flip_table((self._begin, self._stop))
         self._settling = settling(self.table)
         self._draws = Draws(source) if draws is None else draws
         self._codes = np.empty(0, np.uint8)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.mechanism import tables
+from chainveil.mechanism import thresholds
 from chainveil.mechanism.pieces import LONG, PIECE, Piece
 from chainveil.mechanism.randomness import (
     BLOCK,
@@ -226,7 +226,7 @@ class Flips:
     stretch = LONG
 
     def __init__(self, channel: Channel, draws: Draws) -> None:
-        self.table = tables.channel_flip_table(channel)
+        self.table = thresholds.channel_flip_table(channel)
         self._draws = draws
         self._high = (np.uint8(self.table.high[0]), np.uint8(self.table.high[1]))
         self._settling = settling(self.table)
@@ -269,7 +269,7 @@ class Reports:
     stretch = PIECE
 
     def __init__(self, channel: Channel, draws: Draws) -> None:
-        self.table = tables.report_table(channel)
+        self.table = thresholds.report_table(channel)
         self.states, self.outputs = channel.states, channel.outputs
         self.dtype = self.table.last.dtype
         self._draws = draws
@@ -278,7 +278,7 @@ class Reports:
             self._planes = (Plane.WIDE, Plane.WIDE_REFINED)
         self._last = self.table.last
         if self.table.bits == 8:
-            self._last = np.full((tables.SMALL - 1, 2 * tables.SMALL), 255, np.uint8)
+            self._last = np.full((thresholds.SMALL - 1, 2 * thresholds.SMALL), 255, np.uint8)
             self._last[: self.outputs - 1, : self.states] = self.table.last.T
 
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
@@ -312,7 +312,7 @@ class Reports:
         return int((number >= self.table.tied[state]).sum())
 
 
-def settling(table: tables.FlipTable) -> tuple[np.uint64, np.uint64, np.uint64]:
+def settling(table: thresholds.FlipTable) -> tuple[np.uint64, np.uint64, np.uint64]:
     """What the kernels need to decide a tie of two states: shift, and the low thresholds."""
     return np.uint64(table.shift), np.uint64(table.low[0]), np.uint64(table.low[1])
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.errors import InvalidInput
-from chainveil.mechanism import tables
+from chainveil.mechanism import thresholds
 from chainveil.mechanism.draws import Draws, settling
 from chainveil.mechanism.pieces import LONG, PIECE, Piece, Table, even_pieces
 from chainveil.mechanism.randomness import Bytes, Plane, Source, as_source
@@ -89,7 +89,7 @@ class PackedFlips:
             raise InvalidInput(
                 "rng", f"a start at point {source.first_point}", "a start at a multiple of 8 points"
             )
-        table = tables.channel_flip_table(channel)
+        table = thresholds.channel_flip_table(channel)
         self._settling = settling(table)
         self._masks = np.array([[(h >> bit & 1) * 255 for bit in range(8)] for h in table.high])
         self._masks = self._masks.astype(np.uint8)

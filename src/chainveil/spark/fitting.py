@@ -9,9 +9,9 @@ from chainveil.mechanism.reading import Missing
 from chainveil.spark import needs
 from chainveil.spark.survey import SPARK
 from chainveil.spark.table import SparkTable
-from chainveil.table.discretize import Label
-from chainveil.table.fitting import Fitted, fit_table
-from chainveil.table.request import Layout, LookedUp
+from chainveil.table.request.discretize import Label
+from chainveil.table.request.request import Layout, LookedUp
+from chainveil.table.states.fitting import Fitted, fit_table
 
 
 def fit(

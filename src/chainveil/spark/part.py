@@ -16,15 +16,15 @@ from chainveil.mechanism.randomness import Source
 from chainveil.plan import NoisePlan
 from chainveil.spark.task import Batches, placed, with_series
 from chainveil.spark.trouble import marked
-from chainveil.table.atomic import Digested
-from chainveil.table.discretize import Discretizer
-from chainveil.table.kept import Kept
-from chainveil.table.noise import ColumnNoise
-from chainveil.table.prepare import follow
-from chainveil.table.request import Layout, one_column
-from chainveil.table.shaping import Shaping
-from chainveil.table.tracker import Tracker
-from chainveil.table.writing import ParquetWriter
+from chainveil.table.request.discretize import Discretizer
+from chainveil.table.request.kept import Kept
+from chainveil.table.request.request import Layout, one_column
+from chainveil.table.states.column_noise import ColumnNoise
+from chainveil.table.states.prepare import follow
+from chainveil.table.states.tracker import Tracker
+from chainveil.table.write.atomic import Digested
+from chainveil.table.write.shaping import Shaping
+from chainveil.table.write.writing import ParquetWriter
 
 # A row group: large enough to be read quickly, small enough that a task holds little.
 GROUP_ROWS = 1 << 19

@@ -34,17 +34,17 @@ from chainveil.spark.table import (
     without_notes,
 )
 from chainveil.spark.trouble import surfaced
-from chainveil.table.atomic import check_goal, drafts, real_path
-from chainveil.table.discretize import Label
-from chainveil.table.flow import certificate_path
-from chainveil.table.frames import FrameSource
-from chainveil.table.kept import make_kept
-from chainveil.table.noise import check_length, released_columns, warn_of_one_state
-from chainveil.table.prepare import Prepared, check_not_empty, prepare_with
-from chainveil.table.publishing import recover
-from chainveil.table.request import Layout, LookedUp, Readable, Request
-from chainveil.table.shaping import Shaping
-from chainveil.table.unchanged import check_unchanged, identity
+from chainveil.table.files import certificate_path
+from chainveil.table.read.frames import FrameSource
+from chainveil.table.read.unchanged import check_unchanged, identity
+from chainveil.table.request.discretize import Label
+from chainveil.table.request.kept import make_kept
+from chainveil.table.request.request import Layout, LookedUp, Readable, Request
+from chainveil.table.states.column_noise import check_length, released_columns, warn_of_one_state
+from chainveil.table.states.prepare import Prepared, check_not_empty, prepare_with
+from chainveil.table.write.atomic import check_goal, drafts, real_path
+from chainveil.table.write.publishing import recover
+from chainveil.table.write.shaping import Shaping
 
 
 @dataclass(frozen=True)

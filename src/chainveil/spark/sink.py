@@ -23,9 +23,9 @@ from pathlib import Path
 from chainveil.certificate import ReleasedFile, listing_digest
 from chainveil.errors import InvalidInput
 from chainveil.spark.part import Part
-from chainveil.table.atomic import check_goal, folder_in_words, real_path
-from chainveil.table.publishing import beside, claim, locked, recover, sync
-from chainveil.table.reading import part_files
+from chainveil.table.read.reading import part_files
+from chainveil.table.write.atomic import check_goal, folder_in_words, real_path
+from chainveil.table.write.publishing import beside, claim, locked, recover, sync
 
 FORMAT = "parquet"
 

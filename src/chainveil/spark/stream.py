@@ -23,11 +23,11 @@ from chainveil.spark import needs
 from chainveil.spark.release import Goal, release
 from chainveil.spark.sink import local_path
 from chainveil.spark.table import SparkTable, check_types
-from chainveil.table.discretize import Label
-from chainveil.table.kept import make_kept
-from chainveil.table.prepare import find_discretizer
-from chainveil.table.publishing import is_abandoned, recover, remove
-from chainveil.table.request import Layout, Request
+from chainveil.table.request.discretize import Label
+from chainveil.table.request.kept import make_kept
+from chainveil.table.request.request import Layout, Request
+from chainveil.table.states.prepare import find_discretizer
+from chainveil.table.write.publishing import is_abandoned, recover, remove
 
 CHECKPOINT = "_checkpoint"
 

@@ -15,14 +15,19 @@ from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, Model
 from chainveil.privacy.problem import Family, Objective
-from chainveil.table.discretize import Label
-from chainveil.table.frames import FrameSource
-from chainveil.table.framing import framed
-from chainveil.table.kept import make_kept
-from chainveil.table.noise import ColumnNoise, check_length, released_rows, warn_of_one_state
-from chainveil.table.prepare import check_not_empty, follow, prepare
-from chainveil.table.request import Layout, LookedUp, Request, one_column
-from chainveil.table.shaping import Shaping
+from chainveil.table.read.frames import FrameSource
+from chainveil.table.request.discretize import Label
+from chainveil.table.request.kept import make_kept
+from chainveil.table.request.request import Layout, LookedUp, Request, one_column
+from chainveil.table.states.column_noise import (
+    ColumnNoise,
+    check_length,
+    released_rows,
+    warn_of_one_state,
+)
+from chainveil.table.states.prepare import check_not_empty, follow, prepare
+from chainveil.table.write.framing import framed
+from chainveil.table.write.shaping import Shaping
 
 
 @dataclass(frozen=True)
