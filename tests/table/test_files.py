@@ -21,10 +21,10 @@ from chainveil.table.read import reading as reading_module
 from chainveil.table.read.formats import Format
 from chainveil.table.read.reading import FileSource, open_source
 from chainveil.table.request.kept import Kept
-from chainveil.table.request.request import Layout, Request
+from chainveil.table.request.request import Layout
 from chainveil.table.write.atomic import Digested, drafts
 from chainveil.table.write.writing import open_writer
-from tests.table.samples import CHAIN, KEEP_AWKWARD, KEEP_FLAT, ROWS, awkward, flat
+from tests.table.samples import CHAIN, KEEP_AWKWARD, KEEP_FLAT, ROWS, asked, awkward, flat
 
 BINARY = ["a.parquet", "a.arrow", "a.feather"]
 TEXT = ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.zst", "a.csv.zst"]
@@ -46,7 +46,7 @@ def _release(source: Path, goal: Path, force: bool = False, **more: Any) -> cv.C
     how: dict[str, Any] = {"threshold": 60.0, "epsilon": 1.0, "chain": CHAIN, **more}
     table = open_source(source)
     return sanitize_file(
-        table, make_goal(str(goal), table, None, None, force), Request(layout, **how)
+        table, make_goal(str(goal), table, None, None, force), asked(layout, **how)
     )
 
 
@@ -155,7 +155,7 @@ def test_bytes_that_are_no_text_are_named_with_their_line(goal: str, tmp_path: P
         sanitize_file(
             table,
             make_goal(str(tmp_path / goal), table, None, None, False),
-            Request(
+            asked(
                 Layout("bpm", "person"),
                 threshold=60.0,
                 epsilon=1.0,

@@ -19,8 +19,8 @@ from chainveil.attack.simulation import sample_given
 from chainveil.mechanism import Stream, sanitize
 from chainveil.table.files import make_goal, sanitize_file
 from chainveil.table.read.reading import open_source
-from chainveil.table.request.request import Layout, Request
-from tests.table.samples import CHAIN
+from chainveil.table.request.request import Layout
+from tests.table.samples import CHAIN, asked
 
 SECRET = "SECRET72"
 # A number that stands in no message of its own accord.
@@ -51,7 +51,7 @@ def _release(path: Path, goal: str, **more: Any) -> Callable[[], Any]:
     layout = Layout("bpm", "person", **{k: more.pop(k) for k in ("time", "step") if k in more})
     table = open_source(path, text=goal.endswith(("csv", "txt", "tsv")))
     where = make_goal(str(path.parent / goal), table, None, None, False)
-    return lambda: sanitize_file(table, where, Request(layout, **{**how, **more}))
+    return lambda: sanitize_file(table, where, asked(layout, **{**how, **more}))
 
 
 FILES: dict[str, tuple[str, str, dict[str, Any]]] = {

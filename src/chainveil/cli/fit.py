@@ -37,9 +37,9 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
     from chainveil.table.states.fitting import fit_table
 
     source = options.read_source(table, given)
-    layout, how = options.read_layout(given), options.read_discretization(given)
+    layout, rules = options.read_layout(given), options.read_rules(given)
     with progress(source.rows, given["as_json"]) as tell:
-        found = fit_table(source, layout, progress=tell, **how)
+        found = fit_table(source, layout, rules, tell)
     file = ChainFile(found.chain, "reference" if public else "private", found.discretizer)
     if output is not None:
         write_chain_file(output, file, force)

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from chainveil.cli.chain_file import ChainFile
     from chainveil.model.chain import MarkovChain
     from chainveil.table.read.reading import FileSource
+    from chainveil.table.request.discretize import Discretizer
     from chainveil.table.request.kept import Kept
-    from chainveil.table.request.request import Layout
+    from chainveil.table.request.request import Layout, StateRules
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -197,18 +198,21 @@ def read_lines(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_discretization(options: dict[str, Any]) -> dict[str, Any]:
-    """Arguments for a request from --threshold, --edges, --states and --labels."""
+def read_rules(options: dict[str, Any], discretizer: Discretizer | None = None) -> StateRules:
+    """How values become states, from --threshold, --edges, --states, --labels and --missing."""
+    from chainveil.table.request.request import StateRules
+
     threshold = options["threshold"]
     if threshold is not None and threshold not in ("mean", "median"):
         threshold = _number("threshold", threshold)
-    return {
-        "threshold": threshold,
-        "edges": None if options["edges"] is None else _numbers("edges", options["edges"]),
-        "states": _texts(options["states"]),
-        "labels": _labels(options["labels"]),
-        "missing": options["missing"],
-    }
+    return StateRules(
+        threshold,
+        None if options["edges"] is None else _numbers("edges", options["edges"]),
+        _texts(options["states"]),
+        _labels(options["labels"]),
+        options["missing"],
+        discretizer,
+    )
 
 
 def read_chain(options: dict[str, Any]) -> tuple[MarkovChain | None, ChainFile | None]:

@@ -11,6 +11,9 @@ from chainveil.cli import options
 from chainveil.cli.output import progress, show, warn
 from chainveil.privacy.rounding import upper
 
+# Options that go into the promise as they are; all but the budget are part of a plan too.
+PROMISE = ("epsilon", "length", "adversary", "objective", "mechanism", "family")
+
 
 @click.command()
 @click.argument("table")
@@ -125,7 +128,7 @@ def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> 
 
 def _request(given: dict[str, Any]) -> Any:
     """What is asked for, from whichever files it comes."""
-    from chainveil.table.request.request import Request
+    from chainveil.table.request.request import Promise, Request
 
     chain, file = options.read_chain(given)
     discretizer = None if file is None else file.discretizer
@@ -136,18 +139,13 @@ def _request(given: dict[str, Any]) -> Any:
     reference, on_spark = given["reference"], given["engine"] == "spark"
     return Request(
         options.read_layout(given),
-        **options.read_discretization(given),
-        discretizer=discretizer,
-        epsilon=given["epsilon"],
+        options.read_rules(given, discretizer),
+        Promise(
+            spent=options.read_spent(given["spent"]), **{name: given[name] for name in PROMISE}
+        ),
         chain=chain,
         plan=plan,
         reference=None if reference is None or on_spark else options.read_source(reference, given),
-        length=given["length"],
-        adversary=given["adversary"],
-        objective=given["objective"],
-        mechanism=given["mechanism"],
-        family=given["family"],
-        spent=options.read_spent(given["spent"]),
         kept=options.read_kept(given),
     )
 
@@ -155,7 +153,7 @@ def _request(given: dict[str, Any]) -> Any:
 def _check_left_to_the_plan() -> None:
     """Error where an option would say again, or otherwise, what the plan says."""
     context = click.get_current_context()
-    for name in ("length", "adversary", "objective", "mechanism", "family", "spent"):
+    for name in (*PROMISE[1:], "spent"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} is part of the plan; leave it out.")
 

@@ -39,7 +39,7 @@ from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.unchanged import check_unchanged, identity
 from chainveil.table.request.discretize import Label
 from chainveil.table.request.kept import make_kept
-from chainveil.table.request.request import Layout, LookedUp, Readable, Request
+from chainveil.table.request.request import Layout, LookedUp, Promise, Readable, Request, StateRules
 from chainveil.table.states.column_noise import check_length, released_columns, warn_of_one_state
 from chainveil.table.states.prepare import Prepared, check_not_empty, prepare_with
 from chainveil.table.write.atomic import check_goal, drafts, real_path
@@ -129,11 +129,11 @@ def sanitize(
         As in :func:`chainveil.sanitize_table`.
     """
     needs.pyspark()
-    layout = Layout(column, series, time, step, max_gap)
     request = Request(
-        layout, threshold, edges, states, labels, None, epsilon,
-        chain, plan, as_table(reference), length, adversary, objective, mechanism,
-        missing, family, spent, make_kept(keep, keep_time, time_as, allow_leak),
+        Layout(column, series, time, step, max_gap),
+        StateRules(threshold, edges, states, labels, missing),
+        Promise(epsilon, length, adversary, objective, mechanism, family, spent),
+        chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak),
     )  # fmt: skip
     goal = Goal(local_path(path), certificate, force)
     return release(SparkTable(frame), request, goal, rng)

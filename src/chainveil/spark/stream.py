@@ -25,7 +25,7 @@ from chainveil.spark.sink import local_path
 from chainveil.spark.table import SparkTable, check_types
 from chainveil.table.request.discretize import Label
 from chainveil.table.request.kept import make_kept
-from chainveil.table.request.request import Layout, Request
+from chainveil.table.request.request import Layout, Request, StateRules
 from chainveil.table.states.prepare import find_discretizer
 from chainveil.table.write.publishing import is_abandoned, recover, remove
 
@@ -93,9 +93,8 @@ def sanitize_stream(
     if kept.positions:
         raise NotSupported("positions in a stream: no batch knows how long its series are already")
     layout = Layout(column, series, time)
-    request = Request(
-        layout, threshold, edges, states, labels, plan=plan, missing=missing, kept=kept
-    )
+    rules = StateRules(threshold, edges, states, labels, missing)
+    request = Request(layout, rules, plan=plan, kept=kept)
     table = SparkTable(frame)
     if not frame.isStreaming:
         raise InvalidInput("frame", "a table at rest", "a stream", "Use sanitize.")

@@ -96,7 +96,7 @@ def private_limit(
     from pyspark.sql import functions
 
     values = mapped(
-        table.columns_of(layout.names), NumbersOf(layout, request.missing), f"{VALUE} double"
+        table.columns_of(layout.names), NumbersOf(layout, request.rules.missing), f"{VALUE} double"
     )
     ask = functions.avg if which == "mean" else functions.median
     with surfaced():

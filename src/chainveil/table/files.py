@@ -102,7 +102,7 @@ def sanitize_file(
     """Release one column of a file; the certificate is written and returned."""
     goal.check(table)
     prepared = prepare(table, request, progress)
-    noise = ColumnNoise(prepared.plan, rng, request.missing)
+    noise = ColumnNoise(prepared.plan, rng, request.rules.missing)
     with drafts(goal.paths, goal.force) as files:
         to_stdout = goal.release == "-"
         sink = Digested(sys.stdout.buffer if to_stdout else files[-1].file)

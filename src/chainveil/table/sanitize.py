@@ -18,7 +18,14 @@ from chainveil.privacy.problem import Family, Objective
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.request.discretize import Label
 from chainveil.table.request.kept import make_kept
-from chainveil.table.request.request import Layout, LookedUp, Request, one_column
+from chainveil.table.request.request import (
+    Layout,
+    LookedUp,
+    Promise,
+    Request,
+    StateRules,
+    one_column,
+)
 from chainveil.table.states.column_noise import (
     ColumnNoise,
     check_length,
@@ -147,18 +154,18 @@ def sanitize_table(
     """
     table = FrameSource(frame)
     public = None if reference is None else FrameSource(reference)
-    layout = Layout(column, series, time, step, max_gap)
     request = Request(
-        layout, threshold, edges, states, labels, None, epsilon,
-        chain, plan, public, length, adversary, objective, mechanism, missing,
-        family, spent, make_kept(keep, keep_time, time_as, allow_leak),
+        Layout(column, series, time, step, max_gap),
+        StateRules(threshold, edges, states, labels, missing),
+        Promise(epsilon, length, adversary, objective, mechanism, family, spent),
+        chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak),
     )  # fmt: skip
     return _release(table, request, rng)
 
 
 def _release(table: FrameSource, request: Request, rng: Randomness | None) -> TableRelease:
     prepared = prepare(table, request)
-    layout, noise = request.layout, ColumnNoise(prepared.plan, rng, request.missing)
+    layout, noise = request.layout, ColumnNoise(prepared.plan, rng, request.rules.missing)
     seen = noise.follower(prepared.seen, layout, request.kept.positions)
     shaping = Shaping(request.kept, layout, table.columns)
     codes = blocks = None

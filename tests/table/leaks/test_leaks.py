@@ -20,9 +20,10 @@ from chainveil.table.leaks.sampling import runs_of
 from chainveil.table.read.reading import open_source
 from chainveil.table.request.discretize import make_discretizer
 from chainveil.table.request.kept import Kept
-from chainveil.table.request.request import Layout, Request
+from chainveil.table.request.request import Layout
 from experiments.records import find_record
 from tests.table.planted import HONEST, LEAKS, beats, planted
+from tests.table.samples import asked
 
 PLAN = cv.calibrate(cv.MarkovChain.binary(0.0893, 0.1092), 1.0)
 HOW: dict[str, Any] = {"plan": PLAN, "series": "series", "states": [0, 1]}
@@ -193,11 +194,11 @@ def test_files_are_tested_and_nothing_is_written(name: str, tmp_path: Path) -> N
     source, goal = open_source(path), str(tmp_path / "out.parquet")
     for column in LEAKS:
         kept = Kept((column, "random"))
-        request = Request(LAYOUT, states=[0, 1], plan=PLAN, kept=kept)
+        request = asked(LAYOUT, states=[0, 1], plan=PLAN, kept=kept)
         with pytest.raises(cv.InvalidInput, match=f"'{column}'.*right about"):
             sanitize_file(source, make_goal(goal, source, None, None, False), request)
         assert [entry.name for entry in tmp_path.iterdir()] == [name]
-    request = Request(LAYOUT, states=[0, 1], plan=PLAN, kept=Kept(HONEST))
+    request = asked(LAYOUT, states=[0, 1], plan=PLAN, kept=Kept(HONEST))
     sanitize_file(source, make_goal(goal, source, None, None, False), request)
     assert pq.read_schema(goal).names == ["series", "x", *HONEST]
 
@@ -210,7 +211,7 @@ def test_a_leak_late_in_a_large_file_is_found(tmp_path: Path) -> None:
     table = table.append_column("late", pa.array(late))
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=50_000)
     source = open_source(tmp_path / "a.parquet")
-    request = Request(LAYOUT, states=[0, 1], plan=PLAN, kept=Kept(("late",)))
+    request = asked(LAYOUT, states=[0, 1], plan=PLAN, kept=Kept(("late",)))
     goal = make_goal(str(tmp_path / "b.parquet"), source, None, None, False)
     with pytest.raises(cv.InvalidInput, match="'late'"):
         sanitize_file(source, goal, request)

@@ -21,8 +21,8 @@ from chainveil.table.read import reading as reading_module
 from chainveil.table.read.formats import Format
 from chainveil.table.read.reading import FileSource, open_source
 from chainveil.table.read.strict import StrictText
-from chainveil.table.request.request import Layout, Request
-from tests.table.samples import CHAIN
+from chainveil.table.request.request import Layout
+from tests.table.samples import CHAIN, asked
 
 STRAY = b'person,bpm,note\n1,55,ok\n2,71,"look\n3,62,ok\n4,48,ok\n'
 
@@ -145,7 +145,7 @@ def test_what_is_accepted_is_read_as_others_read_it(text: str) -> None:
 
 
 def _release(table: FileSource, goal: Path) -> None:
-    request = Request(Layout("bpm", "person"), threshold=60.0, epsilon=1.0, chain=CHAIN)
+    request = asked(Layout("bpm", "person"), threshold=60.0, epsilon=1.0, chain=CHAIN)
     sanitize_file(table, make_goal(str(goal), table, None, None, False), request)
 
 

@@ -18,8 +18,9 @@ from chainveil.mechanism import seeded, series_number
 from chainveil.table.files import make_goal, sanitize_file
 from chainveil.table.read import reading
 from chainveil.table.read.reading import open_source
-from chainveil.table.request.request import Layout, Request
+from chainveil.table.request.request import Layout
 from chainveil.table.states.positions import series_numbers
+from tests.table.samples import asked
 
 TWO = cv.MarkovChain.binary(0.1, 0.2)
 THREE = cv.MarkovChain([[0.8, 0.1, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
@@ -78,7 +79,7 @@ def test_a_file_is_sanitized_alike_in_any_batches(
     monkeypatch.setattr(reading, "BATCH_ROWS", size)
     source = open_source(tmp_path / "in.parquet")
     goal = make_goal(str(tmp_path / "out.parquet"), source, None, None, False)
-    request = Request(Layout("x", "who"), plan=plan)
+    request = asked(Layout("x", "who"), plan=plan)
     sanitize_file(source, goal, request, seeded(8))
     released = pq.read_table(tmp_path / "out.parquet")
     assert np.array_equal(released["x"].to_numpy(), expected(table, plan, 8))

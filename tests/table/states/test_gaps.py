@@ -24,10 +24,10 @@ from chainveil.table.files import certificate_path, make_goal, sanitize_file
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
 from chainveil.table.request.discretize import GAP, NO_VALUE, make_discretizer
-from chainveil.table.request.request import Layout, Request
+from chainveil.table.request.request import Layout, StateRules
 from chainveil.table.states.fitting import fit_table
 from chainveil.table.states.tracker import Columns, Tracker
-from tests.table.samples import CHAIN, ROWS, flat
+from tests.table.samples import CHAIN, ROWS, asked, flat
 
 PLAN = cv.calibrate(CHAIN, 2.0)
 EVERY = 7
@@ -59,7 +59,7 @@ def test_gaps_stay_in_every_format(name: str, goal: str, tmp_path: Path) -> None
             file.write(text)
     source = open_source(tmp_path / name)
     out = tmp_path / goal
-    request = Request(Layout("bpm", "person"), threshold=60.0, plan=PLAN, missing="keep")
+    request = asked(Layout("bpm", "person"), threshold=60.0, plan=PLAN, missing="keep")
     certificate = sanitize_file(
         source, make_goal(str(out), source, None, None, False), request, seeded(3)
     )
@@ -192,7 +192,9 @@ def test_no_pair_reaches_across_a_gap(rows: list[tuple[str, int]], size: int) ->
 def test_a_fit_does_not_see_gaps() -> None:
     states = [0, 1, None, 1, 1, 0, None, None, 0, 0, 1, 0]
     found = fit_table(
-        FrameSource(pa.table({"x": states})), Layout("x"), states=[0, 1], missing="keep"
+        FrameSource(pa.table({"x": states})),
+        Layout("x"),
+        StateRules(states=[0, 1], missing="keep"),
     )
     assert found.chain.counts is not None
     assert found.chain.counts.tolist() == [[1, 2], [2, 1]]

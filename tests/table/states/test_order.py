@@ -132,11 +132,13 @@ def test_a_gap_is_no_transition() -> None:
     split = cv.sanitize_table(table, "x", 1.0, max_gap=2, reference=None, **how, chain=CHAIN)
     assert split.certificate["release.series"] == 1
     from chainveil.table.read.frames import FrameSource
-    from chainveil.table.request.request import Layout
+    from chainveil.table.request.request import Layout, StateRules
     from chainveil.table.states.fitting import fit_table
 
     table = pa.table({"x": [0, 1, 0, 1, 1, 0, 1], "t": [1, 2, 10, 11, 20, 21, 22]})
-    found = fit_table(FrameSource(table), Layout("x", time="t", max_gap=2), states=[0, 1])
+    found = fit_table(
+        FrameSource(table), Layout("x", time="t", max_gap=2), StateRules(states=[0, 1])
+    )
     assert found.chain.counts is not None
     assert found.chain.counts.tolist() == [[0, 3], [1, 0]]
     assert found.splits == 2

@@ -31,9 +31,10 @@ import chainveil as cv
 from chainveil.spark.sink import staging
 from chainveil.table.files import Goal, make_goal, sanitize_file
 from chainveil.table.read.reading import open_source
-from chainveil.table.request.request import Layout, Request
+from chainveil.table.request.request import Layout
 from chainveil.table.write.atomic import drafts
 from chainveil.table.write.publishing import recover
+from tests.table.samples import asked
 
 STEPS = {
     "open", "os.rename", "os.link", "os.remove", "os.mkdir", "os.rmdir", "os.listdir", "os.scandir",
@@ -82,7 +83,7 @@ class Scene:
         table = open_source(self.folder / "t.csv")
         goal = make_goal(str(self.release), table, None, str(self.certificate), self.force)
         chain = cv.MarkovChain.binary(0.1, 0.2)
-        request = Request(Layout("x"), states=(0, 1), plan=PLAN or cv.calibrate(chain, 1.0))
+        request = asked(Layout("x"), states=(0, 1), plan=PLAN or cv.calibrate(chain, 1.0))
         sanitize_file(table, Goal(goal.release, goal.format, goal.certificate, self.force), request)
 
     def found(self) -> tuple[bytes | None, bytes | None]:

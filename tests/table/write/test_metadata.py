@@ -17,8 +17,8 @@ import chainveil as cv
 from chainveil.table.files import make_goal, sanitize_file
 from chainveil.table.read.reading import open_source
 from chainveil.table.request.kept import Kept
-from chainveil.table.request.request import Layout, Request
-from tests.table.samples import CHAIN
+from chainveil.table.request.request import Layout
+from tests.table.samples import CHAIN, asked
 
 SECRET = "SECRET72"
 NOTE = {b"note": SECRET.encode()}
@@ -89,7 +89,7 @@ def test_files(ending: str, tmp_path: Path) -> None:
     assert SECRET.encode() in source.read_bytes()
     names = ("kind", "record", "list") if ending != "csv" else ("kind",)
     table = open_source(source)
-    request = Request(
+    request = asked(
         Layout("state"), states=["low", "high"], epsilon=1.0, chain=CHAIN,
         kept=Kept(names, allow_leak=names),
     )  # fmt: skip
@@ -113,7 +113,7 @@ def test_categories_of_many_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     table = open_source(tmp_path / "a.parquet")
     for ending in ("parquet", "arrow", "csv"):
         goal = tmp_path / f"b.{ending}"
-        request = Request(
+        request = asked(
             Layout("state"), states=["low", "high"], epsilon=1.0, chain=CHAIN,
             kept=Kept(("kind",), allow_leak=("kind",)),
         )  # fmt: skip

@@ -16,10 +16,10 @@ import pytest
 import chainveil as cv
 from chainveil.table.files import make_goal, sanitize_file
 from chainveil.table.read.reading import open_source
-from chainveil.table.request.request import Layout, Request
+from chainveil.table.request.request import Layout
 from chainveil.table.write.atomic import drafts
 from chainveil.table.write.publishing import claim, recover
-from tests.table.samples import CHAIN
+from tests.table.samples import CHAIN, asked
 
 ROOT = Path(__file__).parents[3]
 
@@ -84,7 +84,7 @@ def _release(source: Path, goal: Any, certificate: Any = None, force: bool = Fal
              progress: Any = None, **more: Any) -> None:  # fmt: skip
     table = open_source(source)
     how = {"chain": CHAIN, **more}
-    request = Request(Layout("x"), states=(0, 1), epsilon=1.0, **how)
+    request = asked(Layout("x"), states=(0, 1), epsilon=1.0, **how)
     where = None if certificate is None else str(certificate)
     sanitize_file(table, make_goal(str(goal), table, None, where, force), request, None, progress)
 

@@ -90,34 +90,64 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Request:
-    """How to discretize, where the chain comes from, and what to promise.
+class StateRules:
+    """How values become states: by a threshold, by edges, or as the states that they are.
 
-    ``threshold`` may be "mean" or "median": a look at the private data that the
-    certificate mentions. Of ``plan``, ``chain`` and ``reference`` at most one is given;
-    with none, the chain is fitted on the private data. ``missing`` says whether a row without
-    a value is an error or stays one, visible to all. ``spent`` is the noise of earlier releases
-    of the same data, which the budget then covers too. ``kept`` says which other columns are
-    published.
+    ``threshold`` may be "mean" or "median": a look at the private data that the certificate
+    mentions. ``missing`` says whether a row without a value is an error or stays one, visible to
+    all. ``discretizer`` is a ready one, for where neither threshold, edges nor states are given.
     """
 
-    layout: Layout
     threshold: float | LookedUp | None = None
     edges: Sequence[float] | None = None
     states: Sequence[Label] | None = None
     labels: Sequence[Label] | None = None
+    missing: Missing = "error"
     discretizer: Discretizer | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether threshold, edges or states are."""
+        return any(part is not None for part in (self.threshold, self.edges, self.states))
+
+    def check(self) -> None:
+        """Error in words for arguments that are something else altogether."""
+        for name, allowed in (("edges", "a list of numbers"), ("states", "a list of values"),
+                              ("labels", "a list of names")):  # fmt: skip
+            if getattr(self, name) is not None:
+                checks.items(name, getattr(self, name), allowed)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The budget and what it has to hold for, as in :func:`chainveil.calibrate`.
+
+    ``spent`` is the noise of earlier releases of the same data, which the budget then covers too.
+    """
+
     epsilon: float | None = None
-    chain: MarkovChain | ChainRegion | None = None
-    plan: NoisePlan | None = None
-    reference: Readable | None = None
     length: int | None = None
     adversary: Model | Adversary = "any"
     objective: Objective = "flips"
     mechanism: str = "independent"
-    missing: Missing = "error"
     family: Family = "response"
     spent: Sequence[Channel] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """How to discretize, where the chain comes from, and what to promise.
+
+    Of ``plan``, ``chain`` and ``reference`` at most one is given; with none, the chain is fitted
+    on the private data. ``kept`` says which other columns are published.
+    """
+
+    layout: Layout
+    rules: StateRules = field(default_factory=StateRules)
+    promise: Promise = field(default_factory=Promise)
+    chain: MarkovChain | ChainRegion | None = None
+    plan: NoisePlan | None = None
+    reference: Readable | None = None
     kept: Kept = field(default_factory=Kept)
 
     def __post_init__(self) -> None:
@@ -127,31 +157,32 @@ class Request:
         if len(given) > 1:
             raise InvalidInput("plan, chain, reference", " and ".join(given), "one of them")
         self._check_kinds()
-        if self.plan is None and self.epsilon is None:
+        if self.plan is not None:
+            self._check_plan(self.plan)
+        elif self.promise.epsilon is None:
             raise InvalidInput("epsilon", None, "a number above 0", "It is the privacy budget.")
-        if self.plan is not None and self.spent:
+
+    def _check_plan(self, plan: NoisePlan) -> None:
+        """Error where something is said again, or otherwise, beside a plan."""
+        epsilon, spent = self.promise.epsilon, self.promise.spent
+        if spent:
             raise InvalidInput(
-                "spent", f"{len(self.spent)} releases beside a plan", "none",
+                "spent", f"{len(spent)} releases beside a plan", "none",
                 "Name them where the plan is made: the plan then covers all releases.",
             )  # fmt: skip
-        if self.plan is not None and self.epsilon not in (None, self.plan.epsilon):
-            raise InvalidInput(
-                "epsilon", self.epsilon, f"that of the plan, {self.plan.epsilon!r}, or none"
-            )
+        if epsilon not in (None, plan.epsilon):
+            raise InvalidInput("epsilon", epsilon, f"that of the plan, {plan.epsilon!r}, or none")
 
     def _check_kinds(self) -> None:
         """Errors in words for arguments that are something else altogether."""
-        if self.epsilon is not None:
-            checks.real("epsilon", self.epsilon, "one finite number above 0")
+        if self.promise.epsilon is not None:
+            checks.real("epsilon", self.promise.epsilon, "one finite number above 0")
         if self.chain is not None:
             check_model(self.chain)
         if self.plan is not None:
             advice = "calibrate(chain, epsilon) makes one."
             checks.instance("plan", self.plan, NoisePlan, "a NoisePlan", advice)
-        for name, allowed in (("edges", "a list of numbers"), ("states", "a list of values"),
-                              ("labels", "a list of names")):  # fmt: skip
-            if getattr(self, name) is not None:
-                checks.items(name, getattr(self, name), allowed)
+        self.rules.check()
 
     def check(self, table: Readable) -> None:
         """Error unless all columns are there, and those to be kept may be."""

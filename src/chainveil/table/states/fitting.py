@@ -8,7 +8,7 @@ from typing import Any
 from chainveil.counts import order_test, wilson
 from chainveil.model.chain import MarkovChain
 from chainveil.table.request.discretize import Discretizer
-from chainveil.table.request.request import Layout, Readable, Request
+from chainveil.table.request.request import Layout, Promise, Readable, Request, StateRules
 from chainveil.table.states.prepare import HERE, Engine, Progress, Seen, find_discretizer, fit
 
 Entry = tuple[tuple[int, int], float, tuple[float, float]]
@@ -84,14 +84,14 @@ class Fitted:
 def fit_table(
     table: Readable,
     layout: Layout,
+    rules: StateRules,
     progress: Progress | None = None,
     engine: Engine[Any] = HERE,
-    **how: Any,
 ) -> Fitted:
     """Discretize a column and fit a chain to it."""
     layout.check(table)
     # A request wants a budget; none is spent here.
-    request = Request(layout, **how, epsilon=1.0)
+    request = Request(layout, rules, Promise(epsilon=1.0))
     discretizer = find_discretizer(table, request, progress, engine.limit)
     seen = engine.survey(table, layout, discretizer, progress, memory=True)
     return Fitted(fit(seen), discretizer, seen.rows, seen.series, seen.splits, memory(seen))

@@ -119,19 +119,8 @@ def prepare_with(
         seen = engine.survey(table, layout, discretizer, progress)
         chain = fit(seen)
     _check_states(discretizer, chain.states)
-    assert request.epsilon is not None
-    if progress is not None:
-        progress("calibrating", 0)
-    plan = calibrate(
-        chain,
-        request.epsilon,
-        request.length,
-        request.adversary,
-        mechanism=request.mechanism,
-        objective=request.objective,
-        family=request.family,
-        spent=request.spent,
-    )
+    _tell(progress, "calibrating", 0)
+    plan = calibrate(chain, **vars(request.promise))
     return Prepared(plan, discretizer, plan.origin, seen)
 
 
@@ -142,7 +131,7 @@ def find_discretizer(
     limit: Callable[..., float] | None = None,
 ) -> Discretizer:
     """The discretizer that was given or described; states 0, 1, … where nothing was said."""
-    return _described(table, request, progress, limit).keeping(request.missing)
+    return _described(table, request, progress, limit).keeping(request.rules.missing)
 
 
 def _described(
@@ -151,19 +140,17 @@ def _described(
     progress: Progress | None,
     limit: Callable[..., float] | None,
 ) -> Discretizer:
-    described = (request.threshold, request.edges, request.states)
-    if request.discretizer is not None and all(part is None for part in described):
-        return request.discretizer.relabelled(request.labels)
-    threshold, origin = request.threshold, "given"
+    rules = request.rules
+    if rules.discretizer is not None and not rules.given:
+        return rules.discretizer.relabelled(rules.labels)
+    threshold, origin = rules.threshold, "given"
     if isinstance(threshold, str):
         looked_up = threshold
         look = private_limit if limit is None else limit
         threshold = look(table, request, looked_up, progress)
         origin = f"private {looked_up}"
-    states = request.states
-    if all(part is None for part in described):
-        states = _default_states(table, request)
-    return make_discretizer(threshold, request.edges, states, request.labels, origin)  # type: ignore[arg-type]
+    states = rules.states if rules.given else _default_states(table, request)
+    return make_discretizer(threshold, rules.edges, states, rules.labels, origin)  # type: ignore[arg-type]
 
 
 def survey(
@@ -216,7 +203,7 @@ def private_limit(
     check_looked_up(which)
     parts: list[np.ndarray] = []
     total, rows = 0.0, 0
-    for values in _number_batches(table, column, request.missing):
+    for values in _number_batches(table, column, request.rules.missing):
         total, rows = total + float(values.sum()), rows + len(values)
         if which == "median":
             parts.append(values)
