@@ -16,10 +16,11 @@ import pytest
 
 import chainveil as cv
 from chainveil.table import files
-from chainveil.table.files import certificate_path, make_goal, sanitize_file
+from chainveil.table.files import certificate_path, file_sink
 from chainveil.table.read import reading as reading_module
 from chainveil.table.read.formats import Format
 from chainveil.table.read.reading import FileSource, open_source
+from chainveil.table.release import release_table
 from chainveil.table.request.kept import Kept
 from chainveil.table.request.request import Layout
 from chainveil.table.write.atomic import Digested, drafts
@@ -45,8 +46,8 @@ def _release(source: Path, goal: Path, force: bool = False, **more: Any) -> cv.C
     layout = Layout("bpm", "person")
     how: dict[str, Any] = {"threshold": 60.0, "epsilon": 1.0, "chain": CHAIN, **more}
     table = open_source(source)
-    return sanitize_file(
-        table, make_goal(str(goal), table, None, None, force), asked(layout, **how)
+    return release_table(
+        table, file_sink(str(goal), table, None, None, force), asked(layout, **how)
     )
 
 
@@ -152,9 +153,9 @@ def test_bytes_that_are_no_text_are_named_with_their_line(goal: str, tmp_path: P
     (tmp_path / "a.csv").write_bytes("person,bpm,word\na,50,x\na,70,é\n".encode("latin1"))
     table = open_source(tmp_path / "a.csv", text=goal.endswith(".csv"))
     with pytest.raises(cv.InvalidInput, match="not UTF-8 in line 3.*iconv"):
-        sanitize_file(
+        release_table(
             table,
-            make_goal(str(tmp_path / goal), table, None, None, False),
+            file_sink(str(tmp_path / goal), table, None, None, False),
             asked(
                 Layout("bpm", "person"),
                 threshold=60.0,

@@ -17,8 +17,9 @@ import pytest
 import chainveil as cv
 from chainveil.attack.simulation import sample_given
 from chainveil.mechanism import Stream, sanitize
-from chainveil.table.files import make_goal, sanitize_file
+from chainveil.table.files import file_sink
 from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
 from chainveil.table.request.request import Layout
 from tests.table.samples import CHAIN, asked
 
@@ -50,8 +51,8 @@ def _release(path: Path, goal: str, **more: Any) -> Callable[[], Any]:
     how: dict[str, Any] = {"threshold": 60.0, "epsilon": 1.0, "chain": CHAIN}
     layout = Layout("bpm", "person", **{k: more.pop(k) for k in ("time", "step") if k in more})
     table = open_source(path, text=goal.endswith(("csv", "txt", "tsv")))
-    where = make_goal(str(path.parent / goal), table, None, None, False)
-    return lambda: sanitize_file(table, where, asked(layout, **{**how, **more}))
+    where = file_sink(str(path.parent / goal), table, None, None, False)
+    return lambda: release_table(table, where, asked(layout, **{**how, **more}))
 
 
 FILES: dict[str, tuple[str, str, dict[str, Any]]] = {

@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import chainveil as cv
-from chainveil.table.files import make_goal, sanitize_file
+from chainveil.table.files import file_sink
 from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
 from chainveil.table.request.kept import Kept
 from chainveil.table.request.request import Layout
 from chainveil.table.write.metadata import without_categories
@@ -89,7 +90,7 @@ def test_every_type_passes_through_files(ending: str, tmp_path: Path) -> None:
     table = open_source(source)
     names = tuple(table.columns[1:])
     request = asked(Layout("x"), epsilon=1.0, chain=CHAIN, kept=Kept(names, allow_leak=names))
-    sanitize_file(table, make_goal(str(goal), table, None, None, False), request)
+    release_table(table, file_sink(str(goal), table, None, None, False), request)
     before, after = (pa.Table.from_batches(open_source(p).batches()) for p in (source, goal))
     plain = [without_categories(kind) for kind in before.schema.types]
     assert after.schema.types == (before.schema.types if ending == "parquet" else plain)

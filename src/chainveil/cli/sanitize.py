@@ -115,15 +115,16 @@ def _certificate_goal(output: str, certificate: str | None) -> Path | None:
 
 def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> Any:
     """Write the release on this machine; returns its certificate."""
-    from chainveil.table.files import make_goal, sanitize_file
+    from chainveil.table.files import file_sink
     from chainveil.table.read.formats import by_path
+    from chainveil.table.release import release_table
 
     typed = output != "-" and not by_path(output, given["output_format"], "output").is_text
     source = options.read_source(table, given, text=given["text"] or not typed)
-    goal = make_goal(output, source, given["output_format"], given["certificate"], given["force"])
+    goal = file_sink(output, source, given["output_format"], given["certificate"], given["force"])
     request = _request(given)
     with progress(source.rows, given["as_json"]) as tell:
-        return sanitize_file(source, goal, request, rng, tell)
+        return release_table(source, goal, request, rng, tell)
 
 
 def _request(given: dict[str, Any]) -> Any:

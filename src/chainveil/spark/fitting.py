@@ -49,4 +49,4 @@ def fit(
     needs.pyspark()
     layout = Layout(column, series, time, step, max_gap)
     rules = StateRules(threshold, edges, states, missing=missing)
-    return fit_table(SparkTable(frame), layout, rules, engine=SPARK)
+    return fit_table(SparkTable(frame), layout, rules, reader=SPARK)

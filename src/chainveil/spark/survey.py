@@ -18,8 +18,8 @@ from chainveil.table.request.discretize import GAP, Discretizer, make_discretize
 from chainveil.table.request.request import Layout, LookedUp, Request
 from chainveil.table.states.prepare import (
     HERE,
-    Engine,
     Progress,
+    Reader,
     check_looked_up,
     check_not_empty,
 )
@@ -120,7 +120,7 @@ def lengths(table: SparkTable, layout: Layout) -> Survey:
     return Survey(rows or 0, series, 0, lambda: most or 0)
 
 
-SPARK = Engine(survey, private_limit)
+SPARK = Reader(survey, private_limit)
 
 
 def _linked(

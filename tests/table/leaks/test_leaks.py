@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import chainveil as cv
-from chainveil.table.files import make_goal, sanitize_file
+from chainveil.table.files import file_sink
 from chainveil.table.leaks.finding import find_leaks
 from chainveil.table.leaks.sampling import runs_of
 from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
 from chainveil.table.request.discretize import make_discretizer
 from chainveil.table.request.kept import Kept
 from chainveil.table.request.request import Layout
@@ -196,10 +197,10 @@ def test_files_are_tested_and_nothing_is_written(name: str, tmp_path: Path) -> N
         kept = Kept((column, "random"))
         request = asked(LAYOUT, states=[0, 1], plan=PLAN, kept=kept)
         with pytest.raises(cv.InvalidInput, match=f"'{column}'.*right about"):
-            sanitize_file(source, make_goal(goal, source, None, None, False), request)
+            release_table(source, file_sink(goal, source, None, None, False), request)
         assert [entry.name for entry in tmp_path.iterdir()] == [name]
     request = asked(LAYOUT, states=[0, 1], plan=PLAN, kept=Kept(HONEST))
-    sanitize_file(source, make_goal(goal, source, None, None, False), request)
+    release_table(source, file_sink(goal, source, None, None, False), request)
     assert pq.read_schema(goal).names == ["series", "x", *HONEST]
 
 
@@ -212,9 +213,9 @@ def test_a_leak_late_in_a_large_file_is_found(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=50_000)
     source = open_source(tmp_path / "a.parquet")
     request = asked(LAYOUT, states=[0, 1], plan=PLAN, kept=Kept(("late",)))
-    goal = make_goal(str(tmp_path / "b.parquet"), source, None, None, False)
+    goal = file_sink(str(tmp_path / "b.parquet"), source, None, None, False)
     with pytest.raises(cv.InvalidInput, match="'late'"):
-        sanitize_file(source, goal, request)
+        release_table(source, goal, request)
 
 
 @pytest.mark.skipif(find_record("N10") is None, reason="the record is not at hand")

@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chainveil as cv
-from chainveil.table.files import make_goal, sanitize_file
+from chainveil.table.files import file_sink
 from chainveil.table.read import reading as reading_module
 from chainveil.table.read.formats import Format
 from chainveil.table.read.reading import FileSource, open_source
 from chainveil.table.read.strict import StrictText
+from chainveil.table.release import release_table
 from chainveil.table.request.request import Layout
 from tests.table.samples import CHAIN, asked
 
@@ -146,7 +147,7 @@ def test_what_is_accepted_is_read_as_others_read_it(text: str) -> None:
 
 def _release(table: FileSource, goal: Path) -> None:
     request = asked(Layout("bpm", "person"), threshold=60.0, epsilon=1.0, chain=CHAIN)
-    sanitize_file(table, make_goal(str(goal), table, None, None, False), request)
+    release_table(table, file_sink(str(goal), table, None, None, False), request)
 
 
 @pytest.mark.parametrize("goal", ["r.csv", "r.parquet", "r.arrow", "r.csv.gz"])

@@ -15,9 +15,10 @@ import pytest
 
 import chainveil as cv
 from chainveil.mechanism import seeded, series_number
-from chainveil.table.files import make_goal, sanitize_file
+from chainveil.table.files import file_sink
 from chainveil.table.read import reading
 from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
 from chainveil.table.request.request import Layout
 from chainveil.table.states.positions import series_numbers
 from tests.table.samples import asked
@@ -78,9 +79,9 @@ def test_a_file_is_sanitized_alike_in_any_batches(
     pq.write_table(table, tmp_path / "in.parquet")
     monkeypatch.setattr(reading, "BATCH_ROWS", size)
     source = open_source(tmp_path / "in.parquet")
-    goal = make_goal(str(tmp_path / "out.parquet"), source, None, None, False)
+    goal = file_sink(str(tmp_path / "out.parquet"), source, None, None, False)
     request = asked(Layout("x", "who"), plan=plan)
-    sanitize_file(source, goal, request, seeded(8))
+    release_table(source, goal, request, seeded(8))
     released = pq.read_table(tmp_path / "out.parquet")
     assert np.array_equal(released["x"].to_numpy(), expected(table, plan, 8))
     assert cv.verify(tmp_path / "out.certificate.json", tmp_path / "out.parquet").holds

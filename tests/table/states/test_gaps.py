@@ -20,9 +20,10 @@ from pyarrow import feather
 
 import chainveil as cv
 from chainveil.mechanism import seeded, series_number
-from chainveil.table.files import certificate_path, make_goal, sanitize_file
+from chainveil.table.files import certificate_path, file_sink
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
 from chainveil.table.request.discretize import GAP, NO_VALUE, make_discretizer
 from chainveil.table.request.request import Layout, StateRules
 from chainveil.table.states.fitting import fit_table
@@ -60,8 +61,8 @@ def test_gaps_stay_in_every_format(name: str, goal: str, tmp_path: Path) -> None
     source = open_source(tmp_path / name)
     out = tmp_path / goal
     request = asked(Layout("bpm", "person"), threshold=60.0, plan=PLAN, missing="keep")
-    certificate = sanitize_file(
-        source, make_goal(str(out), source, None, None, False), request, seeded(3)
+    certificate = release_table(
+        source, file_sink(str(out), source, None, None, False), request, seeded(3)
     )
     wanted = list(range(0, ROWS, EVERY))
     released = pa.Table.from_batches(open_source(out).batches())

@@ -28,9 +28,10 @@ from pathlib import Path
 from typing import Any
 
 import chainveil as cv
-from chainveil.spark.sink import staging
-from chainveil.table.files import Goal, make_goal, sanitize_file
+from chainveil.spark.staging import staging
+from chainveil.table.files import file_sink
 from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
 from chainveil.table.request.request import Layout
 from chainveil.table.write.atomic import drafts
 from chainveil.table.write.publishing import recover
@@ -81,10 +82,10 @@ class Scene:
 
     def run(self) -> None:
         table = open_source(self.folder / "t.csv")
-        goal = make_goal(str(self.release), table, None, str(self.certificate), self.force)
+        goal = file_sink(str(self.release), table, None, str(self.certificate), self.force)
         chain = cv.MarkovChain.binary(0.1, 0.2)
         request = asked(Layout("x"), states=(0, 1), plan=PLAN or cv.calibrate(chain, 1.0))
-        sanitize_file(table, Goal(goal.release, goal.format, goal.certificate, self.force), request)
+        release_table(table, goal, request)
 
     def found(self) -> tuple[bytes | None, bytes | None]:
         certificate = self.certificate.read_bytes() if self.certificate.exists() else None

@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import chainveil as cv
-from chainveil.table.files import make_goal, sanitize_file
+from chainveil.table.files import file_sink
 from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
 from chainveil.table.request.kept import Kept
 from chainveil.table.request.request import Layout
 from tests.table.samples import CHAIN, asked
@@ -93,7 +94,7 @@ def test_files(ending: str, tmp_path: Path) -> None:
         Layout("state"), states=["low", "high"], epsilon=1.0, chain=CHAIN,
         kept=Kept(names, allow_leak=names),
     )  # fmt: skip
-    sanitize_file(table, make_goal(str(goal), table, None, None, False), request)
+    release_table(table, file_sink(str(goal), table, None, None, False), request)
     assert SECRET.encode() not in goal.read_bytes()
     if ending == "parquet":
         _check_bare(pq.read_schema(goal).remove_metadata())
@@ -117,7 +118,7 @@ def test_categories_of_many_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             Layout("state"), states=["low", "high"], epsilon=1.0, chain=CHAIN,
             kept=Kept(("kind",), allow_leak=("kind",)),
         )  # fmt: skip
-        sanitize_file(table, make_goal(str(goal), table, None, None, True), request)
+        release_table(table, file_sink(str(goal), table, None, None, True), request)
         found = pa.Table.from_batches(open_source(goal).batches())
         assert [word or None for word in found["kind"].to_pylist()] == KINDS
 

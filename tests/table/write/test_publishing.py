@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 import chainveil as cv
-from chainveil.table.files import make_goal, sanitize_file
+from chainveil.table.files import file_sink
 from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
 from chainveil.table.request.request import Layout
 from chainveil.table.write.atomic import drafts
 from chainveil.table.write.publishing import claim, recover
@@ -86,7 +87,7 @@ def _release(source: Path, goal: Any, certificate: Any = None, force: bool = Fal
     how = {"chain": CHAIN, **more}
     request = asked(Layout("x"), states=(0, 1), epsilon=1.0, **how)
     where = None if certificate is None else str(certificate)
-    sanitize_file(table, make_goal(str(goal), table, None, where, force), request, None, progress)
+    release_table(table, file_sink(str(goal), table, None, where, force), request, None, progress)
 
 
 def _names(folder: Path) -> list[str]:

@@ -9,7 +9,7 @@ from chainveil.counts import order_test, wilson
 from chainveil.model.chain import MarkovChain
 from chainveil.table.request.discretize import Discretizer
 from chainveil.table.request.request import Layout, Promise, Readable, Request, StateRules
-from chainveil.table.states.prepare import HERE, Engine, Progress, Seen, find_discretizer, fit
+from chainveil.table.states.prepare import HERE, Progress, Reader, Seen, find_discretizer, fit
 
 Entry = tuple[tuple[int, int], float, tuple[float, float]]
 
@@ -86,14 +86,14 @@ def fit_table(
     layout: Layout,
     rules: StateRules,
     progress: Progress | None = None,
-    engine: Engine[Any] = HERE,
+    reader: Reader[Any] = HERE,
 ) -> Fitted:
     """Discretize a column and fit a chain to it."""
     layout.check(table)
     # A request wants a budget; none is spent here.
     request = Request(layout, rules, Promise(epsilon=1.0))
-    discretizer = find_discretizer(table, request, progress, engine.limit)
-    seen = engine.survey(table, layout, discretizer, progress, memory=True)
+    discretizer = find_discretizer(table, request, progress, reader.limit)
+    seen = reader.survey(table, layout, discretizer, progress, memory=True)
     return Fitted(fit(seen), discretizer, seen.rows, seen.series, seen.splits, memory(seen))
 
 

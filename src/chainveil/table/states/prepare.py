@@ -72,7 +72,7 @@ class Prepared(Generic[SeenT]):
 
 
 @dataclass(frozen=True)
-class Engine(Generic[SeenT]):
+class Reader(Generic[SeenT]):
     """Who reads tables: this machine, or another that offers the same two questions.
 
     Attributes
@@ -90,21 +90,15 @@ class Engine(Generic[SeenT]):
 def prepare(
     table: Readable,
     request: Request,
-    progress: Progress | None = None,
-) -> Prepared[Tracker]:
-    """Discretizer, chain and plan for a table, reading it as often as needed."""
-    return prepare_with(HERE, table, request, progress)
-
-
-def prepare_with(
-    engine: Engine[SeenT], table: Readable, request: Request, progress: Progress | None = None
+    progress: Progress | None,
+    reader: Reader[SeenT],
 ) -> Prepared[SeenT]:
-    """As :func:`prepare`, whoever reads the tables."""
+    """Discretizer, chain and plan for a table, reading it as often as needed."""
     layout = request.layout
     request.check(table)
     if request.reference is not None:
         layout.check(request.reference)
-    discretizer = find_discretizer(table, request, progress, engine.limit)
+    discretizer = find_discretizer(table, request, progress, reader.limit)
     check_kept(table, request, discretizer)
     if request.plan is not None:
         _check_states(discretizer, request.plan.chain.states)
@@ -113,10 +107,10 @@ def prepare_with(
     if request.chain is not None:
         chain = request.chain
     elif request.reference is not None:
-        public = engine.survey(request.reference, layout, discretizer, progress)
+        public = reader.survey(request.reference, layout, discretizer, progress)
         chain = fit(public, "reference")
     else:
-        seen = engine.survey(table, layout, discretizer, progress)
+        seen = reader.survey(table, layout, discretizer, progress)
         chain = fit(seen)
     _check_states(discretizer, chain.states)
     _tell(progress, "calibrating", 0)
@@ -270,4 +264,4 @@ def _tell(progress: Progress | None, what: str, rows: int) -> None:
         progress(what, rows)
 
 
-HERE = Engine(survey, private_limit)
+HERE = Reader(survey, private_limit)

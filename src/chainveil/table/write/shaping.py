@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -31,13 +31,8 @@ class Shaping:
             kinds[self._layout.time] = self._time_type(schema.field(self._layout.time).type)
         return pa.schema([plain_field(schema.field(name), kinds.get(name)) for name in self.names])
 
-    def columns(
-        self, batch: pa.RecordBatch, released: pa.Array, blocks: Blocks | None, first_row: int
-    ) -> list[pa.Array]:
-        """The columns to publish; ``first_row`` is the number of the batch's first row."""
-        made = {self._layout.column: released}
-        if self._layout.time is not None and self._kept.time_as is not None:
-            made[self._layout.time] = self.time(batch, blocks, first_row)
+    def columns(self, batch: pa.RecordBatch, made: Mapping[str, pa.Array]) -> list[pa.Array]:
+        """The columns to publish, of which ``made`` are new."""
         return [
             made[name] if name in made else plain_column(one_column(batch, name), name)
             for name in self.names
