@@ -36,7 +36,7 @@ from chainveil import spark
 from chainveil.spark import needs
 from chainveil.spark.part import groups
 from chainveil.spark.table import mapped
-from chainveil.table.writing import ParquetWriter
+from chainveil.table.write.writing import ParquetWriter
 
 POINTS = 10_000
 FILES = 16

@@ -61,16 +61,17 @@ def polars_streaming(source: Path, goal: Path) -> None:
 
 
 def _chainveil(source: Path, goal: Path, **chain: Any) -> None:
-    from chainveil.table.flow import make_goal, sanitize_file
-    from chainveil.table.kept import Kept
-    from chainveil.table.reading import open_source
-    from chainveil.table.request import Layout, Request
+    from chainveil.table.files import file_sink
+    from chainveil.table.read.reading import open_source
+    from chainveil.table.release import release_table
+    from chainveil.table.request.kept import Kept
+    from chainveil.table.request.request import Layout, Promise, Request, StateRules
 
     table = open_source(source)
     layout = Layout("value", "series", "time", step=1000)
     # The time is kept, as Polars keeps it; it is tested for what it says, which is part of the job.
-    request = Request(layout, threshold=70.0, epsilon=1.0, kept=Kept(time=True), **chain)
-    sanitize_file(table, make_goal(str(goal), table, None, None, True), request)
+    request = Request(layout, StateRules(70.0), Promise(1.0), kept=Kept(time=True), **chain)
+    release_table(table, file_sink(str(goal), table, None, None, True), request)
 
 
 def chainveil_given_chain(source: Path, goal: Path) -> None:

@@ -39,12 +39,14 @@ def test_degrees_of_freedom_of_two_states(order: int, degrees: int) -> None:
 def test_the_audit_and_the_fit_ask_the_same_question() -> None:
     import pyarrow as pa
 
-    from chainveil.table.fitting import fit_table
-    from chainveil.table.frames import FrameSource
-    from chainveil.table.request import Layout
+    from chainveil.table.read.frames import FrameSource
+    from chainveil.table.request.request import Layout, StateRules
+    from chainveil.table.states.fitting import fit_table
 
     x = LADDER.sample(3_000, rng=5)
-    found = fit_table(FrameSource(pa.table({"x": x})), Layout("x"), states=[0, 1, 2]).memory
+    found = fit_table(
+        FrameSource(pa.table({"x": x})), Layout("x"), StateRules(states=[0, 1, 2])
+    ).memory
     noise = cv.Channel.randomized_response(3, 0.3)
     reading = misfit(x, noise, orders=[2], window=4).readings[0]
     assert found is not None

@@ -188,10 +188,10 @@ def test_a_mistake_of_the_program_keeps_the_data_to_itself(
     def broken(*_: Any, **__: Any) -> None:
         raise TypeError("SECRET72")
 
-    monkeypatch.setattr("chainveil.table.flow.prepare", broken)
+    monkeypatch.setattr("chainveil.table.release.prepare", broken)
     command = ["sanitize", "good.csv", *ASK, *CHAIN, "-o", "r.csv"]
     told = _told(capsys, *command, code=70)
-    assert "TypeError in flow.py, line" in told
+    assert "TypeError in release.py, line" in told
     assert "SECRET72" not in told
     monkeypatch.setenv("CHAINVEIL_TRACEBACK", "1")
     with pytest.raises(TypeError, match="SECRET72"):

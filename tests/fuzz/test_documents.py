@@ -26,8 +26,8 @@ from chainveil.certificate.document import seal
 from chainveil.certificate.reading import parse
 from chainveil.cli import chain_file
 from chainveil.mechanism import Stream, seeded
-from chainveil.table.discretize import make_discretizer
-from chainveil.table.facts import released_facts
+from chainveil.table.released.facts import released_facts
+from chainveil.table.request.discretize import make_discretizer
 from tests.batches import batches
 from tests.fuzz.mutations import as_text, bitten, forged, mutated
 from tests.fuzz.truth import ROUNDING, check_accepted, least

@@ -22,7 +22,7 @@ import pyarrow as pa
 
 import chainveil as cv
 from chainveil import spark
-from chainveil.spark import release as releasing
+from chainveil.spark import sink as releasing
 from chainveil.spark.part import WritePart
 
 ROWS, PARTITIONS = 4_000, 4

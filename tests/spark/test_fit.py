@@ -9,9 +9,9 @@ import pytest
 
 import chainveil as cv
 from chainveil import spark
-from chainveil.table.fitting import fit_table
-from chainveil.table.frames import FrameSource
-from chainveil.table.request import Layout
+from chainveil.table.read.frames import FrameSource
+from chainveil.table.request.request import Layout, StateRules
+from chainveil.table.states.fitting import fit_table
 from tests.spark.tables import frame_of, long_table, shuffled
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -54,7 +54,7 @@ def test_disorder_and_gaps_across_partition_borders(
     table = _retimed(long_table(seed=len(name)), kind)
     gap: dict[str, Any] = {"max_gap": 2 * unit, "step": unit} if split else {}
     layout = Layout("bpm", "person", "minute", **gap)
-    here = fit_table(FrameSource(table), layout, edges=[57, 62])
+    here = fit_table(FrameSource(table), layout, StateRules(edges=[57, 62]))
     # The rows mixed up, and cut so that series end in the middle of partitions.
     frame = frame_of(spark_session, shuffled(table), partitions)
     there = spark.fit(frame, "person", "minute", "bpm", edges=[57, 62], **gap)
@@ -67,7 +67,9 @@ def test_disorder_and_gaps_across_partition_borders(
 @pytest.mark.parametrize("which", ["mean", "median"])
 def test_limits_that_are_looked_up(which: Any, spark_session: Any) -> None:
     table = long_table()
-    here = fit_table(FrameSource(table), Layout("bpm", "person", "minute"), threshold=which)
+    here = fit_table(
+        FrameSource(table), Layout("bpm", "person", "minute"), StateRules(threshold=which)
+    )
     there = spark.fit(frame_of(spark_session, table), "person", "minute", "bpm", threshold=which)
     assert there.discretizer.edges == pytest.approx(here.discretizer.edges, rel=1e-14)
     assert there.discretizer.origin == here.discretizer.origin
@@ -76,7 +78,7 @@ def test_limits_that_are_looked_up(which: Any, spark_session: Any) -> None:
 
 def test_one_series_without_a_name(spark_session: Any) -> None:
     table = long_table(series=1)
-    here = fit_table(FrameSource(table), Layout("bpm", None, "minute"), threshold=60)
+    here = fit_table(FrameSource(table), Layout("bpm", None, "minute"), StateRules(threshold=60))
     frame = frame_of(spark_session, shuffled(table), 5)
     there = spark.fit(frame, None, "minute", "bpm", threshold=60)
     assert there.chain.counts.tolist() == here.chain.counts.tolist()  # type: ignore[union-attr]

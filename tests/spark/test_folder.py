@@ -98,7 +98,7 @@ def test_parts_in_other_columns_are_an_error(released: Path, folder: Path) -> No
 
 
 def test_an_analyst_reads_a_folder(released: Path) -> None:
-    from chainveil.table.released import read_released
+    from chainveil.table.released.states import read_released
 
     read = read_released(released, released.with_name("r.certificate.json"))
     assert len(read.order) == long_table().num_rows

@@ -11,9 +11,9 @@ import pytest
 import chainveil as cv
 from chainveil import spark
 from chainveil.mechanism import seeded
-from chainveil.table.fitting import fit_table
-from chainveil.table.frames import FrameSource
-from chainveil.table.request import Layout
+from chainveil.table.read.frames import FrameSource
+from chainveil.table.request.request import Layout, StateRules
+from chainveil.table.states.fitting import fit_table
 from tests.spark.tables import (
     correlated,
     folder_table,
@@ -96,7 +96,9 @@ def test_gaps_that_are_kept(mechanism: str, spark_session: Any, tmp_path: Path) 
     for limit in (60, "median"):
         fitted = spark.fit(frame, "person", "minute", "bpm", threshold=limit, missing="keep")
         single = fit_table(
-            FrameSource(table), Layout("bpm", "person", "minute"), threshold=limit, missing="keep"
+            FrameSource(table),
+            Layout("bpm", "person", "minute"),
+            StateRules(threshold=limit, missing="keep"),
         )
         assert fitted.facts == single.facts
 

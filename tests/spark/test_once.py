@@ -13,7 +13,7 @@ import pytest
 
 import chainveil as cv
 from chainveil import spark
-from chainveil.spark import release as releasing
+from chainveil.spark import sink as releasing
 from chainveil.spark.part import WritePart
 from chainveil.spark.table import mapped
 from tests.spark.tables import folder_table, two_states

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import fields
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from chainveil import MarkovChain
-from chainveil.table.kept import Kept
+from chainveil.table.request.kept import Kept
+from chainveil.table.request.request import Layout, Promise, Request, StateRules
 
 CHAIN = MarkovChain.binary(0.0893, 0.1092)
 SERIES, POINTS = 6, 40
@@ -55,3 +57,12 @@ def flat() -> pa.Table:
     words = pa.array(['say "hi", you', '5" of rain', "", "ünï"] * (ROWS // 4))
     plain = plain.set_column(2, "word", words)
     return plain.append_column("minute", pa.array(np.arange(ROWS) % POINTS))
+
+
+def asked(layout: Layout, **how: Any) -> Request:
+    """A request in the words of ``sanitize_table``, each given to the noun that knows it."""
+    nouns = [
+        kind(**{part.name: how.pop(part.name) for part in fields(kind) if part.name in how})
+        for kind in (StateRules, Promise)
+    ]
+    return Request(layout, *nouns, **how)  # type: ignore[arg-type]

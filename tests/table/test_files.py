@@ -15,23 +15,24 @@ import pyarrow.parquet as pq
 import pytest
 
 import chainveil as cv
-from chainveil.table import flow
-from chainveil.table import reading as reading_module
-from chainveil.table.atomic import Digested, drafts
-from chainveil.table.flow import certificate_path, make_goal, sanitize_file
-from chainveil.table.formats import Format
-from chainveil.table.kept import Kept
-from chainveil.table.reading import Source, open_source
-from chainveil.table.request import Layout, Request
-from chainveil.table.writing import open_writer
-from tests.table.samples import CHAIN, KEEP_AWKWARD, KEEP_FLAT, ROWS, awkward, flat
+from chainveil.table import files
+from chainveil.table.files import certificate_path, file_sink
+from chainveil.table.read import reading as reading_module
+from chainveil.table.read.formats import Format
+from chainveil.table.read.reading import FileSource, open_source
+from chainveil.table.release import release_table
+from chainveil.table.request.kept import Kept
+from chainveil.table.request.request import Layout
+from chainveil.table.write.atomic import Digested, drafts
+from chainveil.table.write.writing import open_writer
+from tests.table.samples import CHAIN, KEEP_AWKWARD, KEEP_FLAT, ROWS, asked, awkward, flat
 
 BINARY = ["a.parquet", "a.arrow", "a.feather"]
 TEXT = ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.zst", "a.csv.zst"]
 
 
 def _write(table: pa.Table, path: Path) -> Path:
-    from chainveil.table.formats import by_path
+    from chainveil.table.read.formats import by_path
 
     with drafts([path], force=True) as (draft,):
         writer = open_writer(Digested(draft.file), table.schema, by_path(path))
@@ -45,8 +46,8 @@ def _release(source: Path, goal: Path, force: bool = False, **more: Any) -> cv.C
     layout = Layout("bpm", "person")
     how: dict[str, Any] = {"threshold": 60.0, "epsilon": 1.0, "chain": CHAIN, **more}
     table = open_source(source)
-    return sanitize_file(
-        table, make_goal(str(goal), table, None, None, force), Request(layout, **how)
+    return release_table(
+        table, file_sink(str(goal), table, None, None, force), asked(layout, **how)
     )
 
 
@@ -152,10 +153,10 @@ def test_bytes_that_are_no_text_are_named_with_their_line(goal: str, tmp_path: P
     (tmp_path / "a.csv").write_bytes("person,bpm,word\na,50,x\na,70,é\n".encode("latin1"))
     table = open_source(tmp_path / "a.csv", text=goal.endswith(".csv"))
     with pytest.raises(cv.InvalidInput, match="not UTF-8 in line 3.*iconv"):
-        sanitize_file(
+        release_table(
             table,
-            make_goal(str(tmp_path / goal), table, None, None, False),
-            Request(
+            file_sink(str(tmp_path / goal), table, None, None, False),
+            asked(
                 Layout("bpm", "person"),
                 threshold=60.0,
                 epsilon=1.0,
@@ -277,7 +278,7 @@ def test_a_full_disk_leaves_nothing(
 ) -> None:
     source = _write(flat(), tmp_path / "a.csv")
     full: Any = lambda file: Digested(_Full(file))  # type: ignore[arg-type]  # noqa: E731
-    monkeypatch.setattr(flow, "Digested", full)
+    monkeypatch.setattr(files, "Digested", full)
     with pytest.raises(cv.InvalidInput, match="no space left"):
         _release(source, tmp_path / goal, kept=KEEP_FLAT)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
@@ -285,13 +286,13 @@ def test_a_full_disk_leaves_nothing(
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = _write(flat(), tmp_path / "a.csv")
-    whole = Source.batches
+    whole = FileSource.batches
 
-    def stopped(self: Source, columns: Any = None) -> Iterator[pa.RecordBatch]:
+    def stopped(self: FileSource, columns: Any = None) -> Iterator[pa.RecordBatch]:
         yield next(whole(self, columns))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Source, "batches", stopped)
+    monkeypatch.setattr(FileSource, "batches", stopped)
     with pytest.raises(KeyboardInterrupt):
         _release(source, tmp_path / "b.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
@@ -307,7 +308,7 @@ def test_formats_have_names() -> None:
 def test_drafts_with_and_without_nameless_files(
     system: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chainveil.table.atomic.sys.platform", system)
+    monkeypatch.setattr("chainveil.table.write.atomic.sys.platform", system)
     one, two = tmp_path / "one", tmp_path / "two"
     with drafts([one, two]) as (first, second):
         first.file.write(b"1")

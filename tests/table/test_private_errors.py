@@ -17,10 +17,11 @@ import pytest
 import chainveil as cv
 from chainveil.attack.simulation import sample_given
 from chainveil.mechanism import Stream, sanitize
-from chainveil.table.flow import make_goal, sanitize_file
-from chainveil.table.reading import open_source
-from chainveil.table.request import Layout, Request
-from tests.table.samples import CHAIN
+from chainveil.table.files import file_sink
+from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
+from chainveil.table.request.request import Layout
+from tests.table.samples import CHAIN, asked
 
 SECRET = "SECRET72"
 # A number that stands in no message of its own accord.
@@ -50,8 +51,8 @@ def _release(path: Path, goal: str, **more: Any) -> Callable[[], Any]:
     how: dict[str, Any] = {"threshold": 60.0, "epsilon": 1.0, "chain": CHAIN}
     layout = Layout("bpm", "person", **{k: more.pop(k) for k in ("time", "step") if k in more})
     table = open_source(path, text=goal.endswith(("csv", "txt", "tsv")))
-    where = make_goal(str(path.parent / goal), table, None, None, False)
-    return lambda: sanitize_file(table, where, Request(layout, **{**how, **more}))
+    where = file_sink(str(path.parent / goal), table, None, None, False)
+    return lambda: release_table(table, where, asked(layout, **{**how, **more}))
 
 
 FILES: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -78,7 +79,7 @@ FILES: dict[str, tuple[str, str, dict[str, Any]]] = {
 @pytest.mark.parametrize("name", list(FILES))
 def test_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Types are taken from the first rows alone.
-    monkeypatch.setattr("chainveil.table.reading.BLOCK_BYTES", 32)
+    monkeypatch.setattr("chainveil.table.read.reading.BLOCK_BYTES", 32)
     content, goal, more = FILES[name]
     path = tmp_path / "a.csv"
     path.write_bytes(f"person,time,bpm,note\n{content}".encode(errors="surrogateescape"))

@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import chainveil as cv
-from chainveil.table.flow import make_goal, sanitize_file
-from chainveil.table.kept import Kept
-from chainveil.table.metadata import without_categories
-from chainveil.table.reading import open_source
-from chainveil.table.request import Layout, Request
+from chainveil.table.files import file_sink
+from chainveil.table.read.reading import open_source
+from chainveil.table.release import release_table
+from chainveil.table.request.kept import Kept
+from chainveil.table.request.request import Layout
+from chainveil.table.write.metadata import without_categories
+from tests.table.samples import asked
 
 ROWS = 40
 CHAIN = cv.MarkovChain.symmetric(0.1)
@@ -87,8 +89,8 @@ def test_every_type_passes_through_files(ending: str, tmp_path: Path) -> None:
         pyarrow.feather.write_feather(_every_type(), str(source))
     table = open_source(source)
     names = tuple(table.columns[1:])
-    request = Request(Layout("x"), epsilon=1.0, chain=CHAIN, kept=Kept(names, allow_leak=names))
-    sanitize_file(table, make_goal(str(goal), table, None, None, False), request)
+    request = asked(Layout("x"), epsilon=1.0, chain=CHAIN, kept=Kept(names, allow_leak=names))
+    release_table(table, file_sink(str(goal), table, None, None, False), request)
     before, after = (pa.Table.from_batches(open_source(p).batches()) for p in (source, goal))
     plain = [without_categories(kind) for kind in before.schema.types]
     assert after.schema.types == (before.schema.types if ending == "parquet" else plain)

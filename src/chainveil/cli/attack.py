@@ -32,8 +32,8 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     """
     from chainveil.attack import score
     from chainveil.certificate import Certificate
-    from chainveil.table.comparing import compare
-    from chainveil.table.flow import certificate_path
+    from chainveil.table.files import certificate_path
+    from chainveil.table.released.comparing import compare
 
     document = Certificate.read(certificate or certificate_path(release))
     # A release names its columns, whether or not the table did.
@@ -102,7 +102,7 @@ def _beaten(scores: dict[str, Any], majority: float, bound: float) -> list[str]:
 
 def _table(path: str, given: dict[str, Any]) -> Any:
     """A table; --format and --delimiter are for the one of the two that they fit."""
-    from chainveil.table import formats
+    from chainveil.table.read import formats
 
     if path == "-" or not formats.told_by(path):
         return options.read_source(path, given)

@@ -36,7 +36,7 @@ def calibrate(
     from chainveil.calibration import calibrate as find
     from chainveil.certificate import certify
     from chainveil.privacy.baselines import compare
-    from chainveil.table.atomic import drafts
+    from chainveil.table.write.atomic import drafts
 
     chain, file = options.need_chain(given)
     length, adversary = given["length"], given["adversary"]

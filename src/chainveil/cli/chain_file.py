@@ -11,8 +11,8 @@ from chainveil.certificate.reading import parse, read_text
 from chainveil.certificate.schema import check_kind
 from chainveil.errors import InvalidInput
 from chainveil.model.chain import MarkovChain
-from chainveil.table.atomic import drafts
-from chainveil.table.discretize import Discretizer, make_discretizer
+from chainveil.table.request.discretize import Discretizer, make_discretizer
+from chainveil.table.write.atomic import drafts
 
 SCHEMA = "chainveil chain"
 # The kind of each field, as in a certificate; None: checked on its own.

@@ -44,7 +44,7 @@ def fetch(
     note(f"fetching {name}")
     path = fetching.fetch(name, mirror, timeout)
     if output is not None:
-        from chainveil.table.atomic import drafts
+        from chainveil.table.write.atomic import drafts
 
         with drafts([output], force) as (draft,):
             draft.file.write(path.read_bytes())

@@ -139,7 +139,7 @@ def write_sample(path: Path) -> None:
     import numpy as np
 
     from chainveil.model.chain import MarkovChain
-    from chainveil.table.atomic import drafts
+    from chainveil.table.write.atomic import drafts
 
     states = MarkovChain.binary(Q, R).sample(MINUTES, SERIES, rng=SEED)
     spread = np.random.default_rng(SEED).gamma(2.0, 2.0, states.shape)
@@ -180,8 +180,8 @@ def _picture(place: Path, sample: Sample) -> str | None:
 def _first_series(place: Path, sample: Sample, points: int = 240) -> dict[str, Any]:
     from chainveil.attack import Posterior
     from chainveil.certificate import Certificate
-    from chainveil.table.comparing import compare
-    from chainveil.table.reading import open_source
+    from chainveil.table.read.reading import open_source
+    from chainveil.table.released.comparing import compare
 
     form, header = ("text", False) if sample.reading else (None, True)
     document = Certificate.read(place / "release.certificate.json")

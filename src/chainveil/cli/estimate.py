@@ -57,8 +57,8 @@ def estimate(release: str, question: str, **given: Any) -> None:
     Example:
       chainveil estimate release.parquet frequency --by person
     """
-    from chainveil.table.flow import certificate_path
-    from chainveil.table.released import read_released
+    from chainveil.table.files import certificate_path
+    from chainveil.table.released.states import read_released
 
     _check_options(question)
     certificate = given["certificate"] or certificate_path(release)
@@ -90,7 +90,7 @@ def estimate(release: str, question: str, **given: Any) -> None:
 def _check_goals(given: dict[str, Any], *read: Any) -> None:
     """An error for a file that cannot be written, or that is ``read`` here."""
     from chainveil.errors import InvalidInput
-    from chainveil.table.atomic import check_goal
+    from chainveil.table.write.atomic import check_goal
 
     for name, goal in (("plot", given["picture"]), ("output", given["output"])):
         if goal is None:
@@ -262,7 +262,7 @@ def _write(found: Any, held: Any, given: dict[str, Any]) -> None:
     import pyarrow as pa
     from pyarrow import csv
 
-    from chainveil.table.atomic import drafts
+    from chainveil.table.write.atomic import drafts
 
     several = isinstance(found.path, list)
     paths = found.path if several else [found.path]

@@ -34,12 +34,12 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
       chainveil fit heart.csv --column bpm --threshold 60 -o chain.json
     """
     from chainveil.cli.chain_file import ChainFile, to_document, write_chain_file
-    from chainveil.table.fitting import fit_table
+    from chainveil.table.states.fitting import fit_table
 
     source = options.read_source(table, given)
-    layout, how = options.read_layout(given), options.read_discretization(given)
+    layout, rules = options.read_layout(given), options.read_rules(given)
     with progress(source.rows, given["as_json"]) as tell:
-        found = fit_table(source, layout, progress=tell, **how)
+        found = fit_table(source, layout, rules, tell)
     file = ChainFile(found.chain, "reference" if public else "private", found.discretizer)
     if output is not None:
         write_chain_file(output, file, force)

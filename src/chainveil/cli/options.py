@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.cli.chain_file import ChainFile
     from chainveil.model.chain import MarkovChain
-    from chainveil.table.kept import Kept
-    from chainveil.table.reading import Source
-    from chainveil.table.request import Layout
+    from chainveil.table.read.reading import FileSource
+    from chainveil.table.request.discretize import Discretizer
+    from chainveil.table.request.kept import Kept
+    from chainveil.table.request.request import Layout, StateRules
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -165,7 +166,7 @@ def read_certificate(name: str, path: str) -> Certificate:
 
 def read_layout(options: dict[str, Any]) -> Layout:
     """Where things stand in the table."""
-    from chainveil.table.request import Layout
+    from chainveil.table.request.request import Layout
 
     return Layout(*(options[name] for name in ("column", "series", "time", "step", "max_gap")))
 
@@ -174,16 +175,16 @@ def read_kept(options: dict[str, Any]) -> Kept:
     """Which other columns are published; a name with a comma stands in double quotes."""
     import csv
 
-    from chainveil.table.kept import make_kept
+    from chainveil.table.request.kept import make_kept
 
     names = [name.strip() for line in csv.reader(options["keep"]) for name in line]
     time, form = options["keep_time"], options["time_as"]
     return make_kept(names, time, form, options["allow_leak"])
 
 
-def read_source(table: str, options: dict[str, Any], text: bool = True) -> Source:
+def read_source(table: str, options: dict[str, Any], text: bool = True) -> FileSource:
     """The table; ``text`` keeps the cells of a text file to the letter."""
-    from chainveil.table.reading import open_source
+    from chainveil.table.read.reading import open_source
 
     return open_source(table, options["form"], text=text, **read_lines(options))
 
@@ -197,18 +198,21 @@ def read_lines(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def read_discretization(options: dict[str, Any]) -> dict[str, Any]:
-    """Arguments for a request from --threshold, --edges, --states and --labels."""
+def read_rules(options: dict[str, Any], discretizer: Discretizer | None = None) -> StateRules:
+    """How values become states, from --threshold, --edges, --states, --labels and --missing."""
+    from chainveil.table.request.request import StateRules
+
     threshold = options["threshold"]
     if threshold is not None and threshold not in ("mean", "median"):
         threshold = _number("threshold", threshold)
-    return {
-        "threshold": threshold,
-        "edges": None if options["edges"] is None else _numbers("edges", options["edges"]),
-        "states": _texts(options["states"]),
-        "labels": _labels(options["labels"]),
-        "missing": options["missing"],
-    }
+    return StateRules(
+        threshold,
+        None if options["edges"] is None else _numbers("edges", options["edges"]),
+        _texts(options["states"]),
+        _labels(options["labels"]),
+        options["missing"],
+        discretizer,
+    )
 
 
 def read_chain(options: dict[str, Any]) -> tuple[MarkovChain | None, ChainFile | None]:

@@ -11,6 +11,9 @@ from chainveil.cli import options
 from chainveil.cli.output import progress, show, warn
 from chainveil.privacy.rounding import upper
 
+# Options that go into the promise as they are; all but the budget are part of a plan too.
+PROMISE = ("epsilon", "length", "adversary", "objective", "mechanism", "family")
+
 
 @click.command()
 @click.argument("table")
@@ -59,8 +62,8 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     """
     from chainveil.cli import earlier
     from chainveil.mechanism.randomness import seeded
-    from chainveil.table.atomic import real_path
-    from chainveil.table.publishing import recover, was_written
+    from chainveil.table.write.atomic import real_path
+    from chainveil.table.write.publishing import recover, was_written
 
     rng = None if given["seed"] is None else seeded(given["seed"])
     where = _certificate_goal(output, given["certificate"])
@@ -103,7 +106,7 @@ def _tell(certificate: Any, output: str, where: Path | None, known: Any, as_json
 
 def _certificate_goal(output: str, certificate: str | None) -> Path | None:
     """Where the certificate goes: as asked, or beside a release that is not standard output."""
-    from chainveil.table.flow import certificate_path
+    from chainveil.table.files import certificate_path
 
     if certificate is not None:
         return Path(certificate)
@@ -112,20 +115,21 @@ def _certificate_goal(output: str, certificate: str | None) -> Path | None:
 
 def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> Any:
     """Write the release on this machine; returns its certificate."""
-    from chainveil.table.flow import make_goal, sanitize_file
-    from chainveil.table.formats import by_path
+    from chainveil.table.files import file_sink
+    from chainveil.table.read.formats import by_path
+    from chainveil.table.release import release_table
 
     typed = output != "-" and not by_path(output, given["output_format"], "output").is_text
     source = options.read_source(table, given, text=given["text"] or not typed)
-    goal = make_goal(output, source, given["output_format"], given["certificate"], given["force"])
+    goal = file_sink(output, source, given["output_format"], given["certificate"], given["force"])
     request = _request(given)
     with progress(source.rows, given["as_json"]) as tell:
-        return sanitize_file(source, goal, request, rng, tell)
+        return release_table(source, goal, request, rng, tell)
 
 
 def _request(given: dict[str, Any]) -> Any:
     """What is asked for, from whichever files it comes."""
-    from chainveil.table.request import Request
+    from chainveil.table.request.request import Promise, Request
 
     chain, file = options.read_chain(given)
     discretizer = None if file is None else file.discretizer
@@ -136,18 +140,13 @@ def _request(given: dict[str, Any]) -> Any:
     reference, on_spark = given["reference"], given["engine"] == "spark"
     return Request(
         options.read_layout(given),
-        **options.read_discretization(given),
-        discretizer=discretizer,
-        epsilon=given["epsilon"],
+        options.read_rules(given, discretizer),
+        Promise(
+            spent=options.read_spent(given["spent"]), **{name: given[name] for name in PROMISE}
+        ),
         chain=chain,
         plan=plan,
         reference=None if reference is None or on_spark else options.read_source(reference, given),
-        length=given["length"],
-        adversary=given["adversary"],
-        objective=given["objective"],
-        mechanism=given["mechanism"],
-        family=given["family"],
-        spent=options.read_spent(given["spent"]),
         kept=options.read_kept(given),
     )
 
@@ -155,7 +154,7 @@ def _request(given: dict[str, Any]) -> Any:
 def _check_left_to_the_plan() -> None:
     """Error where an option would say again, or otherwise, what the plan says."""
     context = click.get_current_context()
-    for name in ("length", "adversary", "objective", "mechanism", "family", "spent"):
+    for name in (*PROMISE[1:], "spent"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} is part of the plan; leave it out.")
 
@@ -168,7 +167,7 @@ def _plan(path: str) -> tuple[Any, Any]:
 
 def _limits(certificate: Any) -> Any:
     """How the plan's values become states, if it says so."""
-    from chainveil.table.discretize import make_discretizer
+    from chainveil.table.request.discretize import make_discretizer
 
     if certificate["discretization"] is None:
         return None

@@ -14,15 +14,18 @@ from chainveil.cli.output import note
 
 def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any, rng: Any) -> Any:
     """Write the release folder and its certificate, which is returned."""
-    from chainveil.spark.release import Goal, as_table, release
+    from chainveil.spark.release import as_table
     from chainveil.spark.session import session
-    from chainveil.spark.sink import check_folder_goal, local_path
+    from chainveil.spark.sink import FolderSink
+    from chainveil.spark.staging import check_folder_goal, local_path
+    from chainveil.spark.survey import SPARK
     from chainveil.spark.table import SparkTable
+    from chainveil.table.release import release_table
 
     _check_paths(output, table, given["reference"])
     _check_output(output, given["output_format"])
-    goal = Goal(local_path(output), given["certificate"], given["force"])
-    check_folder_goal(goal.path, goal.force)
+    sink = FolderSink(local_path(output), given["certificate"], given["force"])
+    check_folder_goal(sink.path, sink.force)
     sources = [_source(path, given) for path in (table, given["reference"]) if path is not None]
     request.check(sources[0])
     for source in sources[1:]:
@@ -36,7 +39,7 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
         if given["reference"] is not None:
             public = _read(spark, given["reference"], sources[1], given)
             request = replace(request, reference=as_table(public))
-        return release(SparkTable(frame), request, goal, rng).certificate
+        return release_table(SparkTable(frame), sink, request, rng, reader=SPARK)
 
 
 def _check_paths(*paths: str | None) -> None:
@@ -51,7 +54,7 @@ def _check_paths(*paths: str | None) -> None:
 
 
 def _check_output(output: str, form: str | None) -> None:
-    from chainveil.table.formats import by_path
+    from chainveil.table.read.formats import by_path
 
     if output == "-":
         raise click.UsageError("On Spark the release is a folder: give -o a name, not -.")
@@ -73,7 +76,7 @@ def _source(path: str, given: dict[str, Any]) -> Any:
 
 def _files(path: str) -> list[Path]:
     """A file, or the files of a folder."""
-    from chainveil.table.reading import part_files
+    from chainveil.table.read.reading import part_files
 
     return part_files(Path(path)) if Path(path).is_dir() else [Path(path)]
 
@@ -81,7 +84,7 @@ def _files(path: str) -> list[Path]:
 def _check_text(path: str, given: dict[str, Any]) -> None:
     """Read text once as one machine would: Spark mends what is broken, without a word."""
     from chainveil.errors import InvalidInput
-    from chainveil.table.place import row_text
+    from chainveil.table.error_text import row_text
 
     first = _source(path, given)
     for file in _files(path) if first.format.is_text else []:

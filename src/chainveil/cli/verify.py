@@ -36,7 +36,7 @@ def verify(certificate: str, release: str | None, **given: Any) -> int:
     Example:
       chainveil verify release.certificate.json release.parquet
     """
-    from chainveil.table.verification import verify as check
+    from chainveil.table.released.verification import verify as check
 
     with progress(None, given["as_json"]) as tell:
         reading = options.read_lines(given)

@@ -9,9 +9,9 @@ from chainveil.mechanism.reading import Missing
 from chainveil.spark import needs
 from chainveil.spark.survey import SPARK
 from chainveil.spark.table import SparkTable
-from chainveil.table.discretize import Label
-from chainveil.table.fitting import Fitted, fit_table
-from chainveil.table.request import Layout, LookedUp
+from chainveil.table.request.discretize import Label
+from chainveil.table.request.request import Layout, LookedUp, StateRules
+from chainveil.table.states.fitting import Fitted, fit_table
 
 
 def fit(
@@ -48,10 +48,5 @@ def fit(
     """
     needs.pyspark()
     layout = Layout(column, series, time, step, max_gap)
-    how: dict[str, Any] = {
-        "threshold": threshold,
-        "edges": edges,
-        "states": states,
-        "missing": missing,
-    }
-    return fit_table(SparkTable(frame), layout, engine=SPARK, **how)
+    rules = StateRules(threshold, edges, states, missing=missing)
+    return fit_table(SparkTable(frame), layout, rules, reader=SPARK)

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from chainveil.mechanism.randomness import Source
-from chainveil.plan import NoisePlan
 from chainveil.spark.task import Batches, placed, with_series
 from chainveil.spark.trouble import marked
-from chainveil.table.atomic import Digested
-from chainveil.table.discretize import Discretizer
-from chainveil.table.kept import Kept
-from chainveil.table.noise import ColumnNoise
-from chainveil.table.prepare import follow
-from chainveil.table.request import Layout, one_column
-from chainveil.table.shaping import Shaping
-from chainveil.table.tracker import Tracker
-from chainveil.table.writing import ParquetWriter
+from chainveil.table.release import RowRelease, Steps
+from chainveil.table.write.atomic import Digested
+from chainveil.table.write.writing import ParquetWriter
 
 # A row group: large enough to be read quickly, small enough that a task holds little.
 GROUP_ROWS = 1 << 19
@@ -35,7 +26,7 @@ SPARK_TYPES = "org.apache.spark.sql.parquet.row.metadata"
 
 
 @dataclass(frozen=True)
-class Part:
+class WrittenPart:
     """A file that one attempt of one task has written, and nobody has seen yet.
 
     Attributes
@@ -82,24 +73,17 @@ class WritePart:
 
     Attributes
     ----------
-    layout, kept, discretizer, plan, rng
-        As on one machine.
+    steps : Steps
+        As on one machine. Rows come series by series and in the order of time where they must.
     folder : str
         Where the file goes.
     types : str
         The released columns in Spark's own words.
-    ordered : bool
-        Whether the rows come series by series and in the order of time.
     """
 
-    layout: Layout
-    kept: Kept
-    discretizer: Discretizer
-    plan: NoisePlan
-    rng: Source | None
+    steps: Steps
     folder: str
     types: str
-    ordered: bool
 
     def __call__(self, batches: Batches) -> Batches:
         """At most one row, about the file."""
@@ -108,7 +92,7 @@ class WritePart:
             if part is not None:
                 yield pa.RecordBatch.from_pylist([vars(part)])
 
-    def _write(self, batches: Batches) -> Part | None:
+    def _write(self, batches: Batches) -> WrittenPart | None:
         from pyspark import TaskContext
 
         first = next(batches, None)
@@ -119,61 +103,41 @@ class WritePart:
         path = Path(self.folder) / name
         try:
             with path.open("xb") as file:
-                sink = Digested(file)
-                noise, tracker = self._pour(first, batches, sink)
+                out = Digested(file)
+                rows = self._poured(first, batches, out)
                 file.flush()
                 os.fsync(file.fileno())
         except BaseException:
             path.unlink(missing_ok=True)
             raise
+        noise, tracker = rows.noise, rows.tracker
         followed = (0, 0) if tracker is None else (tracker.series, tracker.splits)
-        tells = (noise.rows, noise.gaps, *followed, sink.bytes, sink.sha256, noise.sha256)
-        return Part(context.partitionId(), name, *tells, noise.lowest, noise.highest)
+        tells = (noise.rows, noise.gaps, *followed, out.bytes, out.sha256, noise.sha256)
+        return WrittenPart(context.partitionId(), name, *tells, noise.lowest, noise.highest)
 
-    def _pour(
-        self, first: pa.RecordBatch, rest: Batches, sink: Digested
-    ) -> tuple[ColumnNoise, Tracker | None]:
-        noise = ColumnNoise(self.plan, self.rng, self.discretizer.missing)
-        layout = self.layout
-        tracker = Tracker(layout.series, layout.clock()) if self.ordered else None
-        shaping = Shaping(self.kept, layout, first.schema.names)
-        kind = released_type(self.discretizer, first.schema.field(layout.column).type)
+    def _poured(self, first: pa.RecordBatch, rest: Batches, out: Digested) -> RowRelease:
+        steps, layout = self.steps, self.steps.layout
+        rows = RowRelease(steps, first.schema.names, steps.ordered)
         # With Spark's own account of the types.
-        schema = shaping.schema(first.schema, kind).with_metadata({SPARK_TYPES: self.types})
-        writer = ParquetWriter(sink, schema, None)
+        schema = steps.schema(first.schema).with_metadata({SPARK_TYPES: self.types})
+        writer = ParquetWriter(out, schema, None)
         try:
-            for batch in _again(first, rest):
-                with placed(layout, batch, noise.rows):
-                    columns = self._released(batch, kind, shaping, noise, tracker)
+            for batch in chain([first], rest):
+                with placed(layout, batch, rows.noise.rows):
+                    if layout.series is not None:
+                        with_series(batch.column(layout.series), layout.series, rows.noise.rows)
+                    columns = rows.columns(batch)
                     writer.write(pa.RecordBatch.from_arrays(columns, schema=schema))
             writer.close()
         except BaseException:
-            sink.abandon()
+            out.abandon()
             raise
-        return noise, tracker
-
-    def _released(
-        self,
-        batch: pa.RecordBatch,
-        kind: pa.DataType,
-        shaping: Shaping,
-        noise: ColumnNoise,
-        tracker: Tracker | None,
-    ) -> list[pa.Array]:
-        layout, row = self.layout, noise.rows
-        column = one_column(batch, layout.column)
-        codes = self.discretizer.codes(column, layout.column, row)
-        if layout.series is not None:
-            with_series(batch.column(layout.series), layout.series, row)
-        blocks = None if tracker is None else follow(tracker, layout, batch, None)
-        values = self.discretizer.values(noise.apply(codes, blocks), column.type)
-        return shaping.columns(batch, values.cast(kind), blocks, row)
+        return rows
 
 
-def released_type(discretizer: Discretizer, like: pa.DataType) -> pa.DataType:
-    """The type of the published column; Spark knows no unsigned bytes."""
-    kind = discretizer.values(np.empty(0, np.uint8), like).type
-    return pa.int16() if kind == pa.uint8() else kind
+def spark_values(values: pa.Array) -> pa.Array:
+    """The published column; Spark knows no unsigned bytes."""
+    return values.cast(pa.int16()) if values.type == pa.uint8() else values
 
 
 def groups(batches: Batches) -> Batches:
@@ -189,8 +153,3 @@ def groups(batches: Batches) -> Batches:
             held, rows, size = [], 0, 0
     if held:
         yield pa.concat_batches(held)
-
-
-def _again(first: pa.RecordBatch, rest: Batches) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest

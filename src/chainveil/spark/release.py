@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from chainveil.certificate import Certificate, Released, certify
-from chainveil.errors import InvalidInput
-from chainveil.mechanism.randomness import Source, as_source
+from chainveil.certificate import Certificate
+from chainveil.mechanism.randomness import Source
 from chainveil.mechanism.reading import Missing
-from chainveil.mechanism.release import source_word
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
@@ -22,29 +18,22 @@ from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
 from chainveil.spark import needs
-from chainveil.spark.part import TELLS, Part, WritePart, released_type
-from chainveil.spark.sink import Staging, local_path, released_file, staging, states_digest
-from chainveil.spark.survey import SPARK, Survey, lengths, survey
-from chainveil.spark.table import (
-    SparkTable,
-    check_types,
-    mapped,
-    need_order,
-    quoted,
-    without_notes,
+from chainveil.spark.sink import FolderSink
+from chainveil.spark.staging import local_path
+from chainveil.spark.survey import SPARK
+from chainveil.spark.table import SparkTable
+from chainveil.table.read.frames import FrameSource
+from chainveil.table.release import release_table
+from chainveil.table.request.discretize import Label
+from chainveil.table.request.kept import make_kept
+from chainveil.table.request.request import (
+    Layout,
+    LookedUp,
+    Promise,
+    Readable,
+    Request,
+    StateRules,
 )
-from chainveil.spark.trouble import surfaced
-from chainveil.table.atomic import check_goal, drafts, real_path
-from chainveil.table.discretize import Label
-from chainveil.table.flow import certificate_path
-from chainveil.table.frames import FrameSource
-from chainveil.table.kept import make_kept
-from chainveil.table.noise import check_length, released_columns, warn_of_one_state
-from chainveil.table.prepare import Prepared, check_not_empty, prepare_with
-from chainveil.table.publishing import recover
-from chainveil.table.request import Layout, LookedUp, Readable, Request
-from chainveil.table.shaping import Shaping
-from chainveil.table.unchanged import check_unchanged, identity
 
 
 @dataclass(frozen=True)
@@ -129,36 +118,15 @@ def sanitize(
         As in :func:`chainveil.sanitize_table`.
     """
     needs.pyspark()
-    layout = Layout(column, series, time, step, max_gap)
     request = Request(
-        layout, threshold, edges, states, labels, None, epsilon,
-        chain, plan, as_table(reference), length, adversary, objective, mechanism,
-        missing, family, spent, make_kept(keep, keep_time, time_as, allow_leak),
+        Layout(column, series, time, step, max_gap),
+        StateRules(threshold, edges, states, labels, missing),
+        Promise(epsilon, length, adversary, objective, mechanism, family, spent),
+        chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak),
     )  # fmt: skip
-    goal = Goal(local_path(path), certificate, force)
-    return release(SparkTable(frame), request, goal, rng)
-
-
-@dataclass(frozen=True)
-class Goal:
-    """The folder to write, its certificate, and whether what is there may go."""
-
-    path: Path
-    certificate: str | Path | None = None
-    force: bool = False
-
-    @property
-    def certificate_path(self) -> Path:
-        """By default beside the folder."""
-        given = self.certificate
-        return certificate_path(self.path) if given is None else real_path(given)
-
-    def check(self) -> None:
-        """Error where the certificate would lie in the release, or over another file."""
-        if self.path in (self.certificate_path, *self.certificate_path.parents):
-            raise InvalidInput("certificate", str(self.certificate), "a file beside the release")
-        recover([self.path, self.certificate_path])
-        check_goal(self.certificate_path, self.force)
+    sink = FolderSink(local_path(path), certificate, force)
+    made = release_table(SparkTable(frame), sink, request, rng, reader=SPARK)
+    return SparkRelease(read_back(frame.sparkSession, sink.path), made, sink.path)
 
 
 def as_table(frame: Any) -> Readable | None:
@@ -166,39 +134,6 @@ def as_table(frame: Any) -> Readable | None:
     if frame is None:
         return None
     return SparkTable(frame) if hasattr(frame, "mapInArrow") else FrameSource(frame)
-
-
-def release(
-    table: SparkTable, request: Request, goal: Goal, rng: Source | None = None
-) -> SparkRelease:
-    """Write one release of a table and its certificate."""
-    rng = as_source(rng)
-    layout = request.layout
-    goal.check()
-    request.check(table)
-    with staging(goal.path, goal.force) as place:
-        _check_elsewhere(table, goal)
-        files = table.local_files()
-        before = identity("of Spark", files)
-        prepared = prepare_with(SPARK, table, request)
-        check_types(table, layout, prepared.discretizer)
-        ordered = prepared.plan.noise.ordered or not rng.for_release
-        if ordered:
-            need_order(layout, "correlated or seeded noise")
-        ordered |= request.kept.positions
-        seen = _seen(table, layout, prepared, ordered)
-        check_length(prepared.plan, seen)
-        # The certificate first: a release never stands there without its own.
-        with drafts([goal.certificate_path], goal.force, last=place) as (draft,):
-            parts = _write(table, request, prepared, rng, ordered, place)
-            check_unchanged("of Spark", before, files)
-            seen = _checked(prepared.plan, seen, parts, ordered)
-            lowest = min(part.lowest for _, part in parts)
-            highest = max(part.highest for _, part in parts)
-            warn_of_one_state(prepared.discretizer, seen.rows, lowest, highest)
-            made = _certificate(table, request, prepared, rng, seen, parts)
-            draft.file.write(made.to_json().encode())
-    return SparkRelease(read_back(table.session, goal.path), made, goal.path)
 
 
 def read_back(session: Any, path: Path) -> Any:
@@ -209,113 +144,3 @@ def read_back(session: Any, path: Path) -> Any:
 def spark_path(path: Path) -> str:
     """A path to the letter: Spark would take some characters for patterns."""
     return "file://" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path))
-
-
-def _seen(table: SparkTable, layout: Layout, prepared: Prepared[Any], ordered: bool) -> Survey:
-    """Rows, series and gaps; the times are checked, unless the tasks that write will do so."""
-    if prepared.seen is not None:
-        found: Survey = prepared.seen
-    elif layout.time is not None and not ordered:
-        found = survey(table, layout, None)
-    else:
-        found = lengths(table, layout)
-    check_not_empty(found.rows)
-    return found
-
-
-def _write(
-    table: SparkTable,
-    request: Request,
-    prepared: Prepared[Any],
-    rng: Source,
-    ordered: bool,
-    place: Staging,
-) -> list[tuple[str, Part]]:
-    """Run the tasks; one answer for each partition comes back, whatever else was run."""
-    layout, kept = request.layout, request.kept
-    task = WritePart(
-        layout, kept, prepared.discretizer, prepared.plan, rng,
-        str(place.attempts), _types(table, request, prepared), ordered,
-    )  # fmt: skip
-    with surfaced():
-        rows = table.columns_of(kept.read(layout, table.columns))
-        rows = in_order(rows, layout) if ordered else rows
-        found = [Part(**row.asDict()) for row in mapped(rows, task, TELLS).collect()]
-    return place.gather(found)
-
-
-def in_order(rows: Any, layout: Layout) -> Any:
-    """Each series whole in one partition, its rows in the order of time."""
-    assert layout.time is not None
-    if layout.series is None:
-        return rows.repartition(1).sortWithinPartitions(quoted(layout.time))
-    names = quoted(layout.series), quoted(layout.time)
-    return rows.repartition(names[0]).sortWithinPartitions(*names)
-
-
-def _types(table: SparkTable, request: Request, prepared: Prepared[Any]) -> str:
-    """The released columns in Spark's words: names and types, and no notes on them."""
-    from pyspark.sql import types
-
-    layout, before = request.layout, table.schema
-    kind = released_type(prepared.discretizer, before.field(layout.column).type)
-    after = Shaping(request.kept, layout, table.columns).schema(before, kind)
-    named = {
-        pa.int16(): types.ShortType(),
-        pa.int64(): types.LongType(),
-        pa.float64(): types.DoubleType(),
-        pa.string(): types.StringType(),
-        pa.bool_(): types.BooleanType(),
-    }
-    released = types.StructType()
-    for field in after:
-        changed = field.type != before.field(field.name).type
-        old = table.frame.schema[field.name]
-        new = named[field.type] if changed else without_notes(old.dataType)
-        released.add(field.name, new, old.nullable or changed or field.name == layout.column)
-    return str(released.json())
-
-
-def _checked(plan: NoisePlan, seen: Survey, parts: list[tuple[str, Part]], ordered: bool) -> Survey:
-    """What was seen, splits included; an error unless tasks met the rows counted before."""
-    rows, series, splits = (
-        sum(getattr(part, name) for _, part in parts) for name in ("rows", "series", "splits")
-    )
-    # A series that was in two places would have had two beginnings of its noise.
-    if rows != seen.rows or (ordered and series != seen.series):
-        raise InvalidInput(
-            "table", f"{seen.rows:,} rows in {seen.series:,} series at first, {rows:,} rows later",
-            "a table that stays the same while it is read", "Write it to files first.",
-        )  # fmt: skip
-    if ordered:
-        seen = replace(seen, splits=splits)
-        check_length(plan, seen)
-    return seen
-
-
-def _certificate(
-    table: SparkTable,
-    request: Request,
-    prepared: Prepared[Any],
-    rng: Source,
-    seen: Survey,
-    parts: list[tuple[str, Part]],
-) -> Certificate:
-    """From the plan and what the tasks have told of the files they wrote."""
-    gaps, layout = sum(part.gaps for _, part in parts), request.layout
-    released = Released(
-        layout.column, layout.series, seen.rows, seen.series,
-        states_digest(parts), released_file(parts), gaps, seen.splits, len(parts),
-        **released_columns(table, request),
-    )  # fmt: skip
-    described = prepared.discretizer.described
-    return certify(prepared.plan, prepared.origin, described, source_word(rng), released)
-
-
-def _check_elsewhere(table: SparkTable, goal: Goal) -> None:
-    """Error where the table would be replaced by its own release."""
-    if not goal.path.exists():
-        return
-    inside = str(goal.path) + "/"
-    if any(inside in name or name.endswith(str(goal.path)) for name in table.frame.inputFiles()):
-        raise InvalidInput("output", f"{goal.path}, the table itself", "another folder")

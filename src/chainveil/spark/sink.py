@@ -1,181 +1,183 @@
-"""A folder that holds one release, whole, or is not there.
-
-Spark may run a task again: after a failure, because it is slow, because an executor was
-lost. Each attempt would draw other noise for the same rows, and two of them together say
-more than one is allowed to. So every attempt writes a file of its own into a hidden folder,
-and tells the driver its name. Spark gives the driver one answer for each partition, that of
-one attempt, whatever else ran. Only the files named in these answers are moved into the
-release; the hidden folder is removed with all the others in it, and an attempt that still
-runs then has no folder left to write to.
-"""
+"""A folder of Parquet files that Spark's tasks write, one a partition, as a sink."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from chainveil.certificate import ReleasedFile, listing_digest
+import pyarrow as pa
+
 from chainveil.errors import InvalidInput
-from chainveil.spark.part import Part
-from chainveil.table.atomic import check_goal, folder_in_words, real_path
-from chainveil.table.publishing import beside, claim, locked, recover, sync
-from chainveil.table.reading import part_files
-
-FORMAT = "parquet"
+from chainveil.spark.part import TELLS, WritePart, WrittenPart, spark_values
+from chainveil.spark.staging import (
+    Staging,
+    released_file,
+    staging,
+    states_digest,
+)
+from chainveil.spark.survey import Survey, lengths, survey
+from chainveil.spark.table import (
+    SparkTable,
+    check_types,
+    mapped,
+    need_order,
+    quoted,
+    without_notes,
+)
+from chainveil.spark.trouble import surfaced
+from chainveil.table.files import certificate_path
+from chainveil.table.read.unchanged import check_unchanged, identity
+from chainveil.table.release import Draw, Drawn, Steps, check_length
+from chainveil.table.request.request import Layout
+from chainveil.table.states.prepare import Progress, check_not_empty
+from chainveil.table.write.atomic import check_goal, drafts, real_path
+from chainveil.table.write.publishing import recover
 
 
 @dataclass(frozen=True)
-class Staging:
-    """A hidden folder beside the goal, in which a release is put together."""
+class FolderSink:
+    """The folder to write, its certificate, and whether what is there may go."""
 
-    goal: Path
-    folder: Path
-
-    @property
-    def attempts(self) -> Path:
-        """Where tasks write."""
-        return self.folder / "attempts"
+    path: Path
+    certificate: str | Path | None = None
+    force: bool = False
+    dress = staticmethod(spark_values)
 
     @property
-    def release(self) -> Path:
-        """What will become the release."""
-        return self.folder / "release"
+    def certificate_path(self) -> Path:
+        """By default beside the folder."""
+        given = self.certificate
+        return certificate_path(self.path) if given is None else real_path(given)
 
-    def gather(self, parts: Sequence[Part]) -> list[tuple[str, Part]]:
-        """Take one file for each partition, and give it the name it will keep."""
-        chosen = sorted(parts, key=lambda part: part.partition)
-        if len({part.partition for part in chosen}) < len(chosen):
-            raise AssertionError("two answers for one partition")
-        width = max(5, len(str(len(chosen))))
-        named = [(f"part-{i:0{width}d}.parquet", part) for i, part in enumerate(chosen)]
-        for name, part in named:
-            self._take(part, self.release / name)
-        return named
+    @contextmanager
+    def claimed(self, table: SparkTable) -> Iterator[Draw]:
+        """A hidden folder beside the goal; the table must stay as it is until the end."""
+        if self.path in (self.certificate_path, *self.certificate_path.parents):
+            raise InvalidInput("certificate", str(self.certificate), "a file beside the release")
+        recover([self.path, self.certificate_path])
+        check_goal(self.certificate_path, self.force)
+        with staging(self.path, self.force) as place:
+            _check_elsewhere(table, self.path)
+            files = table.local_files()
+            before = identity("of Spark", files)
 
-    def check(self, force: bool) -> None:
-        """Error where something stands there that may not be replaced."""
-        check_folder_goal(self.goal, force)
+            def check() -> None:
+                check_unchanged("of Spark", before, files)
 
-    def place(self) -> None:
-        """Give the folder its name, unless something stands there."""
-        if os.path.lexists(self.goal):
-            raise _exists(self.goal)
-        sync([self.release])
-        self.release.rename(self.goal)
+            yield partial(self._drawn, table, place, check)
 
-    def replace(self) -> None:
-        """Never: a folder is published with its certificate, which puts the old one aside."""
-        raise AssertionError("a release has a certificate")
-
-    def stands(self) -> bool:
-        """Whether the folder has its name."""
-        return not self.release.exists()
-
-    def sha256(self) -> None:
-        """A folder has none."""
-
-    def _take(self, part: Part, goal: Path) -> None:
-        path = self.attempts / part.file
-        if not path.is_file() or path.stat().st_size != part.bytes:
-            raise InvalidInput(
-                "output", f"{self.goal}: a part that a worker wrote cannot be seen here",
-                "a folder that the driver and all workers share under this path",
-            )  # fmt: skip
-        path.rename(goal)
+    @contextmanager
+    def _drawn(
+        self,
+        table: SparkTable,
+        place: Staging,
+        check: Callable[[], None],
+        steps: Steps,
+        seen: Survey | None,
+        _: Progress | None,
+    ) -> Iterator[Drawn]:
+        check_types(table, steps.layout, steps.discretizer)
+        if steps.ordered_noise:
+            need_order(steps.layout, "correlated or seeded noise")
+        found = _counted(table, steps, seen)
+        check_length(steps.plan, found)
+        # The certificate first: a release never stands there without its own.
+        with drafts([self.certificate_path], self.force, last=place) as (draft,):
+            parts = _write(table, steps, place)
+            check()
+            drawn = _drawn(_checked(found, parts, steps.ordered), parts)
+            yield replace(drawn, certificate=draft.file)
 
 
-@contextmanager
-def staging(goal: Path, force: bool) -> Iterator[Staging]:
-    """A hidden folder that is gone at the end, with everything that was not published.
-
-    The driver claims it while it lives; what a driver that was killed has left, the next one
-    for the same goal removes.
-    """
-    recover([goal])
-    check_folder_goal(goal, force)
-    made = Staging(goal, beside(goal))
-    with contextlib.ExitStack() as until:
-        until.callback(_remove_for_sure, made.folder)
-        with folder_in_words(goal), locked([goal.parent]):
-            made.attempts.mkdir(parents=True)
-            made.release.mkdir()
-            handle = os.open(made.folder, os.O_RDONLY)
-            until.callback(os.close, handle)
-            claim(handle)
-        yield made
+def _counted(table: SparkTable, steps: Steps, seen: Survey | None) -> Survey:
+    """Rows, series and gaps; the times are checked, unless the tasks that write will do so."""
+    if seen is not None:
+        found = seen
+    elif steps.layout.time is not None and not steps.ordered:
+        found = survey(table, steps.layout, None)
+    else:
+        found = lengths(table, steps.layout)
+    check_not_empty(found.rows)
+    return found
 
 
-def local_path(path: str | Path) -> Path:
-    """A path that driver and workers share; other addresses are refused."""
-    text = str(path)
-    scheme, found, rest = text.partition("://")
-    if found and scheme != "file":
+def _write(table: SparkTable, steps: Steps, place: Staging) -> list[tuple[str, WrittenPart]]:
+    """Run the tasks; one answer for each partition comes back, whatever else was run."""
+    task = WritePart(steps, str(place.attempts), _types(table, steps))
+    with surfaced():
+        rows = table.columns_of(steps.kept.read(steps.layout, table.columns))
+        rows = in_order(rows, steps.layout) if steps.ordered else rows
+        found = [WrittenPart(**row.asDict()) for row in mapped(rows, task, TELLS).collect()]
+    return place.gather(found)
+
+
+def in_order(rows: Any, layout: Layout) -> Any:
+    """Each series whole in one partition, its rows in the order of time."""
+    assert layout.time is not None
+    if layout.series is None:
+        return rows.repartition(1).sortWithinPartitions(quoted(layout.time))
+    names = quoted(layout.series), quoted(layout.time)
+    return rows.repartition(names[0]).sortWithinPartitions(*names)
+
+
+def _types(table: SparkTable, steps: Steps) -> str:
+    """The released columns in Spark's words: names and types, and no notes on them."""
+    from pyspark.sql import types
+
+    before = table.schema
+    named = {
+        pa.int16(): types.ShortType(),
+        pa.int64(): types.LongType(),
+        pa.float64(): types.DoubleType(),
+        pa.string(): types.StringType(),
+        pa.bool_(): types.BooleanType(),
+    }
+    released = types.StructType()
+    for field in steps.schema(before):
+        changed = field.type != before.field(field.name).type
+        old = table.frame.schema[field.name]
+        new = named[field.type] if changed else without_notes(old.dataType)
+        released.add(field.name, new, old.nullable or changed or field.name == steps.layout.column)
+    return str(released.json())
+
+
+def _checked(seen: Survey, parts: list[tuple[str, WrittenPart]], ordered: bool) -> Survey:
+    """What was seen, splits included; an error unless tasks met the rows counted before."""
+    rows, series, splits = (
+        sum(getattr(part, name) for _, part in parts) for name in ("rows", "series", "splits")
+    )
+    # A series that was in two places would have had two beginnings of its noise.
+    if rows != seen.rows or (ordered and series != seen.series):
         raise InvalidInput(
-            "output", text, "a folder that the driver and all workers share under one path",
-            "Mount the store, or copy the finished release there.",
+            "table", f"{seen.rows:,} rows in {seen.series:,} series at first, {rows:,} rows later",
+            "a table that stays the same while it is read", "Write it to files first.",
         )  # fmt: skip
-    return real_path(Path(rest if found else text.removeprefix("file:")).absolute())
+    return replace(seen, splits=splits) if ordered else seen
 
 
-def check_folder_goal(goal: Path, force: bool) -> None:
-    """Error if something would be overwritten that should not be."""
-    if not goal.parent.is_dir():
-        raise InvalidInput("output", str(goal), "a folder that exists")
-    if not os.path.lexists(goal):
-        return
-    if not goal.is_dir() or goal.is_symlink():
-        # A file may make room for a folder; links, pipes and devices may not.
-        check_goal(goal, force)
-    if not force:
-        raise _exists(goal)
-    if goal.is_dir() and any(goal.iterdir()) and not _is_release(goal):
-        raise InvalidInput(
-            "output", f"{goal}, a folder with other things in it", "a folder of Parquet files"
-        )
-
-
-def _exists(goal: Path) -> InvalidInput:
-    return InvalidInput(
-        "output", f"{goal}, which exists", "a new folder", "Overwrite it with --force."
+def _drawn(seen: Survey, parts: list[tuple[str, WrittenPart]]) -> Drawn:
+    """All parts together, from what the tasks have told of the files they wrote."""
+    written = [part for _, part in parts]
+    return Drawn(
+        seen,
+        seen.rows,
+        sum(part.gaps for part in written),
+        states_digest(parts),
+        min(part.lowest for part in written),
+        max(part.highest for part in written),
+        released_file(parts),
+        len(parts),
     )
 
 
-def released_file(parts: Sequence[tuple[str, Part]]) -> ReleasedFile:
-    """Format, size and digest of all parts together."""
-    listing = [(name, part.bytes, part.sha256) for name, part in parts]
-    return ReleasedFile(FORMAT, sum(part.bytes for _, part in parts), listing_digest(listing))
-
-
-def states_digest(parts: Sequence[tuple[str, Part]]) -> str:
-    """Digest of the published states of all parts together."""
-    return listing_digest((name, part.rows, part.states_sha256) for name, part in parts)
-
-
-def _is_release(folder: Path) -> bool:
-    try:
-        return all(path.suffix == ".parquet" for path in part_files(folder))
-    except InvalidInput:
-        return False
-
-
-def _remove_for_sure(folder: Path) -> None:
-    try:
-        _remove(folder)
-    except KeyboardInterrupt:
-        _remove(folder)
-        raise
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder into which a lost attempt may be writing at this moment."""
-    for _ in range(10):
-        shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists():
-            return
-        time.sleep(0.2)
+def _check_elsewhere(table: SparkTable, goal: Path) -> None:
+    """Error where the table would be replaced by its own release."""
+    if not goal.exists():
+        return
+    inside = str(goal) + "/"
+    if any(inside in name or name.endswith(str(goal)) for name in table.frame.inputFiles()):
+        raise InvalidInput("output", f"{goal}, the table itself", "another folder")

@@ -20,14 +20,16 @@ from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
 from chainveil.spark import needs
-from chainveil.spark.release import Goal, release
-from chainveil.spark.sink import local_path
+from chainveil.spark.sink import FolderSink
+from chainveil.spark.staging import local_path
+from chainveil.spark.survey import SPARK
 from chainveil.spark.table import SparkTable, check_types
-from chainveil.table.discretize import Label
-from chainveil.table.kept import make_kept
-from chainveil.table.prepare import find_discretizer
-from chainveil.table.publishing import is_abandoned, recover, remove
-from chainveil.table.request import Layout, Request
+from chainveil.table.release import release_table
+from chainveil.table.request.discretize import Label
+from chainveil.table.request.kept import make_kept
+from chainveil.table.request.request import Layout, Request, StateRules
+from chainveil.table.states.prepare import find_discretizer
+from chainveil.table.write.publishing import is_abandoned, recover, remove
 
 CHECKPOINT = "_checkpoint"
 
@@ -93,9 +95,8 @@ def sanitize_stream(
     if kept.positions:
         raise NotSupported("positions in a stream: no batch knows how long its series are already")
     layout = Layout(column, series, time)
-    request = Request(
-        layout, threshold, edges, states, labels, plan=plan, missing=missing, kept=kept
-    )
+    rules = StateRules(threshold, edges, states, labels, missing)
+    request = Request(layout, rules, plan=plan, kept=kept)
     table = SparkTable(frame)
     if not frame.isStreaming:
         raise InvalidInput("frame", "a table at rest", "a stream", "Use sanitize.")
@@ -115,14 +116,14 @@ class _Batches:
     request: Request
 
     def __call__(self, frame: Any, number: int) -> None:
-        goal = Goal(self.folder / f"batch-{number:010d}.parquet")
-        recover([goal.path, goal.certificate_path])
-        if goal.path.exists() or frame.isEmpty():
+        sink = FolderSink(self.folder / f"batch-{number:010d}.parquet")
+        recover([sink.path, sink.certificate_path])
+        if sink.path.exists() or frame.isEmpty():
             return
         with warnings.catch_warnings():
             # Few rows: that all of them are in one state means nothing.
             warnings.simplefilter("ignore", ChainveilWarning)
-            release(SparkTable(frame), self._asked(number), goal)
+            release_table(SparkTable(frame), sink, self._asked(number), reader=SPARK)
 
     def _asked(self, number: int) -> Request:
         """The request with its share of false alarms: those of all batches add up to the whole."""

@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 from chainveil.spark.table import SparkTable, check_types, mapped, need_order, quoted, started_clock
 from chainveil.spark.task import CODE, SERIES, TICK, VALUE, NumbersOf, StatesOf, in_words
 from chainveil.spark.trouble import surfaced
-from chainveil.table.clock import FLOAT_STEP, Clock
-from chainveil.table.discretize import GAP, Discretizer, make_discretizer
-from chainveil.table.prepare import (
+from chainveil.table.request.clock import FLOAT_STEP, Clock
+from chainveil.table.request.discretize import GAP, Discretizer, make_discretizer
+from chainveil.table.request.request import Layout, LookedUp, Request
+from chainveil.table.states.prepare import (
     HERE,
-    Engine,
     Progress,
+    Reader,
     check_looked_up,
     check_not_empty,
 )
-from chainveil.table.request import Layout, LookedUp, Request
-from chainveil.table.tracker import MOST_FOR_TRIPLES
+from chainveil.table.states.tracker import MOST_FOR_TRIPLES
 
 IntArray = NDArray[np.int64]
 
@@ -96,7 +96,7 @@ def private_limit(
     from pyspark.sql import functions
 
     values = mapped(
-        table.columns_of(layout.names), NumbersOf(layout, request.missing), f"{VALUE} double"
+        table.columns_of(layout.names), NumbersOf(layout, request.rules.missing), f"{VALUE} double"
     )
     ask = functions.avg if which == "mean" else functions.median
     with surfaced():
@@ -120,7 +120,7 @@ def lengths(table: SparkTable, layout: Layout) -> Survey:
     return Survey(rows or 0, series, 0, lambda: most or 0)
 
 
-SPARK = Engine(survey, private_limit)
+SPARK = Reader(survey, private_limit)
 
 
 def _linked(
@@ -154,7 +154,7 @@ def _linked(
 
 
 def _kind(clock: Clock) -> Any:
-    """The rules of :class:`chainveil.table.clock.Clock`, said in Spark's language."""
+    """The rules of :class:`chainveil.table.request.clock.Clock`, said in Spark's language."""
     from pyspark.sql import functions
 
     step = functions.col("step")

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from chainveil.errors import InvalidInput
 from chainveil.spark.trouble import surfaced
-from chainveil.table.clock import Clock
-from chainveil.table.discretize import Discretizer
-from chainveil.table.header import check_names
-from chainveil.table.pieces import MOST_SAMPLED, PIECES
-from chainveil.table.request import Layout
+from chainveil.table.read.header import check_names
+from chainveil.table.read.pieces import MOST_SAMPLED, PIECES
+from chainveil.table.request.clock import Clock
+from chainveil.table.request.discretize import Discretizer
+from chainveil.table.request.request import Layout
 
 ENCRYPTION = "spark.io.encryption.enabled"
 _IN_THE_CLEAR = (

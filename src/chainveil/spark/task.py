@@ -12,9 +12,9 @@ import pyarrow as pa
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
 from chainveil.spark.trouble import marked
-from chainveil.table.discretize import GAP, Discretizer, make_discretizer, numbers
-from chainveil.table.place import moved
-from chainveil.table.request import Layout
+from chainveil.table.error_text import moved
+from chainveil.table.request.discretize import GAP, Discretizer, make_discretizer, numbers
+from chainveil.table.request.request import Layout
 
 SERIES, TICK, CODE, VALUE = "series", "tick", "code", "value"
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from chainveil.certificate import Certificate, certify
+import pyarrow as pa
+
+from chainveil.certificate import Certificate
 from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.mechanism.reading import Missing
 from chainveil.model.chain import MarkovChain
@@ -15,14 +19,14 @@ from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
-from chainveil.table.discretize import Label
-from chainveil.table.frames import FrameSource
-from chainveil.table.framing import framed
-from chainveil.table.kept import make_kept
-from chainveil.table.noise import ColumnNoise, check_length, released_rows, warn_of_one_state
-from chainveil.table.prepare import check_not_empty, follow, prepare
-from chainveil.table.request import Layout, LookedUp, Request, one_column
-from chainveil.table.shaping import Shaping
+from chainveil.table.read.frames import FrameSource
+from chainveil.table.release import Draw, Drawn, RowRelease, Steps, release_table
+from chainveil.table.request.discretize import Label
+from chainveil.table.request.kept import make_kept
+from chainveil.table.request.request import Layout, LookedUp, Promise, Request, StateRules
+from chainveil.table.states.prepare import Progress
+from chainveil.table.states.tracker import Tracker
+from chainveil.table.write.framing import framed
 
 
 @dataclass(frozen=True)
@@ -142,36 +146,41 @@ def sanitize_table(
     """
     table = FrameSource(frame)
     public = None if reference is None else FrameSource(reference)
-    layout = Layout(column, series, time, step, max_gap)
     request = Request(
-        layout, threshold, edges, states, labels, None, epsilon,
-        chain, plan, public, length, adversary, objective, mechanism, missing,
-        family, spent, make_kept(keep, keep_time, time_as, allow_leak),
+        Layout(column, series, time, step, max_gap),
+        StateRules(threshold, edges, states, labels, missing),
+        Promise(epsilon, length, adversary, objective, mechanism, family, spent),
+        chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak),
     )  # fmt: skip
-    return _release(table, request, rng)
+    sink = FrameSink()
+    certificate = release_table(table, sink, request, rng)
+    return TableRelease(sink.table, certificate)
 
 
-def _release(table: FrameSource, request: Request, rng: Randomness | None) -> TableRelease:
-    prepared = prepare(table, request)
-    layout, noise = request.layout, ColumnNoise(prepared.plan, rng, request.missing)
-    seen = noise.follower(prepared.seen, layout, request.kept.positions)
-    shaping = Shaping(request.kept, layout, table.columns)
-    codes = blocks = None
-    for batch in table.batches(layout.names):
-        column = one_column(batch, layout.column)
-        codes = prepared.discretizer.codes(column, layout.column)
-        if seen is not prepared.seen:
-            blocks = follow(seen, layout, batch, None)
-    if codes is None:
-        check_not_empty(0)
-        raise AssertionError("unreachable")
-    check_length(prepared.plan, seen)
-    made = {layout.column: prepared.discretizer.values(noise.apply(codes, blocks), column.type)}
-    if layout.time is not None and request.kept.time_as is not None:
-        made[layout.time] = shaping.time(batch, blocks, 0)
-    warn_of_one_state(prepared.discretizer, noise.rows, noise.lowest, noise.highest)
-    released = released_rows(table, request, noise, seen)
-    described = prepared.discretizer.described
-    certificate = certify(prepared.plan, prepared.origin, described, noise.source, released)
-    typed = [layout.column] if prepared.discretizer.keeps_type else []
-    return TableRelease(framed(table, shaping.names, made, typed), certificate)
+class FrameSink:
+    """A data frame of the kind that its table came in."""
+
+    def __init__(self) -> None:
+        self.table: Any = None
+
+    def dress(self, values: pa.Array) -> pa.Array:
+        """Types are given by the frame itself."""
+        return values
+
+    @contextmanager
+    def claimed(self, table: FrameSource) -> Iterator[Draw]:
+        """Nothing stands in the way of a frame."""
+        yield partial(self._drawn, table)
+
+    @contextmanager
+    def _drawn(
+        self, table: FrameSource, steps: Steps, seen: Tracker | None, _: Progress | None
+    ) -> Iterator[Drawn]:
+        rows = RowRelease(steps, table.columns, seen is None or steps.ordered)
+        made: dict[str, pa.Array] = {}
+        for batch in table.batches(steps.layout.names):
+            made = rows.made(batch)
+        yield rows.drawn(seen)
+        typed = [steps.layout.column] if steps.discretizer.keeps_type else []
+        names = steps.kept.published(steps.layout, table.columns)
+        self.table = framed(table, names, made, typed)

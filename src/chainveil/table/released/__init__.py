@@ -1,0 +1,1 @@
+"""A release read again: by a verifier, an analyst or an attacker."""

@@ -1,0 +1,128 @@
+"""What a release shows of itself, to be held against its certificate."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from chainveil.certificate.document import Certificate
+from chainveil.certificate.make import Released, ReleasedFile
+from chainveil.certificate.parts import listing_digest
+from chainveil.errors import InvalidInput
+from chainveil.mechanism.reading import Missing
+from chainveil.table.error_text import check_column
+from chainveil.table.read.frames import FrameSource
+from chainveil.table.read.reading import FileSource, open_source
+from chainveil.table.request.discretize import GAP, Discretizer
+from chainveil.table.request.request import Readable, one_column
+from chainveil.table.states.prepare import Progress
+from chainveil.table.states.tracker import Columns, Tracker
+
+CHUNK = 1 << 22
+
+
+def released_facts(
+    certificate: Certificate,
+    release: Any,
+    form: str | None = None,
+    header: bool = True,
+    progress: Progress | None = None,
+    **text: Any,
+) -> Released:
+    """Rows, series and digests of a release, read with the labels of its certificate.
+
+    ``text`` is how text is read, as in :func:`chainveil.table.read.reading.open_source`.
+    """
+    discretizer = _labels(certificate)
+    column, series = certificate["release.column"], certificate["release.series_column"]
+    table = _open(release, form, header, text)
+    check_column("column", column, table.columns)
+    check_column("series", series, table.columns)
+    tracker = Tracker(series, None)
+    parts = table.parts if isinstance(table, FileSource) else [table]
+    states = [_states(part, column, series, discretizer, tracker, progress) for part in parts]
+    seen, longest = (tracker.rows, tracker.series), tracker.longest
+    gaps = sum(part.gaps for part in states)
+    names = table.all_columns if isinstance(table, FrameSource) else table.columns
+    kept = tuple(name for name in names if name not in (column, series))
+    rest: dict[str, Any] = {"longest": longest, "kept": kept}
+    if not isinstance(table, FileSource) or not table.is_folder:
+        file = _file(table) if isinstance(table, FileSource) else None
+        return Released(column, series, *seen, states[0].sha256, file, gaps, **rest)
+    files = [Path(part.name).name for part in table.parts]
+    whole = listing_digest(
+        (name, part.rows, part.sha256) for name, part in zip(files, states, strict=True)
+    )
+    file = _file(table)
+    return Released(column, series, *seen, whole, file, gaps, parts=len(files), **rest)
+
+
+@dataclass(frozen=True)
+class _States:
+    """Rows and gaps of a table or part, and the digest of its states."""
+
+    rows: int
+    gaps: int
+    sha256: str
+
+
+def _states(
+    table: Readable,
+    column: str,
+    series: str | None,
+    discretizer: Discretizer,
+    tracker: Tracker,
+    progress: Progress | None,
+) -> _States:
+    digest, before, gaps = hashlib.sha256(), tracker.rows, 0
+    for batch in table.batches([column] if series is None else [column, series]):
+        codes = discretizer.read_back(one_column(batch, column), column, tracker.rows)
+        digest.update(codes.data)
+        gaps += int(np.count_nonzero(codes == GAP)) if discretizer.missing == "keep" else 0
+        owner = None if series is None else one_column(batch, series)
+        tracker.update(Columns(owner, None, None), batch.num_rows)
+        if progress is not None:
+            progress("checking", batch.num_rows)
+    return _States(tracker.rows - before, gaps, digest.hexdigest())
+
+
+def _labels(certificate: Certificate) -> Discretizer:
+    labels = certificate["discretization.labels"]
+    if labels is None or certificate["release"] is None:
+        raise InvalidInput("certificate", "a plan", "the certificate of a release")
+    return Discretizer((), tuple(labels), tuple(labels), missing=_missing(certificate))
+
+
+def _missing(certificate: Certificate) -> Missing:
+    return "keep" if certificate["release.gaps"] else "error"
+
+
+def _open(
+    release: Any, form: str | None, header: bool, text: dict[str, Any]
+) -> FileSource | FrameSource:
+    if not isinstance(release, str | Path):
+        return FrameSource(release)
+    return open_source(release, form, header, **text)
+
+
+def _file(source: FileSource) -> ReleasedFile:
+    """Size and digest of a file, or of all parts of a folder."""
+    found = [(Path(part.name).name, *_file_digest(part)) for part in source.parts]
+    total = sum(size for _, size, _ in found)
+    whole = listing_digest(found) if source.is_folder else found[0][2]
+    return ReleasedFile(str(source.format), total, whole)
+
+
+def _file_digest(source: FileSource) -> tuple[int, str]:
+    if isinstance(source.place, bytes):
+        return len(source.place), hashlib.sha256(source.place).hexdigest()
+    digest, size = hashlib.sha256(), 0
+    with source.place.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+    return size, digest.hexdigest()

@@ -1,0 +1,273 @@
+"""A release as an analyst reads it: states by series, noise from the certificate, groups."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from chainveil.certificate import Certificate
+from chainveil.errors import InvalidInput, TooLarge
+from chainveil.mechanism.reading import Missing
+from chainveil.plan import NoisePlan
+from chainveil.table.error_text import check_released
+from chainveil.table.read.reading import open_source
+from chainveil.table.released.grouping import read_columns, series_order
+from chainveil.table.released.timeline import CUT, check_known, distances, lay
+from chainveil.table.released.verification import verify
+from chainveil.table.request.clock import Clock
+from chainveil.table.request.discretize import GAP, Discretizer, Label
+from chainveil.table.request.request import Readable, one_column
+from chainveil.table.states.prepare import Progress
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+CALENDAR = ("hour", "weekday", "date")
+GAP_ADVICE = "Steps longer than it are gaps; step alone tells how many points lie in one."
+
+
+@dataclass(frozen=True)
+class ReleasedStates:
+    """What is published, and the noise it carries.
+
+    Attributes
+    ----------
+    states : array, or list of arrays, one a series, or a run where a gap cuts it
+        Masked where points are missing from the time line, or have no value.
+    groups : array, or list of arrays, in the shape of ``states``, or None
+        The group of each point.
+    plan : NoisePlan
+        The plan of the certificate, with its noise.
+    labels : tuple
+        What the states are called.
+    order : int64 array of shape (points,)
+        The row of the table at which each point that has a value stands.
+    rows : int
+        Rows of the table.
+    splits : int
+        Pairs of neighbouring rows that are no neighbouring points, by the certificate, and
+        that were not found.
+    series : tuple
+        The name of the series of each array of ``states``, where the release has several.
+    zone : str or None
+        The time zone of calendar groups, where the time column has one.
+    """
+
+    states: Any
+    groups: Any
+    plan: NoisePlan
+    labels: tuple[Label, ...]
+    order: NDArray[np.int64]
+    rows: int
+    splits: int
+    series: tuple[Any, ...] = ()
+    zone: str | None = None
+
+    @property
+    def gaps(self) -> int:
+        """Number of rows without a value."""
+        return self.rows - len(self.order)
+
+
+def read_released(
+    release: str | Path,
+    certificate: str | Path,
+    by: str | None = None,
+    time: str | None = None,
+    form: str | None = None,
+    header: bool = True,
+    progress: Progress | None = None,
+    *,
+    step: float | None = None,
+    max_gap: float | None = None,
+    neighbours: bool = True,
+    delimiter: str | None = None,
+    multiline: bool = False,
+) -> ReleasedStates:
+    """Read a release with the noise of its certificate; the original is never needed.
+
+    Parameters
+    ----------
+    release, certificate : paths
+        An error if they do not belong together, or the certificate does not hold.
+    by : str, optional
+        A column whose values are the groups; or "hour", "weekday" or "date" of ``time``;
+        or "series".
+    time : str, optional
+        The column with dates and times.
+    form, header, delimiter, multiline, progress : optional
+        As in :func:`chainveil.verify`.
+    step, max_gap : float, optional
+        Of ``time``, as when the table was sanitized: longer steps than ``max_gap`` are gaps,
+        across which no two points are neighbours.
+    neighbours : bool
+        Whether the question looks at neighbours. One that does not leaves series whole where
+        the length of a gap is not known.
+    """
+    if str(release) == "-":
+        raise InvalidInput("release", "-", "a file", "It is read twice: to check it, and to ask.")
+    lines: dict[str, Any] = {"header": header, "delimiter": delimiter, "multiline": multiline}
+    table = open_source(release, form, text=False, **lines)
+    document = _belonging(release, certificate, form, lines, progress)
+    series = document["release.series_column"]
+    if time is None and (step is not None or max_gap is not None):
+        raise InvalidInput("time", None, "a column, where step or max_gap is given")
+    if step is not None and max_gap is None:
+        raise InvalidInput("max_gap", None, "a number, where step is given", GAP_ADVICE)
+    names = _columns(table, document, by, time)
+    if max_gap is not None and time is not None and time not in names:
+        names.append(time)
+    held = read_columns(table, names)
+    order, ends = series_order(held, series)
+    labels = tuple(document["discretization.labels"])
+    column = document["release.column"]
+    missing: Missing = "keep" if document["release.gaps"] else "error"
+    reader = Discretizer((), labels, labels, missing=missing)
+    states = reader.read_back(one_column(held, column), column)
+    empty = states == GAP if missing == "keep" else np.zeros(len(states), np.bool_)
+    groups = None if by is None else _groups(held, by, time, series)
+    plan, apart = document.plan(), np.ones(len(order), np.int64)
+    splits = document["release.splits"]
+    if time is not None and max_gap is not None:
+        clock = Clock(time, step, max_gap)
+        apart = distances(held, series, clock, order, ends)
+    found = int(np.count_nonzero(apart != 1))
+    if plan.noise.ordered:
+        if found != splits:
+            raise InvalidInput(
+                "max_gap", max_gap, "what it was, with time and step, when the table was sanitized",
+                "The noise is correlated and ran on beneath the gaps: the certificate counts "
+                f"{splits:,}, the time line has {found:,}.",
+            )  # fmt: skip
+        if found:
+            check_known(apart, order, clock)
+    if not neighbours:
+        apart = np.maximum(apart, 1)
+    return ReleasedStates(
+        lay(states, order, ends, apart, empty),
+        None if groups is None else lay(groups, order, ends, apart, empty),
+        plan,
+        labels,
+        order[~empty[order]],
+        held.num_rows,
+        max(splits - found, 0),
+        _run_names(held, series, order, ends, apart),
+        _zone(held, by, time),
+    )
+
+
+def _belonging(
+    release: Any,
+    certificate: Any,
+    form: str | None,
+    lines: dict[str, Any],
+    progress: Progress | None,
+) -> Certificate:
+    """The certificate, if it holds and speaks of this release."""
+    document = Certificate.read(certificate)
+    if document["release"] is None:
+        raise InvalidInput("certificate", "a plan", "the certificate of a release")
+    result = verify(document, release, form=form, progress=progress, **lines)
+    if result.undecided and not result.failures:
+        raise TooLarge(f"certificate: {certificate}: {result.undecided[0]}")
+    if not result.holds:
+        raise InvalidInput(
+            "certificate",
+            f"{certificate}: {result.objections[0]}",
+            "a certificate that holds and belongs to the release",
+            "chainveil verify shows every check.",
+        )
+    return document
+
+
+def _columns(table: Readable, document: Certificate, by: str | None, time: str | None) -> list[str]:
+    names = [document["release.column"], document["release.series_column"]]
+    check_released("time", time, table.columns)
+    if by in CALENDAR and by not in table.columns:
+        if time is None:
+            raise InvalidInput("time", None, f"the column with the time, for --by {by}")
+        names.append(time)
+    elif by == "series" and by not in table.columns:
+        if names[1] is None:
+            raise InvalidInput("by", by, "a column: the release has one series")
+    else:
+        check_released("by", by, table.columns)
+        if by == names[0]:
+            raise InvalidInput(
+                "by", by, "a column other than the released one",
+                "Groups that the noise decides break every formula; ask for frequency instead.",
+            )  # fmt: skip
+        names.append(by)
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def _run_names(
+    held: pa.Table, series: str | None, order: NDArray[Any], ends: NDArray[Any], apart: Any
+) -> tuple[Any, ...]:
+    """The series of each run that ``lay`` makes; of a series that gaps cut, also which run."""
+    if series is None:
+        return ()
+    starts = np.concatenate([[0], ends]).astype(np.int64)
+    begins = np.union1d(starts, np.flatnonzero(apart == CUT))
+    names = one_column(held, series).take(pa.array(order[begins])).to_pylist()
+    owner = np.searchsorted(starts, begins, side="right") - 1
+    _, first, several = np.unique(owner, return_index=True, return_counts=True)
+    which = np.arange(len(begins)) - first[owner]
+    return tuple(
+        f"{name}, run {which[i]}" if several[owner[i]] > 1 else name for i, name in enumerate(names)
+    )
+
+
+def _zone(held: pa.Table, by: str | None, time: str | None) -> str | None:
+    """The time zone of the calendar that ``by`` asks for."""
+    if by not in CALENDAR or by in held.column_names:
+        return None
+    kind = one_column(held, str(time)).type
+    return kind.tz if pa.types.is_timestamp(kind) else None
+
+
+def _groups(held: pa.Table, by: str, time: str | None, series: str | None) -> NDArray[Any]:
+    """The group of each row."""
+    if by in held.column_names:
+        column = one_column(held, by)
+    elif by == "series":
+        column = one_column(held, str(series))
+    else:
+        return _calendar(one_column(held, str(time)), by, str(time))
+    if column.null_count:
+        raise InvalidInput(by, "a missing value", "a group in every row")
+    if pa.types.is_temporal(column.type):
+        column = column.cast(pa.string())
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _calendar(column: pa.Array, by: str, name: str) -> NDArray[Any]:
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        with suppress(pa.ArrowInvalid):
+            column = column.cast(pa.timestamp("us"))
+    clock = pa.types.is_time(column.type) and by == "hour"
+    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type) or clock):
+        raise InvalidInput(
+            name, f"a column of type {column.type}", "dates or times, such as 2026-01-31 12:00:00",
+            "For numbers, put the group into a column of its own.",
+        )  # fmt: skip
+    if column.null_count:
+        raise InvalidInput(
+            name, "a missing value", f"a time in every row, for {by}",
+            "Put the group into a column of its own, with a name for those without a time.",
+        )  # fmt: skip
+    if by == "hour" and pa.types.is_date(column.type):
+        raise InvalidInput(name, "a column of dates", "a column of times, for hour")
+    if by == "hour":
+        return np.asarray(pc.hour(column).to_numpy(zero_copy_only=False))
+    if by == "weekday":
+        days = pc.day_of_week(column).to_numpy(zero_copy_only=False)
+        # Numbered, so that the groups come in the order of the week.
+        names = np.array([f"{day + 1} {word}" for day, word in enumerate(WEEKDAYS)])
+        return np.asarray(names[days])
+    return np.asarray(pc.strftime(column, format="%Y-%m-%d").to_numpy(zero_copy_only=False))

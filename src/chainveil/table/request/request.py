@@ -1,0 +1,198 @@
+"""What a user asks of a table, in one value that files and frames share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import pyarrow as pa
+
+from chainveil import checks
+from chainveil.errors import InvalidInput
+from chainveil.mechanism.reading import Missing
+from chainveil.model.base import check_model
+from chainveil.model.chain import MarkovChain
+from chainveil.model.region import ChainRegion
+from chainveil.noise.channel import Channel
+from chainveil.plan import NoisePlan
+from chainveil.privacy.adversary import Adversary, AdversaryName
+from chainveil.privacy.problem import Family, Objective
+from chainveil.table.error_text import check_column
+from chainveil.table.request.clock import Clock
+from chainveil.table.request.discretize import Discretizer, Label
+from chainveil.table.request.kept import Kept
+
+LookedUp = Literal["mean", "median"]
+
+
+class Readable(Protocol):
+    """A table that can be read more than once: a file or a data frame."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of all columns."""
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """All rows in order, only ``columns`` where they are given."""
+
+    def pieces(self, layout: Layout, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Some rows from all over, in pieces of neighbours, at most ``MOST_SAMPLED``."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things stand in a table.
+
+    Attributes
+    ----------
+    column : str
+        The values to publish.
+    series, time : str, optional
+        Columns that name the series and the time of a row.
+    step, max_gap : float, optional
+        As in :class:`chainveil.table.request.clock.Clock`.
+    """
+
+    column: str
+    series: str | None = None
+    time: str | None = None
+    step: float | None = None
+    max_gap: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.time is None and (self.step is not None or self.max_gap is not None):
+            raise InvalidInput("time", None, "a column, where step or max_gap is given")
+        names = [name for name in (self.column, self.series, self.time) if name is not None]
+        for name in names:
+            checks.instance("column, series, time", name, str, "names of columns, each a text",
+                            "The frame comes first, then the column.")  # fmt: skip
+        if len(set(names)) < len(names):
+            raise InvalidInput("column, series, time", names, "different columns")
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that have to be read."""
+        return [name for name in (self.series, self.time, self.column) if name is not None]
+
+    def check(self, table: Readable) -> None:
+        """Error unless all columns are there."""
+        for argument in ("column", "series", "time"):
+            check_column(argument, getattr(self, argument), table.columns)
+
+    def clock(self) -> Clock | None:
+        """A fresh clock for one pass over the table."""
+        return None if self.time is None else Clock(self.time, self.step, self.max_gap)
+
+
+@dataclass(frozen=True)
+class StateRules:
+    """How values become states: by a threshold, by edges, or as the states that they are.
+
+    ``threshold`` may be "mean" or "median": a look at the private data that the certificate
+    mentions. ``missing`` says whether a row without a value is an error or stays one, visible to
+    all. ``discretizer`` is a ready one, for where neither threshold, edges nor states are given.
+    """
+
+    threshold: float | LookedUp | None = None
+    edges: Sequence[float] | None = None
+    states: Sequence[Label] | None = None
+    labels: Sequence[Label] | None = None
+    missing: Missing = "error"
+    discretizer: Discretizer | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether threshold, edges or states are."""
+        return any(part is not None for part in (self.threshold, self.edges, self.states))
+
+    def check(self) -> None:
+        """Error in words for arguments that are something else altogether."""
+        for name, allowed in (("edges", "a list of numbers"), ("states", "a list of values"),
+                              ("labels", "a list of names")):  # fmt: skip
+            if getattr(self, name) is not None:
+                checks.items(name, getattr(self, name), allowed)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The budget and what it has to hold for, as in :func:`chainveil.calibrate`.
+
+    ``spent`` is the noise of earlier releases of the same data, which the budget then covers too.
+    """
+
+    epsilon: float | None = None
+    length: int | None = None
+    adversary: AdversaryName | Adversary = "any"
+    objective: Objective = "flips"
+    mechanism: str = "independent"
+    family: Family = "response"
+    spent: Sequence[Channel] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """How to discretize, where the chain comes from, and what to promise.
+
+    Of ``plan``, ``chain`` and ``reference`` at most one is given; with none, the chain is fitted
+    on the private data. ``kept`` says which other columns are published.
+    """
+
+    layout: Layout
+    rules: StateRules = field(default_factory=StateRules)
+    promise: Promise = field(default_factory=Promise)
+    chain: MarkovChain | ChainRegion | None = None
+    plan: NoisePlan | None = None
+    reference: Readable | None = None
+    kept: Kept = field(default_factory=Kept)
+
+    def __post_init__(self) -> None:
+        given: list[str] = [
+            name for name in ("plan", "chain", "reference") if getattr(self, name) is not None
+        ]
+        if len(given) > 1:
+            raise InvalidInput("plan, chain, reference", " and ".join(given), "one of them")
+        self._check_kinds()
+        if self.plan is not None:
+            self._check_plan(self.plan)
+        elif self.promise.epsilon is None:
+            raise InvalidInput("epsilon", None, "a number above 0", "It is the privacy budget.")
+
+    def _check_plan(self, plan: NoisePlan) -> None:
+        """Error where something is said again, or otherwise, beside a plan."""
+        epsilon, spent = self.promise.epsilon, self.promise.spent
+        if spent:
+            raise InvalidInput(
+                "spent", f"{len(spent)} releases beside a plan", "none",
+                "Name them where the plan is made: the plan then covers all releases.",
+            )  # fmt: skip
+        if epsilon not in (None, plan.epsilon):
+            raise InvalidInput("epsilon", epsilon, f"that of the plan, {plan.epsilon!r}, or none")
+
+    def _check_kinds(self) -> None:
+        """Errors in words for arguments that are something else altogether."""
+        if self.promise.epsilon is not None:
+            checks.real("epsilon", self.promise.epsilon, "one finite number above 0")
+        if self.chain is not None:
+            check_model(self.chain)
+        if self.plan is not None:
+            advice = "calibrate(chain, epsilon) makes one."
+            checks.instance("plan", self.plan, NoisePlan, "a NoisePlan", advice)
+        self.rules.check()
+
+    def check(self, table: Readable) -> None:
+        """Error unless all columns are there, and those to be kept may be."""
+        self.layout.check(table)
+        self.kept.check(self.layout, table.columns)
+
+
+def one_column(batch: Any, name: str) -> pa.Array:
+    """A column of a batch or table as one array."""
+    column = batch.column(name)
+    if isinstance(column, pa.ChunkedArray):
+        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    return column

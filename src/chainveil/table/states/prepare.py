@@ -1,0 +1,267 @@
+"""Everything that has to be known before the first row can be released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from chainveil.calibration import calibrate
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.mechanism.reading import Missing
+from chainveil.model.base import Origin
+from chainveil.model.chain import MarkovChain
+from chainveil.plan import NoisePlan
+from chainveil.table.leaks.finding import check_kept
+from chainveil.table.request.discretize import GAP, Discretizer, Label, make_discretizer, numbers
+from chainveil.table.request.request import Layout, LookedUp, Readable, Request, one_column
+from chainveil.table.states.tracker import Blocks, Columns, Tracker
+
+# Values held at once to find a median: 400 MB.
+MOST_FOR_MEDIAN = 50_000_000
+
+Progress = Callable[[str, int], None]
+
+
+class Seen(Protocol):
+    """What a pass over a table has counted; see :class:`chainveil.table.states.tracker.Tracker`."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def series(self) -> int:
+        """Number of series."""
+
+    @property
+    def splits(self) -> int:
+        """Number of gaps at which series are split."""
+
+    @property
+    def longest(self) -> int:
+        """Rows of the longest series."""
+
+    @property
+    def counts(self) -> NDArray[np.int64] | None:
+        """Transitions from state to state."""
+
+    @property
+    def triples(self) -> NDArray[np.int64] | None:
+        """Three neighbouring states."""
+
+
+SeenT = TypeVar("SeenT", bound=Seen)
+
+
+@dataclass(frozen=True)
+class Prepared(Generic[SeenT]):
+    """A plan and a discretizer, where they came from, and what was seen on the way.
+
+    ``seen`` is None where the table has not been read through yet.
+    """
+
+    plan: NoisePlan
+    discretizer: Discretizer
+    origin: Origin
+    seen: SeenT | None
+
+
+@dataclass(frozen=True)
+class Reader(Generic[SeenT]):
+    """Who reads tables: this machine, or another that offers the same two questions.
+
+    Attributes
+    ----------
+    survey : callable
+        As :func:`survey`.
+    limit : callable
+        As :func:`private_limit`.
+    """
+
+    survey: Callable[..., SeenT]
+    limit: Callable[..., float]
+
+
+def prepare(
+    table: Readable,
+    request: Request,
+    progress: Progress | None,
+    reader: Reader[SeenT],
+) -> Prepared[SeenT]:
+    """Discretizer, chain and plan for a table, reading it as often as needed."""
+    layout = request.layout
+    request.check(table)
+    if request.reference is not None:
+        layout.check(request.reference)
+    discretizer = find_discretizer(table, request, progress, reader.limit)
+    check_kept(table, request, discretizer)
+    if request.plan is not None:
+        _check_states(discretizer, request.plan.chain.states)
+        return Prepared(request.plan, discretizer, request.plan.origin, None)
+    seen: SeenT | None = None
+    if request.chain is not None:
+        chain = request.chain
+    elif request.reference is not None:
+        public = reader.survey(request.reference, layout, discretizer, progress)
+        chain = fit(public, "reference")
+    else:
+        seen = reader.survey(table, layout, discretizer, progress)
+        chain = fit(seen)
+    _check_states(discretizer, chain.states)
+    _tell(progress, "calibrating", 0)
+    plan = calibrate(chain, **vars(request.promise))
+    return Prepared(plan, discretizer, plan.origin, seen)
+
+
+def find_discretizer(
+    table: Readable,
+    request: Request,
+    progress: Progress | None = None,
+    limit: Callable[..., float] | None = None,
+) -> Discretizer:
+    """The discretizer that was given or described; states 0, 1, … where nothing was said."""
+    return _described(table, request, progress, limit).keeping(request.rules.missing)
+
+
+def _described(
+    table: Readable,
+    request: Request,
+    progress: Progress | None,
+    limit: Callable[..., float] | None,
+) -> Discretizer:
+    rules = request.rules
+    if rules.discretizer is not None and not rules.given:
+        return rules.discretizer.relabelled(rules.labels)
+    threshold, origin = rules.threshold, "given"
+    if isinstance(threshold, str):
+        looked_up = threshold
+        look = private_limit if limit is None else limit
+        threshold = look(table, request, looked_up, progress)
+        origin = f"private {looked_up}"
+    states = rules.states if rules.given else _default_states(table, request)
+    return make_discretizer(threshold, rules.edges, states, rules.labels, origin)  # type: ignore[arg-type]
+
+
+def survey(
+    table: Readable,
+    layout: Layout,
+    discretizer: Discretizer,
+    progress: Progress | None = None,
+    memory: bool = False,
+) -> Tracker:
+    """One pass over a table that counts transitions; with ``memory`` also pairs of them."""
+    gaps = discretizer.missing == "keep"
+    tracker = Tracker(layout.series, layout.clock(), discretizer.count, memory, gaps)
+    for batch in table.batches(layout.names):
+        codes = discretizer.codes(one_column(batch, layout.column), layout.column, tracker.rows)
+        follow(tracker, layout, batch, codes)
+        _tell(progress, "fitting", batch.num_rows)
+    check_not_empty(tracker.rows)
+    return tracker
+
+
+def follow(
+    tracker: Tracker, layout: Layout, batch: pa.RecordBatch, codes: np.ndarray | None
+) -> Blocks:
+    """Show a tracker the next batch."""
+    series = None if layout.series is None else one_column(batch, layout.series)
+    time = None if layout.time is None else one_column(batch, layout.time)
+    return tracker.update(Columns(series, time, codes), batch.num_rows)
+
+
+def fit(seen: Seen, origin: Origin = "private") -> MarkovChain:
+    """The maximum-likelihood chain of what a tracker has counted, and whether it is private."""
+    counts = seen.counts
+    assert counts is not None
+    leaving = counts.sum(axis=1)
+    if np.any(leaving == 0):
+        raise InvalidInput(
+            "table",
+            f"no transition out of state {int(np.argmin(leaving))} among {int(counts.sum())}",
+            "at least one transition out of every state",
+            "Use other limits, more data, or give the chain by hand.",
+        )
+    return MarkovChain(counts / leaving[:, None], counts=counts, origin=origin)
+
+
+def private_limit(
+    table: Readable, request: Request, which: LookedUp, progress: Progress | None = None
+) -> float:
+    """Mean or median of the column, without its gaps where they are kept."""
+    column = request.layout.column
+    check_looked_up(which)
+    parts: list[np.ndarray] = []
+    total, rows = 0.0, 0
+    for values in _number_batches(table, column, request.rules.missing):
+        total, rows = total + float(values.sum()), rows + len(values)
+        if which == "median":
+            parts.append(values)
+        if which == "median" and rows > MOST_FOR_MEDIAN:
+            raise NotSupported(
+                f"the median of more than {MOST_FOR_MEDIAN:,} rows; give the threshold as a number"
+            )
+        _tell(progress, f"{which} of {column}", len(values))
+    check_not_empty(rows)
+    return total / rows if which == "mean" else float(np.median(np.concatenate(parts)))
+
+
+def check_looked_up(which: str) -> None:
+    """Error unless it is something that can be looked up."""
+    if which not in ("mean", "median"):
+        raise InvalidInput("threshold", which, 'a number, "mean" or "median"')
+
+
+def check_not_empty(rows: int) -> None:
+    """Error where there is nothing to publish."""
+    if rows == 0:
+        raise InvalidInput("table", "no rows", "at least one row")
+
+
+def _number_batches(table: Readable, column: str, missing: Missing) -> Iterator[np.ndarray]:
+    rows = 0
+    # A discretizer knows what a gap is, and how to complain about one.
+    reader = make_discretizer(threshold=0.0).keeping(missing)
+    for batch in table.batches([column]):
+        values = one_column(batch, column)
+        if missing == "keep":
+            gaps = reader.codes(values, column, rows) == GAP
+            yield numbers(values.filter(pa.array(~gaps)), column, rows)
+        else:
+            if values.null_count:
+                reader.codes(values, column, rows)
+            yield numbers(values, column, rows)
+        rows += batch.num_rows
+
+
+def _default_states(table: Readable, request: Request) -> list[Label]:
+    """False and True, or 0 … k-1 where the chain says how many states there are."""
+    kind = table.schema.field(request.layout.column).type
+    if pa.types.is_boolean(kind):
+        return [False, True]
+    chain = request.plan.chain if request.plan is not None else request.chain
+    if chain is not None and (pa.types.is_integer(kind) or pa.types.is_string(kind)):
+        return list(range(chain.states))
+    raise InvalidInput(
+        "threshold, edges, states",
+        "none of them",
+        "one of them",
+        f"They say how the values of {request.layout.column!r} become states.",
+    )
+
+
+def _check_states(discretizer: Discretizer, states: int) -> None:
+    if discretizer.count != states:
+        raise InvalidInput("states", f"{discretizer.count} states", f"{states}, as the chain has")
+
+
+def _tell(progress: Progress | None, what: str, rows: int) -> None:
+    if progress is not None:
+        progress(what, rows)
+
+
+HERE = Reader(survey, private_limit)
