@@ -149,6 +149,17 @@ def test_a_chain_knows_where_it_came_from() -> None:
         cv.MarkovChain(TRUTH.transition, origin="secret")  # type: ignore[arg-type]
 
 
+def test_a_chain_that_went_through_json_still_knows_it() -> None:
+    chain = cv.MarkovChain.fit(SERIES)
+    longer = cv.HigherOrderChain.fit(SERIES, 2)
+    for model in (chain, chain.region(0.9), longer, cv.MarkovChain.fit(SERIES, public=True)):
+        again = type(model).from_json(json.loads(json.dumps(model.to_json())))
+        assert (again.origin, again.is_unrounded) == (model.origin, model.is_unrounded)
+    again = cv.MarkovChain.from_json(chain.to_json())
+    published = (cv.calibrate(fitted, 2.0).certificate()["chain"] for fitted in (chain, again))
+    assert next(published) == next(published)
+
+
 def test_no_certificate_says_otherwise() -> None:
     plan = cv.calibrate(cv.MarkovChain.fit(SERIES), 2)
     for origin in ("given", "reference"):

@@ -53,3 +53,39 @@ def test_json_and_bad_input() -> None:
         cv.HigherOrderChain.fit([0, 1, 0], 0)
     with pytest.raises(cv.InvalidInput, match='model: found .*; allowed: .*"chain"'):
         read_model("seasonal-unknown", {})
+
+
+def test_a_rare_state_stays_in_the_law_and_in_the_loss() -> None:
+    """Of the same law as a chain of order 1, whose loss is known by another way."""
+    for q in (1e-3, 1e-12, 1e-20):
+        longer = cv.HigherOrderChain.from_json({"transition": [[1 - q, q], [0.3, 0.7]] * 2})
+        chain, channel = cv.MarkovChain.binary(q, 0.3), cv.Channel.binary(0.1, 0.2)
+        np.testing.assert_allclose(longer.stationary, chain.stationary, rtol=1e-12)
+        truth = cv.privacy_loss(chain, channel, 4)
+        assert truth.lower <= cv.privacy_loss(longer, channel, 4).epsilon <= truth.epsilon + 1e-9
+    # Contexts that are left for ever have no share; several laws are no reason to fail.
+    once = cv.HigherOrderChain.from_json({"transition": [[0, 1], [0, 1], [0.5, 0.5], [0, 1]]})
+    assert once.stationary.tolist() == [0.0, 1.0]
+    twice = cv.HigherOrderChain.from_json({"transition": [[1, 0], [0.5, 0.5], [0.5, 0.5], [0, 1]]})
+    assert twice.contexts.sum() == pytest.approx(1)
+
+
+def test_probabilities_whose_products_vanish_are_refused() -> None:
+    q = 1e-160
+    longer = cv.HigherOrderChain.from_json({"transition": [[1 - q, q], [0.3, 0.7]] * 2})
+    with pytest.raises(cv.NotSupported, match="from 1e-100 on"):
+        cv.privacy_loss(longer, cv.Channel.binary(0.1, 0.2), 4)
+    plain = cv.HigherOrderChain.from_json({"transition": [[0.8, 0.2], [0.3, 0.7]] * 2})
+    with pytest.raises(cv.NotSupported, match="from 1e-100 on"):
+        cv.privacy_loss(plain, cv.Channel.binary(q, q), 4)
+
+
+def test_plans_for_short_series_alone_and_together_with_earlier_releases() -> None:
+    chain = cv.HigherOrderChain.fit([0, 1, 1] * 30 + [0] * 9, 2, public=True)
+    with pytest.raises(cv.NotSupported, match="give their length"):
+        cv.calibrate(chain, 2.0)
+    before = cv.Channel.binary(0.3, 0.3)
+    plan = cv.calibrate(chain, 3.0, 3, spent=[before])
+    together = cv.privacy_loss(chain, [before.on_grid(), plan.noise], 3)
+    assert cv.privacy_loss(chain, before, 3).epsilon < together.epsilon <= 3.0
+    assert cv.verify(plan.certificate()).holds

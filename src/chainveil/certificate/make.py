@@ -138,9 +138,10 @@ def chain_section(plan: NoisePlan, origin: str) -> dict[str, Any]:
         plain = exact_chain(plan.chain)
         transition, initial = plain.transition, plain.to_json()["initial"]
     else:
-        section = {
-            "model": [plan.chain.kind, [list(pair) for pair in plan.chain.to_json().items()]]
-        }
+        words = plan.chain.to_json().items()
+        # Where it came from has a field of its own.
+        numbers = [[name, value] for name, value in words if name != "origin"]
+        section = {"model": [plan.chain.kind, numbers]}
     return {
         "transition": transition.tolist(),
         "initial": initial,

@@ -164,7 +164,7 @@ class MarkovChain(DataModel):
     def stationary(self) -> FloatArray:
         """The stationary distribution, shape (k,), accurate entry by entry."""
         with np.errstate(over="ignore", invalid="ignore"):
-            result = _stationary(self.transition)
+            result = stationary_law(self.transition)
         if not np.all(np.isfinite(result)):
             raise InvalidInput(
                 "transition",
@@ -195,14 +195,23 @@ class MarkovChain(DataModel):
         return MarkovChain(backwards, counts=counts, origin=self.origin)
 
     def to_json(self) -> dict[str, Any]:
-        """Transitions, and the law of the first point where it is not the stationary one."""
+        """Transitions, the law of the first point if not the stationary one, and the origin.
+
+        A chain that was fitted stays marked as such, with its counts.
+        """
         start = None if self.initial is None else self.initial.tolist()
-        return {"transition": self.transition.tolist(), "initial": start}
+        words = {"transition": self.transition.tolist(), "initial": start}
+        if self.origin == "given":
+            return words
+        counts = None if self.counts is None else self.counts.tolist()
+        return words | {"counts": counts, "origin": self.origin}
 
     @classmethod
     def from_json(cls, words: Mapping[str, Any]) -> MarkovChain:
         """The chain with these transitions."""
-        return cls(words["transition"], words["initial"])
+        origin = words.get("origin")
+        counts = words.get("counts") if origin else None
+        return cls(words["transition"], words["initial"], counts, origin)
 
     def of_origin(self, origin: Origin) -> MarkovChain:
         """The same chain, known to come from there."""
@@ -313,7 +322,7 @@ def _check_irreducible(matrix: FloatArray) -> None:
         )
 
 
-def _stationary(matrix: FloatArray) -> FloatArray:
+def stationary_law(matrix: FloatArray) -> FloatArray:
     """Grassmann-Taksar-Heyman elimination: no subtraction, so small entries keep their digits."""
     reduced = np.array(matrix)
     np.fill_diagonal(reduced, 0.0)

@@ -18,6 +18,7 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, HiddenChain, Origin, register
+from chainveil.model.chain import stationary_law
 from chainveil.sequences import Sequences, as_sequences
 
 
@@ -86,8 +87,9 @@ class HigherOrderChain(DataModel):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """Transitions, a row a context."""
-        return {"transition": self.transition.tolist()}
+        """Transitions, a row a context, and the origin unless they were given."""
+        words: dict[str, Any] = {"transition": self.transition.tolist()}
+        return words if self.origin == "given" else words | {"origin": self.origin}
 
     @classmethod
     def from_json(cls, words: Mapping[str, Any]) -> HigherOrderChain:
@@ -97,7 +99,8 @@ class HigherOrderChain(DataModel):
         order = round(math.log(contexts, k)) if k > 1 else 0
         if k**order != contexts or order < 1:
             raise InvalidInput("transition", transition.shape, "a row for each context")
-        return cls(transition, _stationary_contexts(transition))
+        law = _stationary_contexts(transition)
+        return cls(transition, law, origin=words.get("origin", "given"))
 
     def of_origin(self, origin: Origin) -> HigherOrderChain:
         """The same chain, known to come from there."""
@@ -178,9 +181,28 @@ def context_steps(transition: FloatArray) -> FloatArray:
 
 
 def _stationary_contexts(transition: FloatArray) -> FloatArray:
-    """Law of the contexts that one step keeps, shape (k ** order,)."""
-    total = len(transition)
-    equations = np.vstack([context_steps(transition).T - np.eye(total), np.ones((1, total))])
+    """Law of the contexts that one step keeps, shape (k ** order,).
+
+    Accurate entry by entry where there is one such law: a rare context that came out as never
+    seen would drop out of a loss.
+    """
+    total, steps = len(transition), context_steps(transition)
+    recurrent = _recurrent(steps)
+    if recurrent is not None:
+        kept = np.zeros(total)
+        kept[recurrent] = stationary_law(steps[np.ix_(recurrent, recurrent)])
+        return kept
+    equations = np.vstack([steps.T - np.eye(total), np.ones((1, total))])
     law, *_ = np.linalg.lstsq(equations, np.append(np.zeros(total), 1.0), rcond=None)
     law = np.maximum(law, 0.0)
     return np.asarray(law / law.sum())
+
+
+def _recurrent(steps: FloatArray) -> NDArray[np.int64] | None:
+    """The contexts that come back for ever; None where there are several sets of them."""
+    reach = (steps > 0) | np.eye(len(steps), dtype=bool)
+    for _ in range(max(1, (len(steps) - 1).bit_length())):
+        reach = reach @ reach
+    # Whatever is reached from everywhere is in the one set that is never left.
+    found = np.flatnonzero(reach.all(axis=0))
+    return found if len(found) else None

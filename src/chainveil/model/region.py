@@ -82,14 +82,16 @@ class ChainRegion(DataModel):
         return self.likeliest.hidden_chain()
 
     def to_json(self) -> dict[str, Any]:
-        """The limits of q and of r, and the estimate."""
-        return {"q": list(self.q), "r": list(self.r), "estimate": list(self.estimate)}
+        """The limits of q and of r, the estimate, and the origin unless they were given."""
+        words: dict[str, Any] = {"q": self.q, "r": self.r, "estimate": self.estimate}
+        words = {name: list(pair) for name, pair in words.items()}
+        return words if self.origin == "given" else words | {"origin": self.origin}
 
     @classmethod
     def from_json(cls, words: Mapping[str, Any]) -> ChainRegion:
         """The region with these limits."""
         q, r, estimate = (tuple(words[name]) for name in ("q", "r", "estimate"))
-        return cls(q, r, estimate)
+        return cls(q, r, estimate, words.get("origin", "given"))
 
     def of_origin(self, origin: Origin) -> ChainRegion:
         """The same region, known to come from there."""

@@ -79,4 +79,12 @@ def test_long_series_are_left_to_others() -> None:
     chain, channel = cv.MarkovChain.symmetric(0.2), cv.Channel.binary(0.2, 0.2)
     assert not solves(read_problem(chain, channel, 40, "any"))
     assert not solves(read_problem(chain, channel, None, "any"))
-    assert not solves(read_problem(chain, [channel, channel], 3, "any"))
+    assert not solves(read_problem(chain, [channel, channel], 7, "any"))
+
+
+def test_several_releases_lose_what_their_joint_channel_loses() -> None:
+    chain, channels = cv.MarkovChain.binary(0.2, 0.3), [cv.Channel.binary(0.2, 0.3)] * 2
+    problem = read_problem(chain, channels, 3, "any")
+    assert solves(problem)
+    truth = cv.privacy_loss(chain, channels, 3)
+    assert truth.lower <= loss(problem).epsilon <= truth.epsilon + 1e-9

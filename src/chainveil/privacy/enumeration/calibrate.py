@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from chainveil.errors import InvalidInput, UnreachableBudget
+from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
 from chainveil.noise.channel import Channel
 from chainveil.privacy.enumeration.loss import loss as loss_of
+from chainveil.privacy.enumeration.loss import solves
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated
 from chainveil.privacy.roots import largest_within, retreat
@@ -32,6 +33,10 @@ def least_noise(problem: Problem, aim: Aim) -> Calibrated:
     def loss(kept: float) -> float:
         return loss_of(problem.with_release(channel(kept))).epsilon
 
+    if not solves(problem.with_release(channel(0.0))):
+        raise NotSupported(
+            "calibration for this model is offered for series of a few points; give their length"
+        )
     kept = largest_within(loss, epsilon, epsilon / 4, 1.0)
 
     def attempt(given_up: float) -> Calibrated:

@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
 from chainveil.noise.base import Noise
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.enumeration.witness import KernelWitness
@@ -25,21 +26,25 @@ from chainveil.privacy.witness import Attack
 MOST_ENTRIES = 1 << 20
 MOST_WORK = 1 << 27
 HALF_ULP = 2.0**-53
+# Probabilities of a whole series, and of its reports; products of both are then far from zero.
+LEAST = 1e-100
 
 
 def solves(problem: Problem) -> bool:
-    """One release of a short series of a model that is one law."""
+    """Releases of a short series of a model that is one law."""
     model = problem.model
     if not model.single or problem.length is None:
         return False
-    if len(problem.releases) != 1:
+    if len(problem.releases) > 1 and problem.ordered:
         return False
-    entries: int = (model.states * problem.noise.outputs) ** problem.length
+    outputs = math.prod(noise.outputs for noise in problem.releases)
+    entries: int = (model.states * outputs) ** problem.length
     return entries <= MOST_ENTRIES and entries << problem.length <= MOST_WORK
 
 
 def loss(problem: Problem) -> PrivacyLoss:
     """The largest log ratio over all outputs, targets and known points that are asked for."""
+    _check_range(problem)
     joint = joint_law(problem)
     best, found = -math.inf, None
     for target, known in _adversaries(problem):
@@ -81,6 +86,20 @@ def report_law(noise: Noise, length: int) -> FloatArray:
         law = (law[:, :, :, None, None] * step).reshape(-1, k, m)
     points, reports = range(0, 2 * length, 2), range(1, 2 * length, 2)
     return np.ascontiguousarray(law.reshape((k, m) * length).transpose(*points, *reports))
+
+
+def _check_range(problem: Problem) -> None:
+    """Error where products of probabilities may vanish: what is lost is missing from the loss."""
+    length = problem.length or 0
+    series = problem.model.series_law(length)
+    noise = problem.noise
+    reports = np.concatenate([noise.first_law().ravel(), noise.step_law().ravel()])
+    least, report = (float(np.min(law[law > 0])) for law in (series, reports))
+    if least < LEAST or report**length < LEAST:
+        raise NotSupported(
+            f"the loss is enumerated where series, and their reports, have probabilities from "
+            f"{LEAST:g} on; here some have less than that and more than 0"
+        )
 
 
 def _adversaries(problem: Problem) -> Iterator[tuple[int, tuple[int, ...]]]:

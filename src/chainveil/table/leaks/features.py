@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +20,8 @@ Floats = NDArray[np.float64]
 FEW, BINS = 32, 24
 # The most different texts that are told apart; the rarest share a bin.
 MOST_WORDS = 500
+# Times, and records put together, are texts with numbers in them: so many of each are read.
+NUMBER, MOST_NUMBERS = re.compile(r"[0-9]+(?:\.[0-9]+)?"), 8
 
 
 @dataclass(frozen=True)
@@ -43,25 +46,56 @@ def testable(kind: pa.DataType) -> bool:
 
 
 def features(column: pa.ChunkedArray, runs: Runs) -> Iterator[Feature]:
-    """All features of a column of the sample; none where it is the same throughout each run."""
+    """All features of a column of the sample; of texts also those of the numbers in them."""
     values = _numbers(column)
-    shown = values if values is not None else _words(column).astype(np.float64)
+    if values is not None:
+        yield from _seen(values, runs)
+        return
+    words = _words(column)
+    yield from _seen(words.astype(np.float64), runs, words=True)
+    if len(np.unique(words)) > FEW:
+        yield from _within(column.to_pylist(), runs)
+
+
+def _within(texts: list[str | None], runs: Runs) -> Iterator[Feature]:
+    """Features of texts that differ from row to row: their numbers, and what stands around."""
+    around = _words(pa.chunked_array([[text and NUMBER.sub("0", text) for text in texts]]))
+    found = [NUMBER.findall(text or "") for text in texts]
+    # From the left, and the last one: what stands before it may hold more numbers or fewer.
+    places = [*range(min(MOST_NUMBERS, max(map(len, found)))), -1]
+    for place in places:
+        name = "the last number" if place < 0 else f"number {place + 1}"
+        for feature in _seen(_at(found, place), runs):
+            yield replace(feature, name=f"{name} of its text: {feature.name}")
+    for feature in _seen(around.astype(np.float64), runs, words=True):
+        yield replace(feature, name=f"its text without numbers: {feature.name}")
+
+
+def _at(found: list[list[str]], place: int) -> Floats:
+    """The numbers at one place of each text; NaN where there is none, or one beyond a double."""
+    there = (row[place : place + 1 or None] for row in found)
+    numbers = np.array([float(row[0]) if row else np.nan for row in there])
+    return np.where(np.isfinite(numbers), numbers, np.nan)
+
+
+def _seen(shown: Floats, runs: Runs, words: bool = False) -> Iterator[Feature]:
+    """The features of numbers, or of words by number; none where all are alike in each run."""
     before = np.roll(shown, 1)
     same = ((shown == before) | (np.isnan(shown) & np.isnan(before))) & ~runs.first
     if bool((same | runs.first).all()) and not runs.single:
         return
-    change = shown - before if values is not None else (~same).astype(np.float64)
+    change = (~same).astype(np.float64) if words else shown - before
     change[runs.first] = np.nan
-    words = "the difference" if values is not None else "a change"
-    yield _binned("its value", shown, runs, values is None)
-    yield _binned("its value in the row before", _beside(shown, runs, -1), runs, values is None)
-    yield _binned("its value in the next row", _beside(shown, runs, 1), runs, values is None)
+    step = "a change" if words else "the difference"
+    yield _binned("its value", shown, runs, words)
+    yield _binned("its value in the row before", _beside(shown, runs, -1), runs, words)
+    yield _binned("its value in the next row", _beside(shown, runs, 1), runs, words)
     yield _binned("the number of neighbouring rows with its value", _shared(same), runs)
-    if values is not None and not _rises(change):
-        sorted_steps = _sorted_steps(values, runs)
+    if not words and not _rises(change):
+        sorted_steps = _sorted_steps(shown, runs)
         yield _binned("the difference from the next smaller value", sorted_steps, runs)
     for lag, place in ((0, "from the row before"), (1, "to the next row"), (-1, "a row earlier")):
-        yield _binned(f"{words} {place}", _beside(change, runs, lag), runs, change=True)
+        yield _binned(f"{step} {place}", _beside(change, runs, lag), runs, change=True)
 
 
 def _numbers(column: pa.ChunkedArray) -> Floats | None:
@@ -93,7 +127,8 @@ def _parsed(column: pa.ChunkedArray) -> Floats | None:
     column = pc.utf8_trim_whitespace(column)
     words = pa.array(sorted(NO_VALUE), column.type)
     column = pc.if_else(pc.is_in(column, value_set=words), pa.scalar(None, column.type), column)
-    for kind in (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
+    times = (pa.timestamp(unit, zone) for unit in ("us", "ns") for zone in (None, "UTC"))
+    for kind in (pa.float64(), *times):
         try:
             read = column.cast(kind)
         except pa.ArrowInvalid:
