@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import re
 import subprocess
@@ -18,7 +19,10 @@ import pytest
 
 import chainveil as cv
 from chainveil.attack import Posterior, Viterbi
-from chainveil.mechanism import Stream, sanitize, seeded
+from chainveil.mechanism import Stream, register_sampler, samplers, sanitize, seeded
+from chainveil.mechanism.kernel_walk import KernelWalk
+from chainveil.privacy import engines
+from chainveil.privacy.result import PrivacyLoss
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 MODULE = re.compile(r"^```python\n# (\w+)\.py\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -177,3 +181,30 @@ def test_a_model_in_a_certificate(seasonal: Any) -> None:
     certificate = cv.Certificate.from_json(plan.certificate().to_json())
     assert cv.verify(certificate).holds
     assert certificate.plan().chain == plan.chain
+
+
+def test_an_engine_of_ones_own_answers(repeating: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_ENGINES", list(engines._ENGINES))
+    noise = repeating.RepeatingNoise.make(0.3, 0.2)
+
+    def bound(problem: Any) -> PrivacyLoss:
+        return PrivacyLoss(math.inf, 0.0, None, problem.adversary, problem.length)
+
+    engines.register_engine(engines.Engine(lambda problem: problem.length is None, bound))
+    assert cv.privacy_loss(CHAIN, noise).epsilon == math.inf
+    assert cv.privacy_loss(CHAIN, noise, 3).epsilon < math.inf
+
+
+def test_a_sampler_of_ones_own_draws(repeating: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samplers, "_SAMPLERS", dict(samplers._SAMPLERS))
+    noise, x = repeating.RepeatingNoise.make(0.3, 0.2), CHAIN.sample(500, rng=1)
+    made = []
+
+    def make(noise: Any, source: Any, draws: Any) -> KernelWalk:
+        made.append(noise.kind)
+        return KernelWalk(noise, source, draws)
+
+    expected = sanitize(x, noise, rng=seeded(2))
+    register_sampler("repeating", make)
+    assert np.array_equal(sanitize(x, noise, rng=seeded(2)), expected)
+    assert made == ["repeating"]

@@ -405,12 +405,12 @@ def run_counters(
 def join_runs(lengths: Any, skip: Any, blocks: Any, out: Any) -> None:
     """Drop the bytes of the blocks that no run asked for; ``out`` : uint8 (sum of lengths,)."""
     source = 0
-    goal = 0
+    destination = 0
     for j in range(len(lengths)):
         run = blocks[source + skip : source + skip + lengths[j]]
-        place = out[goal : goal + lengths[j]]
+        place = out[destination : destination + lengths[j]]
         for i in range(len(run)):
             place[i] = run[i]
-        goal += lengths[j]
+        destination += lengths[j]
         if lengths[j]:
             source += (skip + lengths[j] + 15) // 16 * 16

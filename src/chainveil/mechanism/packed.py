@@ -19,7 +19,7 @@ from chainveil.mechanism import thresholds
 from chainveil.mechanism.draws import Draws, settling
 from chainveil.mechanism.pieces import LONG, PIECE, Piece, Table, even_pieces
 from chainveil.mechanism.randomness import Bytes, Plane, Source, as_source
-from chainveil.mechanism.release import Release, Report, check_goal, source_word
+from chainveil.mechanism.release import Release, Report, check_destination, source_word
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 
@@ -67,7 +67,7 @@ def release_packed(
     noise = PackedFlips(channel, source)
     count = _check_bits(bits, count, bitorder)
     if out is not None:
-        check_goal("bits", bits, out)
+        check_destination("bits", bits, out)
     result = np.empty_like(bits, subok=False) if out is None else out
     _fill(Table(bits), Table(result), noise, np.may_share_memory(bits, result))
     if count % 8:
@@ -125,13 +125,13 @@ class PackedFlips:
         return self._ties[: 8 * words]
 
 
-def _fill(table: Table, goal: Table, noise: PackedFlips, in_place: bool) -> None:
+def _fill(table: Table, destination: Table, noise: PackedFlips, in_place: bool) -> None:
     for piece in _pieces(table):
-        direct = None if in_place else goal.direct(piece)
+        direct = None if in_place else destination.direct(piece)
         reports = np.empty(piece.size, np.uint8) if direct is None else direct
         noise.apply(piece, np.ascontiguousarray(table.take(piece)), reports)
         if direct is None:
-            goal.put(piece, reports)
+            destination.put(piece, reports)
 
 
 def _pieces(table: Table) -> Iterator[Piece]:

@@ -140,8 +140,8 @@ class Table:
     def put(self, piece: Piece, values: NDArray[Any]) -> None:
         """Write the points of a piece; one that was written through ``take`` is left alone."""
         if piece.count == 1:
-            goal = self._row(piece.series)[piece.begin : piece.begin + piece.size]
-            np.copyto(goal, values, casting="unsafe")
+            destination = self._row(piece.series)[piece.begin : piece.begin + piece.size]
+            np.copyto(destination, values, casting="unsafe")
         elif isinstance(self.held, np.ndarray):
             part = self.held[piece.series : piece.series + piece.count]
             np.copyto(part, values.reshape(part.shape), casting="unsafe")

@@ -80,29 +80,34 @@ def release(
     reading.check_missing(missing)
     table, masks = reading.as_table("x", x)
     column = is_column(x)
-    goal, in_place = _goal(table, _flat(out) if column else out, sampler.outputs)
+    destination, in_place = _destination(table, _flat(out) if column else out, sampler.outputs)
     if in_place or check_first:
         for piece in table.pieces(sampler.stretch):
             _states(table, masks, sampler, missing, piece, trusting=False)
-    gaps = _fill(table, masks, sampler, missing, goal, in_place)
+    gaps = _fill(table, masks, sampler, missing, destination, in_place)
     report = Report(mechanism, source_word(source), table.series, table.points, gaps)
-    values = _dressed(goal, masks, out)
+    values = _with_masks(destination, masks, out)
     return Release(as_column(values) if column and out is None else values, report)
 
 
 def _fill(
-    table: Table, masks: Table | None, sampler: Sampler, missing: str, goal: Table, in_place: bool
+    table: Table,
+    masks: Table | None,
+    sampler: Sampler,
+    missing: str,
+    destination: Table,
+    in_place: bool,
 ) -> int:
-    """Write every piece of ``goal``; returns the number of gaps."""
+    """Write every piece of ``destination``; returns the number of gaps."""
     try:
         return sum(
-            _apply(table, masks, sampler, missing, goal, in_place, piece)
+            _apply(table, masks, sampler, missing, destination, in_place, piece)
             for piece in table.pieces(sampler.stretch)
             if piece.size
         )
     except InvalidInput:
         if not in_place:
-            _blank(goal)
+            _blank(destination)
         raise
 
 
@@ -111,24 +116,24 @@ def _apply(
     masks: Table | None,
     sampler: Sampler,
     missing: str,
-    goal: Table,
+    destination: Table,
     in_place: bool,
     piece: Piece,
 ) -> int:
     states, gaps = _states(table, masks, sampler, missing, piece, trusting=sampler.notices)
-    direct = None if in_place or sampler.dtype != np.uint8 else goal.direct(piece)
+    direct = None if in_place or sampler.dtype != np.uint8 else destination.direct(piece)
     reports = np.empty(piece.size, sampler.dtype) if direct is None else direct
     if not sampler.apply(piece, states, reports):
         _states(table, masks, sampler, missing, piece, trusting=False)
     if gaps is None:
         if direct is None:
-            goal.put(piece, reports)
+            destination.put(piece, reports)
         return 0
     raw = table.take(piece)
     hidden = masks.take(piece) if masks is not None else np.zeros(piece.size, np.bool_)
     # What lies under a mask is data too: it is wiped, while a visible gap mark is kept.
     marks = np.where(hidden, np.zeros((), raw.dtype), raw)
-    goal.put(piece, np.where(gaps, marks, reports.astype(raw.dtype)))
+    destination.put(piece, np.where(gaps, marks, reports.astype(raw.dtype)))
     return int(gaps.sum())
 
 
@@ -148,7 +153,7 @@ def _states(
     return states.astype(sampler.dtype, copy=False), gaps
 
 
-def _goal(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
+def _destination(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
     """Where the result goes, and whether that is the input itself."""
     parts = [table.held] if isinstance(table.held, np.ndarray) else list(table.held)
     for part in parts:
@@ -156,17 +161,17 @@ def _goal(table: Table, out: Any, outputs: int) -> tuple[Table, bool]:
     if out is None:
         fresh = [np.empty_like(part, subok=False) for part in parts]
         return Table(fresh[0] if isinstance(table.held, np.ndarray) else fresh), False
-    goals = [out] if isinstance(table.held, np.ndarray) else out
-    if not isinstance(goals, list | tuple) or len(goals) != len(parts):
+    destinations = [out] if isinstance(table.held, np.ndarray) else out
+    if not isinstance(destinations, list | tuple) or len(destinations) != len(parts):
         raise InvalidInput(
             "out",
             f"an object of type {type(out).__name__}",
             f"a list of {len(parts)} arrays, one a series of x",
         )
-    for part, goal in zip(parts, goals, strict=True):
-        check_goal("x", part, goal)
-    in_place = any(np.may_share_memory(a, b) for a, b in zip(parts, goals, strict=True))
-    bare = [np.asarray(goal) for goal in goals]
+    for part, destination in zip(parts, destinations, strict=True):
+        check_destination("x", part, destination)
+    in_place = any(np.may_share_memory(a, b) for a, b in zip(parts, destinations, strict=True))
+    bare = [np.asarray(destination) for destination in destinations]
     return Table(bare[0] if isinstance(table.held, np.ndarray) else bare), in_place
 
 
@@ -175,15 +180,15 @@ def _flat(out: Any) -> Any:
     return out[:, 0] if isinstance(out, np.ndarray) and is_column(out) else out
 
 
-def check_goal(name: str, part: NDArray[Any], goal: Any) -> None:
-    """Error unless ``goal`` is an array like ``part``: the same one, or one apart from it."""
-    if not isinstance(goal, np.ndarray):
-        found = f"an object of type {type(goal).__name__}"
-    elif goal.shape != part.shape or goal.dtype != part.dtype:
-        found = f"shape {goal.shape} and dtype {goal.dtype.name}"
-    elif not goal.flags.writeable:
+def check_destination(name: str, part: NDArray[Any], destination: Any) -> None:
+    """Error unless ``destination`` is an array like ``part``: that one, or one apart from it."""
+    if not isinstance(destination, np.ndarray):
+        found = f"an object of type {type(destination).__name__}"
+    elif destination.shape != part.shape or destination.dtype != part.dtype:
+        found = f"shape {destination.shape} and dtype {destination.dtype.name}"
+    elif not destination.flags.writeable:
         found = "a read-only array"
-    elif np.may_share_memory(part, goal) and not _same_memory(part, goal):
+    elif np.may_share_memory(part, destination) and not _same_memory(part, destination):
         raise InvalidInput(
             "out",
             f"an array that overlaps {name}",
@@ -195,24 +200,26 @@ def check_goal(name: str, part: NDArray[Any], goal: Any) -> None:
     raise InvalidInput("out", found, f"a writeable array of {like}")
 
 
-def _same_memory(part: NDArray[Any], goal: NDArray[Any]) -> bool:
-    places = [array.__array_interface__["data"] for array in (part, goal)]
-    return places[0] == places[1] and part.strides == goal.strides
+def _same_memory(part: NDArray[Any], destination: NDArray[Any]) -> bool:
+    places = [array.__array_interface__["data"] for array in (part, destination)]
+    return places[0] == places[1] and part.strides == destination.strides
 
 
-def _dressed(goal: Table, masks: Table | None, out: Any) -> Any:
+def _with_masks(destination: Table, masks: Table | None, out: Any) -> Any:
     """The result in the form of the input: ``out`` itself, masked again where x was."""
     if out is not None:
         return out
     if masks is None:
-        return goal.held
-    if isinstance(goal.held, np.ndarray):
-        return np.ma.MaskedArray(goal.held, mask=np.array(masks.held))
-    pairs = zip(goal.held, masks.held, strict=True)
+        return destination.held
+    if isinstance(destination.held, np.ndarray):
+        return np.ma.MaskedArray(destination.held, mask=np.array(masks.held))
+    pairs = zip(destination.held, masks.held, strict=True)
     return [np.ma.MaskedArray(part, mask=np.array(mask)) for part, mask in pairs]
 
 
-def _blank(goal: Table) -> None:
+def _blank(destination: Table) -> None:
     """Leave nothing half done behind."""
-    for part in [goal.held] if isinstance(goal.held, np.ndarray) else goal.held:
+    for part in (
+        [destination.held] if isinstance(destination.held, np.ndarray) else destination.held
+    ):
         part[...] = 0
