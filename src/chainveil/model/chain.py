@@ -163,14 +163,7 @@ class MarkovChain(DataModel):
     @cached_property
     def stationary(self) -> FloatArray:
         """The stationary distribution, shape (k,), accurate entry by entry."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            result = stationary_law(self.transition)
-        if not np.all(np.isfinite(result)):
-            raise InvalidInput(
-                "transition",
-                "a state that is left more than 1e308 times as rarely as another",
-                "a chain whose stationary law doubles can hold",
-            )
+        result = finite_stationary(self.transition)
         result.setflags(write=False)
         return result
 
@@ -335,7 +328,20 @@ def _check_irreducible(matrix: FloatArray) -> None:
         )
 
 
-def stationary_law(matrix: FloatArray) -> FloatArray:
+def finite_stationary(matrix: FloatArray) -> FloatArray:
+    """The stationary law of an irreducible chain; an error where doubles cannot hold it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = _stationary(matrix)
+    if not np.all(np.isfinite(result)):
+        raise InvalidInput(
+            "transition",
+            "a state that is left more than 1e308 times as rarely as another",
+            "a chain whose stationary law doubles can hold",
+        )
+    return result
+
+
+def _stationary(matrix: FloatArray) -> FloatArray:
     """Grassmann-Taksar-Heyman elimination: no subtraction, so small entries keep their digits."""
     reduced = np.array(matrix)
     np.fill_diagonal(reduced, 0.0)

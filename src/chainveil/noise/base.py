@@ -141,9 +141,11 @@ def kinds() -> tuple[str, ...]:
 
 def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
     """The class of a kind, or an error that names the kinds there are."""
-    if kind not in _KINDS:
+    # What anyone may have written need not be a text, nor be fit to be looked up.
+    known = isinstance(kind, str)
+    if known and kind not in _KINDS:
         load_installed(ENTRY_POINTS, _KINDS)
-    if kind in _KINDS:
+    if known and kind in _KINDS:
         return _KINDS[kind]
     near = difflib.get_close_matches(str(kind), _KINDS, 1)
     advice = f"Did you mean {near[0]!r}?" if near else ""
