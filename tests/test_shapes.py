@@ -144,6 +144,7 @@ def test_an_audit_of_single_points_still_counts_them_one_by_one() -> None:
     assert 1.5 < found.lower_bound <= np.log(8)
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_a_matrix_is_read_as_an_array() -> None:
     column = np.matrix([0, 1] * 10).T
     assert cv.MarkovChain.fit(column).counts is not None

@@ -143,7 +143,9 @@ class MarkovChain(DataModel):
     @property
     def is_unrounded(self) -> bool:
         """Whether the transitions are those fitted on private data, not fit to be published."""
-        return self.origin == "private" and self.counts is not None
+        return self.origin == "private" and (
+            self.counts is not None or not is_round(self.transition)
+        )
 
     @property
     def order(self) -> int:
@@ -326,6 +328,16 @@ def _check_irreducible(matrix: FloatArray) -> None:
             "an irreducible chain, in which every state can be reached from every other",
             "Drop the states that cannot recur, or treat the closed classes as separate chains.",
         )
+
+
+def is_round(transition: FloatArray) -> bool:
+    """Whether all changes have few digits, as those of a rounded fit have and fractions have not.
+
+    A diagonal is what is left of one, and has the digits that subtraction leaves it.
+    """
+    changes = transition[~np.eye(len(transition), dtype=bool)]
+    few = np.array([float(f"{change:.6g}") for change in changes.tolist()])
+    return bool(np.allclose(changes, few, rtol=1e-12, atol=0.0))
 
 
 def finite_stationary(matrix: FloatArray) -> FloatArray:
