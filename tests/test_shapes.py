@@ -142,3 +142,12 @@ def test_an_audit_of_single_points_still_counts_them_one_by_one() -> None:
         lambda x: sanitize(x, NOISE, rng=seeded(2)), CHAIN, NOISE, length=1, trials=4000, rng=1
     )
     assert 1.5 < found.lower_bound <= np.log(8)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_matrix_is_read_as_an_array() -> None:
+    column = np.matrix([0, 1] * 10).T
+    assert cv.MarkovChain.fit(column).counts is not None
+    plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), 4.0)
+    assert plan.sanitize(column).shape == (20, 1)
+    assert plan.sanitize(column.T).shape == (1, 20)

@@ -143,7 +143,11 @@ def _publishable(
             "Only chains of order 1 can be rounded; fit public data with public=True.",
         )  # fmt: skip
     chain = cast(MarkovChain, model)
-    assert chain.counts is not None
+    if chain.counts is None:
+        raise InvalidInput(
+            "chain", "a private chain with neither counts nor round numbers",
+            "MarkovChain.fit(series), which has the counts that rounding needs",
+        )  # fmt: skip
     if chain.states > 2:
         rows = rounded_down(chain.transition, chain.counts.sum(axis=1).tolist())
         return MarkovChain(rows, chain.initial, origin="private")

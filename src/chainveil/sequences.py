@@ -170,7 +170,8 @@ def _one_series(name: str, item: Any) -> NDArray[Any]:
 
 def _to_array(name: str, value: Any) -> NDArray[Any]:
     try:
-        return value if isinstance(value, np.ndarray) else np.asarray(value)
+        # A mask says which points are gaps; a matrix would stay two-dimensional for ever.
+        return value if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
     except (TypeError, ValueError):
         raise InvalidInput(name, f"an object of type {type(value).__name__}", ALLOWED) from None
 

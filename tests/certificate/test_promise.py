@@ -202,3 +202,14 @@ def test_chains_at_the_edge_of_doubles_are_judged_in_words(entries: tuple[float,
     certificate = cv.calibrate(CHAIN, 1.0).certificate()
     changed = put(plain(certificate), "chain.transition", [[1 - q, q], [r, 1 - r]])
     assert not cv.verify(resealed(changed)).holds
+
+
+def test_a_length_cannot_be_promised_where_gaps_split_a_series() -> None:
+    """As sanitizing refuses it: how many points lie in a gap is not known."""
+    done = _released(length=500)
+    assert cv.verify(done.certificate, done.table).holds
+    forged = plain(done.certificate)
+    put(forged, "release.splits", 3)
+    assert [check.field for check in cv.verify(resealed(forged), done.table).failures] == [
+        "promise.length"
+    ]

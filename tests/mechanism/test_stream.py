@@ -135,6 +135,10 @@ def test_a_broken_noise_state_is_refused() -> None:
     saved = Stream(CHAIN).save()
     with pytest.raises(cv.InvalidInput, match="state"):
         Stream.restore({**saved, "memory": 2})
+    kinds: list[Any] = [["correlated"], {}, None, 7]
+    for kind in kinds:
+        with pytest.raises(cv.InvalidInput, match="noise"):
+            Stream.restore({**saved, "noise": {**saved["noise"], "kind": kind}})
     with pytest.raises(cv.InvalidInput):
         Stream(0.3)  # type: ignore[arg-type]
 

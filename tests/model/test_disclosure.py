@@ -160,6 +160,17 @@ def test_a_chain_that_went_through_json_still_knows_it() -> None:
     assert next(published) == next(published)
 
 
+def test_exact_numbers_that_are_said_to_be_private_are_not_published() -> None:
+    """Without the counts nothing tells how far to round; a rounded chain is taken as it is."""
+    fitted = cv.MarkovChain.fit(SERIES)
+    bare = cv.MarkovChain(fitted.transition, origin="private")
+    with pytest.raises(cv.InvalidInput, match="neither counts nor round numbers"):
+        cv.calibrate(bare, 2.0)
+    rounded = cv.calibrate(fitted, 2.0).chain
+    assert not rounded.is_unrounded
+    assert cv.calibrate(rounded, 2.0).origin == "private"
+
+
 def test_no_certificate_says_otherwise() -> None:
     plan = cv.calibrate(cv.MarkovChain.fit(SERIES), 2)
     for origin in ("given", "reference"):

@@ -71,6 +71,8 @@ def test_a_rare_state_stays_in_the_law_and_in_the_loss() -> None:
 
 
 def test_probabilities_whose_products_vanish_are_refused() -> None:
+    with pytest.raises(cv.InvalidInput, match="doubles can hold"):
+        cv.HigherOrderChain.from_json({"transition": [[1e-320, 1.0], [0.2, 0.8]] * 2})
     q = 1e-160
     longer = cv.HigherOrderChain.from_json({"transition": [[1 - q, q], [0.3, 0.7]] * 2})
     with pytest.raises(cv.NotSupported, match="from 1e-100 on"):

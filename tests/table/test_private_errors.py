@@ -91,11 +91,13 @@ def test_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_first_row_is_not_taken_for_names(tmp_path: Path) -> None:
-    for content in (f"{NUMBER},55\n3,56\n", f"{NUMBER},{NUMBER}\n3,56\n"):
+    rows = [f"{NUMBER},55\n3,56\n", f"{NUMBER},{NUMBER}\n3,56\n", f"55;{SECRET}\n56;a\n"]
+    for content in rows:
         (tmp_path / "a.csv").write_text(content)
         told = _fails(lambda: Layout("bpm").check(open_source(tmp_path / "a.csv")))
         assert "--no-header" in told
         assert str(NUMBER) not in told
+        assert SECRET not in told
 
 
 def test_typed_files(tmp_path: Path) -> None:

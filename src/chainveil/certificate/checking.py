@@ -111,6 +111,10 @@ def _length(certificate: Certificate, seen: Released | None) -> Iterator[Check]:
     promised = certificate["promise.length"]
     if promised is None or certificate["release"] is None:
         return
+    if certificate["release.splits"]:
+        text = f"{promised}, where series are split at gaps that hide how many points lie in them"
+        yield Check("promise.length", "fails", text)
+        return
     rows, series = certificate["release.rows"], certificate["release.series"]
     longest = None if seen is None else seen.longest
     # Not all series can be shorter than they are on average.

@@ -143,7 +143,9 @@ class MarkovChain(DataModel):
     @property
     def is_unrounded(self) -> bool:
         """Whether the transitions are those fitted on private data, not fit to be published."""
-        return self.origin == "private" and self.counts is not None
+        return self.origin == "private" and (
+            self.counts is not None or not is_round(self.transition)
+        )
 
     @property
     def order(self) -> int:
@@ -163,14 +165,7 @@ class MarkovChain(DataModel):
     @cached_property
     def stationary(self) -> FloatArray:
         """The stationary distribution, shape (k,), accurate entry by entry."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            result = stationary_law(self.transition)
-        if not np.all(np.isfinite(result)):
-            raise InvalidInput(
-                "transition",
-                "a state that is left more than 1e308 times as rarely as another",
-                "a chain whose stationary law doubles can hold",
-            )
+        result = finite_stationary(self.transition)
         result.setflags(write=False)
         return result
 
@@ -322,7 +317,30 @@ def _check_irreducible(matrix: FloatArray) -> None:
         )
 
 
-def stationary_law(matrix: FloatArray) -> FloatArray:
+def is_round(transition: FloatArray) -> bool:
+    """Whether all changes have few digits, as those of a rounded fit have and fractions have not.
+
+    A diagonal is what is left of one, and has the digits that subtraction leaves it.
+    """
+    changes = transition[~np.eye(len(transition), dtype=bool)]
+    few = np.array([float(f"{change:.6g}") for change in changes.tolist()])
+    return bool(np.allclose(changes, few, rtol=1e-12, atol=0.0))
+
+
+def finite_stationary(matrix: FloatArray) -> FloatArray:
+    """The stationary law of an irreducible chain; an error where doubles cannot hold it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = _stationary(matrix)
+    if not np.all(np.isfinite(result)):
+        raise InvalidInput(
+            "transition",
+            "a state that is left more than 1e308 times as rarely as another",
+            "a chain whose stationary law doubles can hold",
+        )
+    return result
+
+
+def _stationary(matrix: FloatArray) -> FloatArray:
     """Grassmann-Taksar-Heyman elimination: no subtraction, so small entries keep their digits."""
     reduced = np.array(matrix)
     np.fill_diagonal(reduced, 0.0)

@@ -18,7 +18,7 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, HiddenChain, Origin, register
-from chainveil.model.chain import stationary_law
+from chainveil.model.chain import finite_stationary
 from chainveil.sequences import Sequences, as_sequences
 
 
@@ -190,7 +190,7 @@ def _stationary_contexts(transition: FloatArray) -> FloatArray:
     recurrent = _recurrent(steps)
     if recurrent is not None:
         kept = np.zeros(total)
-        kept[recurrent] = stationary_law(steps[np.ix_(recurrent, recurrent)])
+        kept[recurrent] = finite_stationary(steps[np.ix_(recurrent, recurrent)])
         return kept
     equations = np.vstack([steps.T - np.eye(total), np.ones((1, total))])
     law, *_ = np.linalg.lstsq(equations, np.append(np.zeros(total), 1.0), rcond=None)

@@ -67,9 +67,10 @@ def check_column(argument: str, name: str | None, columns: Iterable[str]) -> Non
         raise InvalidInput(argument, name, "the name of a column, a text")
     if not names:
         raise InvalidInput(argument, name, "a column, but none has a text for a name")
-    if any(map(is_number, names)):
+    if any(map(_holds_number, names)):
         # A first line of values is no list of names, but a private row.
-        raise InvalidInput(argument, name, f"one of the {len(names):,} columns", NO_HEADER)
+        advice = f"{NO_HEADER} {_delimiter(names)}".rstrip()
+        raise InvalidInput(argument, name, f"one of the {len(names):,} columns", advice)
     raise InvalidInput(argument, name, f"one of the columns {_listed(names)}", _advice(name, names))
 
 
@@ -82,18 +83,30 @@ def is_number(text: str) -> bool:
     return True
 
 
+def _holds_number(name: str) -> bool:
+    """Whether a cell is a number, or several cells that are taken for one hold a number."""
+    return any(is_number(cell) for cell in re.split("[;|\t,]", name))
+
+
 def _listed(names: list[str]) -> str:
     """Names of columns, as many as somebody would read."""
     told = ", ".join(repr(name) for name in names[:MOST_NAMES])
     return told + (f" … and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else "")
 
 
+def _delimiter(names: list[str]) -> str:
+    """Why there is but one column, where a mark in its name may say so."""
+    said = {mark: how for mark, how in DELIMITERS.items() if len(names) == 1 and mark in names[0]}
+    if not said:
+        return ""
+    mark, how = max(said.items(), key=lambda pair: names[0].count(pair[0]))
+    return f"The table has one column: if {mark!r} stands between the cells, say {how}."
+
+
 def _advice(name: str, names: list[str]) -> str:
     """The name that was meant, or why there is but one column."""
-    said = {mark: how for mark, how in DELIMITERS.items() if len(names) == 1 and mark in names[0]}
-    if said:
-        mark, how = max(said.items(), key=lambda pair: names[0].count(pair[0]))
-        return f"The table has one column: if {mark!r} stands between the cells, say {how}."
+    if said := _delimiter(names):
+        return said
     folded = {other.casefold(): other for other in names}
     found = folded.get(name.casefold())
     if found is None:

@@ -78,6 +78,7 @@ def test_an_output_that_rules_a_value_out_loses_everything() -> None:
 def test_long_series_are_left_to_others() -> None:
     chain, channel = cv.MarkovChain.symmetric(0.2), cv.Channel.binary(0.2, 0.2)
     assert not solves(read_problem(chain, channel, 40, "any"))
+    assert not solves(read_problem(chain, channel, 10**12, "any"))
     assert not solves(read_problem(chain, channel, None, "any"))
     assert not solves(read_problem(chain, [channel, channel], 7, "any"))
 

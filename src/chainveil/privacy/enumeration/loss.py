@@ -33,7 +33,8 @@ LEAST = 1e-100
 def solves(problem: Problem) -> bool:
     """Releases of a short series of a model that is one law."""
     model = problem.model
-    if not model.single or problem.length is None:
+    # Two states have too many series long before the power itself is too large to compute.
+    if not model.single or problem.length is None or problem.length >= MOST_ENTRIES.bit_length():
         return False
     if len(problem.releases) > 1 and problem.ordered:
         return False
