@@ -60,7 +60,7 @@ class Steps:
     discretizer: Discretizer
     plan: NoisePlan
     rng: Randomness
-    dress: Dress = as_it_is
+    dress: Dress
 
     @property
     def ordered(self) -> bool:
