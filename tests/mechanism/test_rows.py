@@ -28,6 +28,14 @@ TWO = cv.Channel.binary(0.3, 0.001)
 FEW = cv.Channel.randomized_response(5, 0.4)
 MANY = cv.Channel.randomized_response(11, 0.7)
 CHAINED = CorrelatedNoise(0.1, 0.3)
+
+
+class _Drawn(CorrelatedNoise):
+    """A kind that nobody has made a sampler for."""
+
+    kind = "drawn from its laws"
+
+
 NOISES: list[Any] = [TWO, FEW, MANY, CHAINED]
 
 
@@ -113,6 +121,7 @@ def test_bad_rows() -> None:
         (CHAINED, zeros, Rows(owner, np.array([0, MOST_UNSEEN + 3]), numbers), "gap"),
         (CHAINED, zeros, None, "every state"),
         (CHAINED, zeros + 2, Rows(owner, np.arange(2), numbers), "above the last state"),
+        (_Drawn(0.25, 0.25), zeros + 2, Rows(owner, np.arange(2), numbers), "above the last state"),
         (FEW, zeros + 5, Rows(owner, np.arange(2), numbers), "above the last state"),
         (TWO, zeros, Rows(owner[:1], np.arange(1), numbers), "every state"),
     ]

@@ -24,7 +24,7 @@ from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary
 from chainveil.privacy.problem import Effort, Problem, read_problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import Attack, Witness
+from chainveil.privacy.witness import DescribedAttack, Witness
 
 # How close the bounds of more than two states are brought, as where a plan is calibrated.
 TOLERANCE = 1e-7
@@ -192,7 +192,7 @@ def _check_attack(asked: Claim, claimed: dict[str, Any], known: dict[int, int]) 
 
 
 def _witness(claimed: dict[str, Any], known: dict[int, int], asked: Claim) -> Witness:
-    attack = Attack(
+    attack = DescribedAttack(
         claimed["length"],
         claimed["target"],
         known,

@@ -12,7 +12,6 @@ from chainveil.mechanism import thresholds
 from chainveil.mechanism.draws import Draws, RowRuns, settling
 from chainveil.mechanism.pieces import PIECE, Piece
 from chainveil.mechanism.randomness import Plane, Source
-from chainveil.mechanism.reading import check_states
 from chainveil.noise.base import GRID
 from chainveil.noise.correlated import CorrelatedNoise
 
@@ -118,7 +117,6 @@ class ChainRows:
         self._last = np.full(0, -1, np.int64)
 
     def apply(self, states: NDArray[Any], rows: Any) -> NDArray[Any]:
-        check_states(states, 2, 2)
         self._grow(len(rows.numbers))
         steps = np.empty(len(states), np.int64)
         total = self._draws.kernels.advances(rows.owner, rows.points, self._last, steps)

@@ -26,7 +26,7 @@ class Piece:
     begin : int
         The first point; 0 where the piece holds whole series.
     offsets : int64 array of shape (number of series + 1,)
-        Positions in the piece where each series begins, and the end.
+        Places in the piece where each series begins, and the end.
     """
 
     series: int

@@ -84,6 +84,7 @@ class RowNoise:
             raise InvalidInput(
                 "rows", "other numbers of rows", "the series and the point of every state"
             )
+        check_states(states, self._noise.states, self._noise.outputs)
         if self._ordered is not None:
             return self._ordered.apply(states, rows)
         return self._at_addresses(states, rows)
@@ -96,7 +97,6 @@ class RowNoise:
 
     def _at_addresses(self, states: NDArray[Any], rows: Rows) -> NDArray[Any]:
         work, out = self._work, np.empty_like(states)
-        check_states(states, work.states, work.outputs)
         for begin in range(0, len(states), PIECE):
             part = slice(begin, begin + PIECE)
             held = np.ascontiguousarray(states[part], work.dtype)

@@ -20,7 +20,7 @@ from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.enumeration.witness import KernelWitness
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
-from chainveil.privacy.witness import Attack, Witness
+from chainveil.privacy.witness import DescribedAttack, Witness
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Engine:
     solves: Callable[[Problem], bool]
     loss: Callable[[Problem], PrivacyLoss]
     # The attack that is described somewhere, as this engine would have found it.
-    witness: Callable[[Attack], Witness] = KernelWitness.of
+    witness: Callable[[DescribedAttack], Witness] = KernelWitness.of
 
 
 LeastNoise = Callable[[Problem, Aim], Calibrated]

@@ -23,7 +23,7 @@ LONGEST = 10_000_000
 
 
 @dataclass(frozen=True)
-class Attack:
+class DescribedAttack:
     """An attack as somebody describes it, before it is known to make sense.
 
     ``symbols`` are the outputs at the target, at even and at odd distance from it; where it is

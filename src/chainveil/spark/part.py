@@ -69,7 +69,7 @@ class WritePart:
 
     The rows do not go back to Spark: only one line about the file does. A task that is run
     twice writes two files under two names with two keys; which of them becomes part of the
-    release is for the driver to say, see ``sink.py``.
+    release is for the driver to say, see ``staging.py``.
 
     Attributes
     ----------

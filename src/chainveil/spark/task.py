@@ -13,7 +13,7 @@ from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
 from chainveil.spark.trouble import marked
 from chainveil.table.error_text import moved
-from chainveil.table.request.discretize import GAP, Discretizer, make_discretizer, numbers
+from chainveil.table.request.discretize import Discretizer, make_discretizer, numbers
 from chainveil.table.request.request import Layout
 
 SERIES, TICK, CODE, VALUE = "series", "tick", "code", "value"
@@ -74,8 +74,7 @@ class NumbersOf:
                 column = batch.column(name)
                 with placed(self.layout, batch):
                     codes = reader.codes(column, name)
-                    if self.missing == "keep":
-                        column = column.filter(pa.array(codes != GAP))
+                    column = column.filter(pa.array(~reader.gaps(codes)))
                     values = pa.array(numbers(column, name))
                 yield pa.RecordBatch.from_arrays([values], names=[VALUE])
 

@@ -60,7 +60,7 @@ class Steps:
     discretizer: Discretizer
     plan: NoisePlan
     rng: Randomness
-    dress: Dress = as_it_is
+    dress: Dress
 
     @property
     def ordered(self) -> bool:
@@ -87,7 +87,7 @@ class RowRelease:
 
     def __init__(self, steps: Steps, columns: list[str], follows: bool) -> None:
         self._steps, self._shaping = steps, steps.shaping(columns)
-        self.noise = ColumnNoise(steps.plan, steps.rng, steps.discretizer.missing)
+        self.noise = ColumnNoise(steps.plan, steps.rng, steps.discretizer)
         layout = steps.layout
         self.tracker = Tracker(layout.series, layout.clock()) if follows else None
 

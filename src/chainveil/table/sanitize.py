@@ -20,7 +20,7 @@ from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
 from chainveil.table.read.frames import FrameSource
-from chainveil.table.release import Draw, Drawn, RowRelease, Steps, release_table
+from chainveil.table.release import Draw, Drawn, RowRelease, Steps, as_it_is, release_table
 from chainveil.table.request.discretize import Label
 from chainveil.table.request.kept import make_kept
 from chainveil.table.request.request import Layout, LookedUp, Promise, Request, StateRules
@@ -160,12 +160,8 @@ def sanitize_table(
 class FrameSink:
     """A data frame of the kind that its table came in."""
 
-    def __init__(self) -> None:
-        self.table: Any = None
-
-    def dress(self, values: pa.Array) -> pa.Array:
-        """Types are given by the frame itself."""
-        return values
+    table: Any = None
+    dress = staticmethod(as_it_is)
 
     @contextmanager
     def claimed(self, table: FrameSource) -> Iterator[Draw]:

@@ -37,8 +37,8 @@ CLOSE = 0.01
 class ProfileLikelihood:
     """The likelihood along one transition (a, b), the rest of the chain always chosen best.
 
-    Points hold logarithms: in every row but a they are weights of the next states; in row a
-    those of the states but b, which share what p leaves. ``curvature`` starts from that at the
+        Points hold logarithms: in every row but a they are weights of the next states; in row a
+        those of the states but b, which share what p leaves. ``curvature`` starts from that at the
     top; ``drift`` is how the best point moved with the ``logit`` of p that was looked at last.
     """
 

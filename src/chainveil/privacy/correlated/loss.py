@@ -32,7 +32,7 @@ from chainveil.privacy.correlated.search import KnownSide, MechanismNumbers, Wor
 from chainveil.privacy.correlated.witness import CorrelatedWitness, build_witness
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import Attack
+from chainveil.privacy.witness import DescribedAttack
 
 # The promise: epsilon and lower agree to this, relative, or absolute where epsilon is tiny.
 RELATIVE_GAP = 1e-9
@@ -79,7 +79,7 @@ def loss(problem: Problem) -> PrivacyLoss:
     return PrivacyLoss(epsilon, lower, witness, adversary, length)
 
 
-def witness(attack: Attack) -> CorrelatedWitness:
+def witness(attack: DescribedAttack) -> CorrelatedWitness:
     """The attack as it is described, point by point."""
     return CorrelatedWitness(*attack.place, np.packbits(attack.output()).tobytes())
 

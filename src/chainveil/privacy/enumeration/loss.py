@@ -20,7 +20,7 @@ from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.enumeration.witness import KernelWitness
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import Attack
+from chainveil.privacy.witness import DescribedAttack
 
 # Entries of the joint law of series and outputs, and the same times the sets of known points.
 MOST_ENTRIES = 1 << 20
@@ -64,7 +64,7 @@ def loss(problem: Problem) -> PrivacyLoss:
     return PrivacyLoss(max(epsilon, lower), lower, witness, problem.adversary, problem.length)
 
 
-def witness(attack: Attack) -> KernelWitness:
+def witness(attack: DescribedAttack) -> KernelWitness:
     """The attack as it is described."""
     return KernelWitness.of(attack)
 

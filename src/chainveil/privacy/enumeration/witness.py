@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chainveil.noise.base import Noise
 from chainveil.privacy.rounding import down
-from chainveil.privacy.witness import Attack, Witness, log_odds_gained
+from chainveil.privacy.witness import DescribedAttack, Witness, log_odds_gained
 
 if TYPE_CHECKING:
     from flint import arb
@@ -24,7 +24,7 @@ class KernelWitness(Witness):
     output: tuple[int, ...]
 
     @classmethod
-    def of(cls, attack: Attack) -> KernelWitness:
+    def of(cls, attack: DescribedAttack) -> KernelWitness:
         """The attack as it is described."""
         return cls(*attack.place, tuple(attack.output().tolist()))
 

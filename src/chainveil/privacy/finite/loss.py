@@ -7,7 +7,7 @@ from chainveil.privacy.finite.state import SearchBudget, finite_state_loss
 from chainveil.privacy.finite.witness import SequenceWitness
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import Attack
+from chainveil.privacy.witness import DescribedAttack
 
 
 def solves(problem: Problem) -> bool:
@@ -24,7 +24,7 @@ def loss(problem: Problem) -> PrivacyLoss:
     return PrivacyLoss(case.upper, case.lower, case.witness, who, points)
 
 
-def witness(attack: Attack) -> SequenceWitness:
+def witness(attack: DescribedAttack) -> SequenceWitness:
     """The attack as it is described, point by point."""
     if attack.symbols:
         raise InvalidInput("witness symbols", "a pattern", "none, for more than two states")

@@ -14,7 +14,7 @@ from chainveil.privacy.two_state.binary import worst_case
 from chainveil.privacy.two_state.revealed import revealing_witness
 from chainveil.privacy.two_state.setting import read_setting
 from chainveil.privacy.two_state.witness import TwoStateWitness
-from chainveil.privacy.witness import Attack, Witness
+from chainveil.privacy.witness import DescribedAttack, Witness
 
 
 def solves(problem: Problem) -> bool:
@@ -42,7 +42,7 @@ def loss(problem: Problem) -> PrivacyLoss:
     return with_enough_bits(attempt)
 
 
-def witness(attack: Attack) -> Witness:
+def witness(attack: DescribedAttack) -> Witness:
     """The attack as it is described: by its pattern, or point by point where it has none."""
     if not attack.symbols:
         return finite_witness(attack)

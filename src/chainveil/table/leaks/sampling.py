@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
-from chainveil.table.request.discretize import GAP, Discretizer
+from chainveil.table.request.discretize import Discretizer
 from chainveil.table.request.request import Layout, one_column
 
 IntArray = NDArray[np.int64]
@@ -164,14 +164,14 @@ def runs_of(
             continue
         order, run = _by_series(piece, layout.series)
         tables.append(pa.Table.from_batches([piece]).take(pa.array(order)))
-        states.append(codes[order].astype(np.int64))
+        states.append(codes[order])
         runs.append(run + count)
         count += int(run[-1]) + 1
     if not tables:
         return None
-    found = np.concatenate(states)
-    if discretizer.missing == "keep":
-        found[found == GAP] = discretizer.count
+    found = np.concatenate(states).astype(np.int64)
+    # Rows without a value are counted apart, as if they were one state more.
+    found[discretizer.gaps(found)] = discretizer.count
     whole = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
     return whole, Runs(found, np.concatenate(runs), discretizer.count)
 

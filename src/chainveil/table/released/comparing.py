@@ -9,9 +9,8 @@ import numpy as np
 
 from chainveil.certificate import Certificate
 from chainveil.errors import InvalidInput
-from chainveil.mechanism.reading import Missing
+from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import cut, read_columns, series_order
-from chainveil.table.request.discretize import GAP, Discretizer
 from chainveil.table.request.request import Readable, one_column
 
 
@@ -34,12 +33,8 @@ class Compared:
 
 def compare(document: Certificate, original: Readable, release: Readable) -> Compared:
     """Read a release and its original with what the certificate says of them."""
-    if document["release"] is None:
-        raise InvalidInput("certificate", "a plan", "the certificate of a release")
+    discretizer = discretizer_of(document)
     column, series = document["release.column"], document["release.series_column"]
-    labels, edges = (tuple(document[f"discretization.{part}"]) for part in ("labels", "edges"))
-    missing: Missing = "keep" if document["release.gaps"] else "error"
-    discretizer = Discretizer(edges, labels, labels, missing=missing)
     names = [column] if series is None else [column, series]
     private, public = (read_columns(table, names) for table in (original, release))
     if private.num_rows != public.num_rows:
@@ -49,10 +44,10 @@ def compare(document: Certificate, original: Readable, release: Readable) -> Com
     order, ends = series_order(private, series)
     truth = discretizer.codes(one_column(private, column), column)
     seen = discretizer.read_back(one_column(public, column), column)
-    if missing == "error":
+    if discretizer.missing == "error":
         return Compared(cut(truth, order, ends), cut(seen, order, ends), None)
-    gaps = seen == GAP
-    if np.any(gaps != (truth == GAP)):
+    gaps = discretizer.gaps(seen)
+    if np.any(gaps != discretizer.gaps(truth)):
         raise InvalidInput("original", "gaps at other rows", "gaps where the release has them")
     reports = cut(np.where(gaps, 0, seen), order, ends)
     truth, known, gaps = (

@@ -17,7 +17,7 @@ from chainveil.mechanism.reading import Missing
 from chainveil.table.error_text import check_column
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import FileSource, open_source
-from chainveil.table.request.discretize import GAP, Discretizer
+from chainveil.table.request.discretize import Discretizer
 from chainveil.table.request.request import Readable, one_column
 from chainveil.table.states.prepare import Progress
 from chainveil.table.states.tracker import Columns, Tracker
@@ -37,7 +37,7 @@ def released_facts(
 
     ``text`` is how text is read, as in :func:`chainveil.table.read.reading.open_source`.
     """
-    discretizer = _labels(certificate)
+    discretizer = discretizer_of(certificate)
     column, series = certificate["release.column"], certificate["release.series_column"]
     table = _open(release, form, header, text)
     check_column("column", column, table.columns)
@@ -82,7 +82,7 @@ def _states(
     for batch in table.batches([column] if series is None else [column, series]):
         codes = discretizer.read_back(one_column(batch, column), column, tracker.rows)
         digest.update(codes.data)
-        gaps += int(np.count_nonzero(codes == GAP)) if discretizer.missing == "keep" else 0
+        gaps += int(np.count_nonzero(discretizer.gaps(codes)))
         owner = None if series is None else one_column(batch, series)
         tracker.update(Columns(owner, None, None), batch.num_rows)
         if progress is not None:
@@ -90,15 +90,13 @@ def _states(
     return _States(tracker.rows - before, gaps, digest.hexdigest())
 
 
-def _labels(certificate: Certificate) -> Discretizer:
-    labels = certificate["discretization.labels"]
-    if labels is None or certificate["release"] is None:
+def discretizer_of(certificate: Certificate) -> Discretizer:
+    """How values became states and labels in a release, by its certificate."""
+    if certificate["release"] is None or certificate["discretization.labels"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
-    return Discretizer((), tuple(labels), tuple(labels), missing=_missing(certificate))
-
-
-def _missing(certificate: Certificate) -> Missing:
-    return "keep" if certificate["release.gaps"] else "error"
+    labels, edges = (tuple(certificate[f"discretization.{part}"]) for part in ("labels", "edges"))
+    missing: Missing = "keep" if certificate["release.gaps"] else "error"
+    return Discretizer(edges, labels, labels, missing=missing)
 
 
 def _open(

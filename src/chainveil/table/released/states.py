@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
 from chainveil.errors import InvalidInput, TooLarge
-from chainveil.mechanism.reading import Missing
 from chainveil.plan import NoisePlan
 from chainveil.table.error_text import check_released
 from chainveil.table.read.reading import open_source
+from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns, series_order
 from chainveil.table.released.timeline import CUT, check_known, distances, lay
 from chainveil.table.released.verification import verify
 from chainveil.table.request.clock import Clock
-from chainveil.table.request.discretize import GAP, Discretizer, Label
+from chainveil.table.request.discretize import Label
 from chainveil.table.request.request import Readable, one_column
 from chainveil.table.states.prepare import Progress
 
@@ -126,10 +126,9 @@ def read_released(
     order, ends = series_order(held, series)
     labels = tuple(document["discretization.labels"])
     column = document["release.column"]
-    missing: Missing = "keep" if document["release.gaps"] else "error"
-    reader = Discretizer((), labels, labels, missing=missing)
+    reader = discretizer_of(document)
     states = reader.read_back(one_column(held, column), column)
-    empty = states == GAP if missing == "keep" else np.zeros(len(states), np.bool_)
+    empty = reader.gaps(states)
     groups = None if by is None else _groups(held, by, time, series)
     plan, apart = document.plan(), np.ones(len(order), np.int64)
     splits = document["release.splits"]

@@ -21,7 +21,7 @@ from chainveil.table.error_text import at_row
 Label = str | float | bool
 Codes = NDArray[np.uint8]
 MOST_STATES = 256
-# The code of a gap, in columns and in digests.
+# The code of a gap; Discretizer.gaps says more.
 GAP = 255
 # Cells of text that hold no value, as most programs write them.
 NO_VALUE = frozenset([
@@ -103,6 +103,19 @@ class Discretizer:
             raise missing_value(name, first_row + gap)
         return self._codes(column, name, first_row)
 
+    def gaps(self, codes: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which rows hold no value.
+
+        The one encoding of a gap in tables: the code ``GAP``, 255, where gaps are kept; elsewhere
+        every code is a state, and 255 may be one. Certificates take their digests of these codes.
+        Others are translated where they come in or go out: null, NaN and words in columns
+        (:meth:`codes`, :meth:`values`), masked points for those who analyse or attack
+        (``released/``). Arrays have their own, NaN, masked points and -1
+        (:func:`chainveil.mechanism.sanitize`), and are never met here: noise is drawn for the
+        points beneath the gaps too.
+        """
+        return codes == GAP if self.missing == "keep" else np.zeros(len(codes), np.bool_)
+
     def _codes(self, column: pa.Array, name: str, first_row: int) -> Codes:
         if self.edges:
             return self._by_edges(numbers(column, name, first_row))
@@ -132,7 +145,7 @@ class Discretizer:
 
     def _indices(self, codes: Codes) -> pa.Array:
         """Codes as an Arrow array, null where there is a gap."""
-        return pa.array(codes, mask=codes == GAP if self.missing == "keep" else None)
+        return pa.array(codes, mask=self.gaps(codes) if self.missing == "keep" else None)
 
     def _gaps(self, column: pa.Array) -> NDArray[np.bool_]:
         """Which rows hold no value: null, not a number, or a word for it in text."""

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.mechanism.randomness import Source
-from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.rows import RowNoise, Rows
 from chainveil.plan import NoisePlan
-from chainveil.table.request.discretize import GAP
+from chainveil.table.request.discretize import GAP, Discretizer
 from chainveil.table.states.positions import Positions
 from chainveil.table.states.tracker import Blocks
 
@@ -27,10 +26,10 @@ class ColumnNoise:
     row in its series, seeded or correlated, has to be shown the blocks of each batch.
     """
 
-    def __init__(self, plan: NoisePlan, source: Source, missing: Missing = "error") -> None:
+    def __init__(self, plan: NoisePlan, source: Source, discretizer: Discretizer) -> None:
         self._noise = RowNoise(plan.noise, source)
         self._positions = Positions(beneath=plan.noise.ordered, named=not source.for_release)
-        self._keeps_gaps = missing == "keep"
+        self._discretizer = discretizer
         self._digest = hashlib.sha256()
         self.rows = 0
         self.gaps = 0
@@ -58,16 +57,16 @@ class ColumnNoise:
 
     def _watch(self, codes: NDArray[np.uint8]) -> None:
         """Look which states occur, until there are two."""
-        held = codes[codes != GAP] if self._keeps_gaps else codes
+        held = codes[~self._discretizer.gaps(codes)]
         if len(held):
             self.lowest = min(self.lowest, int(held.min()))
             self.highest = max(self.highest, int(held.max()))
 
     def _beneath(self, codes: NDArray[np.uint8], rows: Rows | None) -> NDArray[np.uint8]:
         """Noise for every row, the gaps included, which then stay gaps."""
-        if not self._keeps_gaps:
+        if self._discretizer.missing == "error":
             return self._noise.apply(codes, rows)
-        gaps = codes == GAP
+        gaps = self._discretizer.gaps(codes)
         noisy = self._noise.apply(np.where(gaps, np.uint8(0), codes), rows)
         noisy[gaps] = GAP
         self.gaps += int(np.count_nonzero(gaps))

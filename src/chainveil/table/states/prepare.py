@@ -17,7 +17,7 @@ from chainveil.model.base import Origin
 from chainveil.model.chain import MarkovChain
 from chainveil.plan import NoisePlan
 from chainveil.table.leaks.finding import check_kept
-from chainveil.table.request.discretize import GAP, Discretizer, Label, make_discretizer, numbers
+from chainveil.table.request.discretize import Discretizer, Label, make_discretizer, numbers
 from chainveil.table.request.request import Layout, LookedUp, Readable, Request, one_column
 from chainveil.table.states.tracker import Blocks, Columns, Tracker
 
@@ -229,7 +229,7 @@ def _number_batches(table: Readable, column: str, missing: Missing) -> Iterator[
     for batch in table.batches([column]):
         values = one_column(batch, column)
         if missing == "keep":
-            gaps = reader.codes(values, column, rows) == GAP
+            gaps = reader.gaps(reader.codes(values, column, rows))
             yield numbers(values.filter(pa.array(~gaps)), column, rows)
         else:
             if values.null_count:

@@ -79,25 +79,12 @@ class Tracker:
         self._last_state = np.zeros(1, np.uint8)
         self.rows = 0
         self.splits = 0
-        self._states = states or 0
+        # Whether a code may be that of a gap: no pair reaches across one.
         self._gaps = gaps
-        # A gap counts as one state more, so that no pair reaches across it.
-        alphabet = self._states + gaps
-        self._counts = None if states is None else np.zeros((alphabet, alphabet), np.int64)
-        few = memory and 0 < self._states <= MOST_FOR_TRIPLES
-        self._triples = np.zeros((alphabet,) * 3, np.int64) if few else None
-
-    @property
-    def counts(self) -> IntArray | None:
-        """Transitions between states, shape (k, k); None where nothing is counted."""
-        k = self._states
-        return None if self._counts is None else self._counts[:k, :k]
-
-    @property
-    def triples(self) -> IntArray | None:
-        """Three neighbouring points, shape (k, k, k), where they are counted."""
-        k = self._states
-        return None if self._triples is None else self._triples[:k, :k, :k]
+        # Transitions between states, shape (k, k), and three neighbouring points, (k, k, k).
+        self.counts = None if states is None else np.zeros((states, states), np.int64)
+        few = memory and states is not None and states <= MOST_FOR_TRIPLES
+        self.triples = np.zeros((states or 0,) * 3, np.int64) if few else None
 
     @property
     def series(self) -> int:
@@ -119,7 +106,7 @@ class Tracker:
         known = self._lengths[owner] > 0
         before = previous_blocks(owner)
         broken, steps = self._watch(columns.time, starts, owner, known, before)
-        if columns.codes is not None and self._counts is not None:
+        if columns.codes is not None and self.counts is not None:
             edges = np.isin(starts, broken)
             inner = np.setdiff1d(broken, starts, assume_unique=True)
             self._count(columns.codes, starts, owner, known, before, inner, edges)
@@ -208,22 +195,27 @@ class Tracker:
         edge_breaks: NDArray[np.bool_],
     ) -> None:
         """Add the transitions of a batch; none across a split or from series to series."""
-        counts = self._counts
+        counts = self.counts
         assert counts is not None
-        k = len(counts)
-        if self._gaps:
-            codes = np.where(codes == GAP, np.uint8(self._states), codes)
-        counts += _pairs(codes[:-1], codes[1:], k)
+        counts += self._pairs(codes[:-1], codes[1:])
         barred = np.concatenate([starts[1:], inner_breaks])
-        counts -= _pairs(codes[barred - 1], codes[barred], k)
-        if self._triples is not None:
-            self._triples += _triples(codes, barred, k)
+        counts -= self._pairs(codes[barred - 1], codes[barred])
+        if self.triples is not None:
+            self.triples += _triples(codes, barred, len(counts), self._gaps)
         ends = codes[_ends(starts, len(codes))]
         previous = np.where(before >= 0, ends[before], self._last_state[owner])
         linked = ((before >= 0) | known) & ~edge_breaks
-        counts += _pairs(previous[linked], codes[starts[linked]], k)
+        counts += self._pairs(previous[linked], codes[starts[linked]])
         # The last block of a series wins: assignment runs in order.
         self._last_state[owner] = ends
+
+    def _pairs(self, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> IntArray:
+        """Transitions from one to the other, shape (k, k)."""
+        assert self.counts is not None
+        if self._gaps:
+            held = (first != GAP) & (second != GAP)
+            first, second = first[held], second[held]
+        return _pairs(first, second, len(self.counts))
 
 
 def previous_blocks(owner: IntArray) -> IntArray:
@@ -251,11 +243,14 @@ def _pairs(first: NDArray[np.uint8], second: NDArray[np.uint8], k: int) -> IntAr
     return np.bincount(joined, minlength=k * k).reshape(k, k)
 
 
-def _triples(codes: NDArray[np.uint8], barred: IntArray, k: int) -> IntArray:
-    """Counts of three neighbouring points; those across two blocks are left out."""
+def _triples(codes: NDArray[np.uint8], barred: IntArray, k: int, gaps: bool) -> IntArray:
+    """Counts of three neighbouring points; those across two blocks or a gap are left out."""
     wide = codes.astype(np.int64)
     joined = (wide[:-2] * k + wide[1:-1]) * k + wide[2:]
     crossing = np.concatenate([barred - 2, barred - 1])
+    if gaps:
+        missing = np.flatnonzero(codes == GAP)
+        crossing = np.concatenate([crossing, missing - 2, missing - 1, missing])
     joined = np.delete(joined, crossing[(crossing >= 0) & (crossing < len(joined))])
     return np.bincount(joined, minlength=k**3).reshape(k, k, k)
 
