@@ -50,7 +50,7 @@ def test_json_and_bad_input() -> None:
         cv.calibrate(chain, 2.0, 4)
     assert cv.calibrate(cv.HigherOrderChain.fit([0, 1, 1] * 30, 2, public=True), 2.0, 4)
     with pytest.raises(cv.InvalidInput, match="order"):
-        cv.HigherOrderChain.fit([0, 1, 0], 0)
+        cv.HigherOrderChain.fit([0, 1, 0], 1)
     with pytest.raises(cv.InvalidInput, match='model: found .*; allowed: .*"chain"'):
         read_model("seasonal-unknown", {})
 

@@ -57,7 +57,7 @@ class HigherOrderChain(DataModel):
         ``sequences``, ``states`` and ``public`` are as in :meth:`chainveil.MarkovChain.fit`. A
         chain that was fitted on private data can be used to study them; no plan publishes it.
         """
-        order = checks.whole("order", order, 1)
+        order = checks.whole("order", order, 2, "2 or more; of order 1 is MarkovChain.fit")
         series = as_sequences("sequences", sequences, states)
         if series.flat.size == 0 or int(series.lengths.max()) <= order:
             raise InvalidInput(
@@ -97,7 +97,7 @@ class HigherOrderChain(DataModel):
         transition = checks.stochastic_matrix("transition", words["transition"])
         contexts, k = transition.shape
         order = round(math.log(contexts, k)) if k > 1 else 0
-        if k**order != contexts or order < 1:
+        if k**order != contexts or order < 2:
             raise InvalidInput("transition", transition.shape, "a row for each context")
         law = _stationary_contexts(transition)
         return cls(transition, law, origin=words.get("origin", "given"))

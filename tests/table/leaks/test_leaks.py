@@ -274,3 +274,12 @@ def test_a_state_inside_a_text_that_differs_in_every_row_is_found() -> None:
     for name, text in texts.items():
         table = table.append_column(name, [text])
     assert leaks(table, list(texts)) == {"record", "words"}
+
+
+def test_few_rows_are_said_to_be_too_few() -> None:
+    frame = pl.DataFrame({"x": [0, 0, 0, 1, 1, 1] * 5, "note": ["a", "b", "c"] * 10})
+    how: dict[str, Any] = {"states": [0, 1], "chain": cv.MarkovChain.symmetric(0.2)}
+    with pytest.warns(cv.ChainveilWarning, match="30 rows are too few to test"):
+        cv.sanitize_table(frame, "x", 1.0, keep=["note"], **how)
+    nothing: Any = None
+    assert cv.sanitize_table(frame, "x", 1.0, keep=nothing, **how).table.columns == ["x"]

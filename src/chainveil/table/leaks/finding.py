@@ -12,6 +12,7 @@ reasoning that makes an unrelated column say nothing.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from chainveil.errors import InvalidInput
+from chainveil.errors import ChainveilWarning, InvalidInput
 from chainveil.table.leaks.features import Feature, features, testable
 from chainveil.table.leaks.sampling import Runs, runs_of
 from chainveil.table.request.discretize import Discretizer
@@ -33,6 +34,8 @@ QUICK, SURE = 12, 64
 DOUBTFUL = 0.01
 # Rows beside those of the commonest state; with fewer, one coincidence would decide.
 FEWEST = 10
+# Rows from which a copy of the states is found.
+ENOUGH = 100
 # Pseudo-counts by which an unseen value is given the shares of all rows.
 SMOOTHING = 2.0
 
@@ -83,6 +86,13 @@ def check_kept(table: Readable, request: Request, discretizer: Discretizer) -> N
     if sample is None:
         return
     held, runs = sample
+    if len(runs.states) < ENOUGH:
+        warnings.warn(
+            f"{len(runs.states)} rows are too few to test what kept columns say about the states "
+            f"(some {ENOUGH} are enough to find a plain copy): look at them yourself",
+            ChainveilWarning,
+            stacklevel=2,
+        )
     try:
         shown = _shown(held, request)
     except InvalidInput as error:

@@ -162,6 +162,6 @@ def make_kept(
 ) -> Kept:
     """From the arguments that files, frames and Spark share."""
     columns, allowed = (
-        part if isinstance(part, str) else tuple(part) for part in (keep, allow_leak)
+        part if isinstance(part, str) else tuple(part or ()) for part in (keep, allow_leak)
     )
     return Kept(columns, keep_time, time_as, allowed)  # type: ignore[arg-type]
