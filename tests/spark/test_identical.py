@@ -61,6 +61,7 @@ def test_a_seeded_release_is_the_same_for_any_partitioning(
         assert there.certificate[path] == here.certificate[path]
 
 
+@pytest.mark.filterwarnings("ignore:60 rows are too few to test")
 def test_more_states_and_no_series_column(spark_session: Any, tmp_path: Path) -> None:
     table = long_table(series=1).drop_columns("person")
     chain = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
