@@ -32,7 +32,7 @@ from tests.fuzz.mutations import as_text, bitten, forged, mutated
 from tests.fuzz.truth import ROUNDING, check_accepted, least
 
 TIMES = int(os.environ.get("CHAINVEIL_FUZZ", "1"))
-# One round always; the others ask the same of other documents.
+# Rounds ask the same of other documents.
 ROUNDS = range(4 * TIMES)
 # Mutations of each round: 4 rounds are 22,000 of them.
 CERTIFICATES, PLANS, CHAINS, STREAMS = 2400, 600, 1250, 1250
