@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from chainveil.compiled import compiled
 from chainveil.errors import InvalidInput
+from chainveil.table.read.filtered import FilteredBytes
 
 BOM = b"\xef\xbb\xbf"
 QUOTE, RETURN, LINE_END = 0x22, 0x0D, 0x0A
@@ -52,7 +53,7 @@ FAULTS = {
 }
 
 
-class StrictText:
+class StrictText(FilteredBytes):
     """A readable file that raises an error at the first byte that breaks the rules.
 
     Parameters
@@ -84,7 +85,8 @@ class StrictText:
         header: bool = True,
         columns: Sequence[str] | None = None,
     ) -> None:
-        self._file, self._name, self._columns = file, name, columns or ()
+        super().__init__(file)
+        self._name, self._columns = name, columns or ()
         self._first_only = columns is None
         self._delimiter = ord(delimiter)
         self._quoting, self._multiline, self._blank_lines = quoting, multiline, blank_lines
@@ -92,7 +94,6 @@ class StrictText:
         # State, lines that have ended, cells that have ended on this line.
         self._at = (BEGIN, 0, 0)
         self._started = False
-        self.closed = False
 
     def read(self, size: int = -1) -> bytes:
         """Up to ``size`` bytes, all of them checked."""
@@ -104,23 +105,6 @@ class StrictText:
         elif size != 0:
             self._end()
         return block
-
-    def close(self) -> None:
-        """Close the file behind."""
-        self.closed = True
-        self._file.close()
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def seekable(self) -> bool:
-        """Never."""
-        return False
-
-    def writable(self) -> bool:
-        """Never."""
-        return False
 
     def _check(self, block: bytes) -> None:
         text = np.frombuffer(block, np.uint8)

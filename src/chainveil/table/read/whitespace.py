@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from chainveil.table.read.filtered import FilteredBytes
+
 _BLANKS = re.compile(rb"[ \t]+")
 _AROUND = re.compile(rb"\t?\r?\n\t?")
 CHUNK = 1 << 22
@@ -12,18 +14,17 @@ CHUNK = 1 << 22
 LONGEST_LINE = 4 * CHUNK
 
 
-class TabbedLines:
+class TabbedLines(FilteredBytes):
     """A readable file in which every run of blanks is one tab; lines lose blanks at the ends.
 
     A line that is empty stays one: it is for the reader of the lines to say what it means.
     """
 
     def __init__(self, file: Any) -> None:
-        self._file = file
+        super().__init__(file)
         self._ready = b""
         self._rest = b""
         self._done = False
-        self.closed = False
 
     def read(self, size: int = -1) -> bytes:
         """Up to ``size`` bytes."""
@@ -32,23 +33,6 @@ class TabbedLines:
         size = len(self._ready) if size < 0 else size
         taken, self._ready = self._ready[:size], self._ready[size:]
         return taken
-
-    def close(self) -> None:
-        """Close the file behind."""
-        self.closed = True
-        self._file.close()
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def seekable(self) -> bool:
-        """Never."""
-        return False
-
-    def writable(self) -> bool:
-        """Never."""
-        return False
 
     def _more(self) -> None:
         chunk = self._file.read(CHUNK)
