@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from chainveil.model.region import ChainRegion
     from chainveil.noise.channel import Channel
     from chainveil.noise.correlated import CorrelatedNoise
+    from chainveil.noise.memory import StickyNoise, TrackingNoise
     from chainveil.plan import NoisePlan
     from chainveil.privacy import baselines, closed_form
     from chainveil.privacy.adversary import Adversary
@@ -51,8 +52,10 @@ _HOMES = {
     "NoisePlan": "chainveil.plan",
     "NotSupported": "chainveil.errors",
     "PrivacyLoss": "chainveil.privacy.result",
+    "StickyNoise": "chainveil.noise.memory",
     "TableRelease": "chainveil.table",
     "TooLarge": "chainveil.errors",
+    "TrackingNoise": "chainveil.noise.memory",
     "UnreachableBudget": "chainveil.errors",
     "Verification": "chainveil.certificate",
     "calibrate": "chainveil.calibration",
@@ -92,8 +95,10 @@ __all__ = [
     "NoisePlan",
     "NotSupported",
     "PrivacyLoss",
+    "StickyNoise",
     "TableRelease",
     "TooLarge",
+    "TrackingNoise",
     "UnreachableBudget",
     "Verification",
     "baselines",

@@ -49,6 +49,11 @@ class NoisePlan:
         The chains the loss holds for, where the chain is only roughly known.
     if_known : Channel or None
         The noise that would do if ``chain`` were known to be the right one of ``region``.
+    event : int
+        The secret: any two values of so many consecutive points.
+    gaps : bool
+        Whether ``loss`` covers points that are missing, for all to see. Noise that looks at
+        each point alone loses nothing by them; noise that holds its last report may.
     """
 
     chain: MarkovChain
@@ -60,6 +65,8 @@ class NoisePlan:
     spent: tuple[Noise, ...] = ()
     region: ChainRegion | None = None
     if_known: Noise | None = None
+    event: int = 1
+    gaps: bool = False
 
     @property
     def cost_of_uncertainty(self) -> float:

@@ -8,12 +8,15 @@ from __future__ import annotations
 from chainveil.noise.base import GRID, Noise, kinds, noise_class, read_noise, register
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.memory import StickyNoise, TrackingNoise
 
 __all__ = [
     "GRID",
     "Channel",
     "CorrelatedNoise",
     "Noise",
+    "StickyNoise",
+    "TrackingNoise",
     "kinds",
     "noise_class",
     "read_noise",

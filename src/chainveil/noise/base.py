@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.plugins import load_installed
@@ -26,6 +28,12 @@ GRID = 2.0**53
 ENTRY_POINTS = "chainveil.noise"
 
 Sees = Literal["point", "last report", "series"]
+NEEDS: dict[Sees, str] = {
+    "point": "each report needs its own point alone: every owner can make theirs",
+    "last report": "each report needs its own point and the last report, which is public: "
+    "every owner can make theirs, in turn",
+    "series": "each report needs points before it too: one holder of the whole series makes them",
+}
 
 
 class Noise(ABC):
@@ -38,6 +46,13 @@ class Noise(ABC):
 
     kind: ClassVar[str]
     sees: ClassVar[Sees]
+    # Whether the last report stands over missing points, and is what the next one looks at.
+    # Other noise that looks back runs on beneath them.
+    holds: ClassVar[bool] = False
+    # One point in ``every`` reports: the middle of each block of so many, from the first on.
+    every: int = 1
+    # A report that is published at a point is about the point ``delay`` steps before it.
+    delay: int = 0
 
     @property
     @abstractmethod
@@ -56,6 +71,13 @@ class Noise(ABC):
     @abstractmethod
     def step_law(self) -> FloatArray:
         """``Pr[Z_t = z' | Z_{t-1} = z, X_{t-1} = x, X_t = x']`` at ``[z, x, x', z']``."""
+
+    def after_gap_law(self) -> FloatArray:
+        """``Pr[Z_t = z' | last report z, X_t = x']`` after missing points, shape (m, k, m).
+
+        For noise that holds its last report over them.
+        """
+        raise NotSupported(f"{self.kind} noise: it does not hold reports over missing points")
 
     @abstractmethod
     def on_grid(self) -> Noise:
@@ -97,9 +119,37 @@ class Noise(ABC):
             f"{self.kind} noise: the law of reports that are apart depends on the points between"
         )
 
+    @property
+    def first_place(self) -> int:
+        """Index of the first point that reports, counted from 0: the middle of its block."""
+        return (self.every - 1) // 2
+
+    def places(self, n: int) -> NDArray[np.int64]:
+        """Indices of the points that report in a series of ``n`` points."""
+        return np.arange(self.first_place, n, self.every)
+
+    def thinned(self, every: int) -> Noise:
+        """The same noise on one point in ``every``; silent points are protected all the same."""
+        if every == self.every:
+            return self
+        raise NotSupported(f"{self.kind} noise reports every point; thinning is not offered for it")
+
+    def delayed(self, delay: int) -> Noise:
+        """The same noise with each report read as one about the point ``delay`` steps before."""
+        if delay == self.delay:
+            return self
+        raise NotSupported(f"{self.kind} noise reports about the point at hand; no delay is offered")
+
+    @property
+    def needs(self) -> str:
+        """Who must see what for a report to be made, in one line."""
+        return NEEDS[self.sees]
+
     def to_json(self) -> dict[str, Any]:
         """Kind and numbers, ready for JSON; :func:`read_noise` reads them back."""
-        return {"kind": self.kind, "matrix": self.to_matrix()}
+        words: dict[str, Any] = {"kind": self.kind, "matrix": self.to_matrix()}
+        timing = {"every": (self.every, 1), "delay": (self.delay, 0)}
+        return words | {name: now for name, (now, usual) in timing.items() if now != usual}
 
 
 def check_noise(noise: Any) -> None:
@@ -148,8 +198,11 @@ def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
 
 
 def read_noise(words: Mapping[str, Any]) -> Noise:
-    """A noise from its kind and numbers."""
-    return noise_class(words["kind"], "noise").from_matrix(words["matrix"])
+    """A noise from its kind, its numbers, how often it reports and how late."""
+    noise = noise_class(words["kind"], "noise").from_matrix(words["matrix"])
+    noise = noise.thinned(checks.whole("noise.every", words.get("every", 1), 1))
+    delay = checks.whole("noise.delay", words.get("delay", 0), 0)
+    return noise if delay == noise.delay else noise.delayed(delay)
 
 
 def independent_step(first: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.base import check_model
 from chainveil.noise.base import GRID, Noise, Sees, independent_step, register
+from chainveil.noise.wrong import wrong_share
 
 if TYPE_CHECKING:
     from chainveil.model.base import DataModel
@@ -29,6 +30,8 @@ class Channel(Noise):
     ----------
     matrix : array of shape (k, m)
         ``matrix[x, z] = Pr[Z = z | X = x]``, the matrix B of the paper's Algorithm 1.
+    every : int
+        Report one point in so many, the middle of each block.
 
     Notes
     -----
@@ -43,13 +46,15 @@ class Channel(Noise):
     matrix: FloatArray
     # The releases a joint channel was made of; privacy figures multiply them exactly.
     parts: tuple[Channel, ...]
+    every: int
 
-    def __init__(self, matrix: ArrayLike) -> None:
+    def __init__(self, matrix: ArrayLike, every: int = 1) -> None:
         checked = checks.stochastic_matrix("matrix", matrix)
         if checked.shape[0] < 2:
             raise InvalidInput("matrix", matrix, "at least two rows, one a state")
         object.__setattr__(self, "matrix", checked)
         object.__setattr__(self, "parts", ())
+        object.__setattr__(self, "every", checks.whole("every", every, 1))
 
     @classmethod
     def binary(cls, rho0: float, rho1: float) -> Channel:
@@ -105,8 +110,8 @@ class Channel(Noise):
         number: the last channel's output runs fastest.
         """
         for number, channel in enumerate(channels):
-            if not isinstance(channel, Channel):
-                raise InvalidInput(f"channels[{number}]", channel, "a Channel")
+            if not isinstance(channel, Channel) or channel.every != 1:
+                raise InvalidInput(f"channels[{number}]", channel, "a Channel on every point")
             if channel.states != channels[0].states:
                 raise InvalidInput(
                     f"channels[{number}]",
@@ -144,7 +149,11 @@ class Channel(Noise):
             keeper = np.where((own > 0) & (left > 0), rows, keeper)
         units[rows, keeper] = 0
         units[rows, keeper] = int(GRID) - units.sum(axis=1)
-        return Channel(units / GRID)
+        return Channel(units / GRID, self.every)
+
+    def thinned(self, every: int) -> Channel:
+        """The same channel on one point in ``every``."""
+        return self if every == self.every else Channel(self.matrix, every)
 
     def first_law(self) -> FloatArray:
         """The matrix itself: every report is a first one."""
@@ -170,11 +179,12 @@ class Channel(Noise):
 
     def describe(self) -> str:
         """How often each state is reported as another one."""
+        often = f" on one point in {self.every}" if self.every != 1 else ""
         if self.states != 2 or self.outputs != 2:
             levels = ", ".join(f"{float(rho):.4f}" for rho in self.flip_probabilities)
-            return f"report another state with {levels}, state by state"
+            return f"report another state with {levels}, state by state{often}"
         rho0, rho1 = (float(rho) for rho in self.flip_probabilities)
-        return f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}"
+        return f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}{often}"
 
     @property
     def states(self) -> int:
@@ -202,13 +212,15 @@ class Channel(Noise):
         """Share of points that are changed on average, under the chain's stationary law.
 
         For two states this is the paper's expected noise (Corollary 1):
-        ``pi_0 * rho0 + pi_1 * rho1``.
+        ``pi_0 * rho0 + pi_1 * rho1``. A report on one point in several stands for its block.
         """
         check_model(chain)
         if chain.states != self.states:
             raise InvalidInput(
                 "chain", f"{chain.states} states", f"a chain with {self.states} states"
             )
+        if self.every != 1:
+            return wrong_share(self, chain)
         return float(chain.stationary @ self.flip_probabilities)
 
     def expected_distance(self, chain: DataModel) -> float:
@@ -229,6 +241,7 @@ class Channel(Noise):
             isinstance(other, Channel)
             and np.array_equal(self.matrix, other.matrix)
             and self.parts == other.parts
+            and self.every == other.every
         )
 
     def __hash__(self) -> int:
@@ -237,12 +250,14 @@ class Channel(Noise):
     def __repr__(self) -> str:
         if self.matrix.shape == (2, 2):
             rho0, rho1 = float(self.matrix[0, 1]), float(self.matrix[1, 0])
-            return f"Channel.binary(rho0={rho0!r}, rho1={rho1!r})"
+            thinned = f".thinned({self.every})" if self.every != 1 else ""
+            return f"Channel.binary(rho0={rho0!r}, rho1={rho1!r}){thinned}"
         if self.parts:
             return f"Channel.joint({', '.join(map(repr, self.parts))})"
-        return f"Channel({self.matrix.tolist()!r})"
+        thinned = f", every={self.every}" if self.every != 1 else ""
+        return f"Channel({self.matrix.tolist()!r}{thinned})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self.parts:
             return Channel.joint, self.parts
-        return Channel, (np.array(self.matrix),)
+        return Channel, (np.array(self.matrix), self.every)

@@ -18,6 +18,8 @@ def privacy_loss(
     length: int | None = None,
     adversary: AdversaryName | Adversary = "any",
     *,
+    event: int = 1,
+    gaps: bool = False,
     tolerance: float = 1e-6,
     max_nodes: int = 2_000_000,
     max_seconds: float | None = None,
@@ -33,11 +35,11 @@ def privacy_loss(
     chain : MarkovChain, ChainRegion or another model
         Any number of states; lazy or not, reversible or not, stationary at the start or not.
         Over a region the result holds for every chain in it (see docs/uncertain-chains.md).
-    noise : Noise, or sequence of Channel
+    noise : Noise, or sequence of Noise
         A channel applied point by point, with as many states as the chain and any number
-        of outputs; several channels for several releases of the same series, seen
-        together; or noise with a memory, such as correlated noise for stationary chains of
-        two states (see docs/correlated-noise.md).
+        of outputs; noise with a memory, for two states (see docs/memory.md and
+        docs/correlated-noise.md); or several of them for several releases of the same
+        series, seen together (channels, or any mix for two states).
     length : int, optional
         Number of points; by default the supremum over all lengths. The cost does not
         grow with it.
@@ -45,6 +47,12 @@ def privacy_loss(
         "any" is Bayesian differential privacy. "ignorant" knows no other point (Theorem 1
         of the paper) and is weaker; "informed" knows all others, which is ordinary
         differential privacy.
+    event : int
+        The secret: any two values of so many consecutive points. 1, a single point, is
+        Bayesian differential privacy as the paper defines it. More than one: two states.
+    gaps : bool
+        Whether points may be missing anywhere, for all to see; noise with a memory then holds
+        its last report over them.
     tolerance, max_nodes, max_seconds : float, int, float
         For more than two states: how close the bounds shall come, and when the search
         stops all the same. Both bounds hold then too; ``gap`` says how far apart they are.
@@ -61,5 +69,5 @@ def privacy_loss(
     an adversary after point 2 of 5, knowing point 0 = 1 and point 4 = 1, sees 0 everywhere and weighs 0 against 1
     """  # noqa: E501 - the witness is one line
     effort = Effort.read(tolerance, max_nodes, max_seconds)
-    problem = read_problem(chain, noise, length, adversary, effort)
+    problem = read_problem(chain, noise, length, adversary, effort, event=event, gaps=gaps)
     return engines.loss(problem)

@@ -17,7 +17,7 @@ from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
 
-Objective = Literal["flips", "estimate", "distance"]
+Objective = Literal["flips", "estimate", "distance", "decoded"]
 Family = Literal["response", "ordinal", "per-state"]
 
 
@@ -57,6 +57,11 @@ class Problem:
     adversary : str or Adversary
     effort : Effort
         For engines that search.
+    event : int
+        The secret: any two values of so many consecutive points; 1 is a single point.
+    gaps : bool
+        Whether points may be missing anywhere, for all to see. It matters for noise that holds
+        its last report over them.
     """
 
     model: DataModel
@@ -64,6 +69,17 @@ class Problem:
     length: int | None
     adversary: AdversaryName | Adversary
     effort: Effort = Effort()
+    event: int = 1
+    gaps: bool = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether every point is reported and a secret of its own, and no point is missing.
+
+        What stands in for missing points matters only where noise holds its last report.
+        """
+        held = self.gaps and any(noise.holds for noise in self.releases)
+        return self.event == 1 and not held and all(noise.every == 1 for noise in self.releases)
 
     @property
     def ordered(self) -> bool:
@@ -119,16 +135,22 @@ class Aim:
         Upper limit of the noise levels of two states.
     family : str
         Which channels of more than two states are looked through.
+    every : int or "best"
+        How many points there are to a report.
+    delay : int or "best"
+        How many steps late reports may be, for noise that offers it.
     """
 
     epsilon: float
     objective: Objective = "flips"
     max_noise: float = 0.5
     family: Family = "response"
+    every: int | Literal["best"] = 1
+    delay: int | Literal["best"] = 0
 
     @classmethod
     def read(cls, epsilon: Any, objective: Any, max_noise: Any, family: Any) -> Aim:
-        """Checked wishes."""
+        """Checked wishes, for reports on every point and without delay."""
         checks.one_of("objective", objective, Objective.__args__)  # type: ignore[attr-defined]
         checks.one_of("family", family, Family.__args__)  # type: ignore[attr-defined]
         limit = checks.probability("max_noise", max_noise, zero=False)
@@ -136,7 +158,14 @@ class Aim:
 
 
 def read_problem(
-    model: Any, noise: Any, length: Any, adversary: Any, effort: Effort | None = None
+    model: Any,
+    noise: Any,
+    length: Any,
+    adversary: Any,
+    effort: Effort | None = None,
+    *,
+    event: Any = 1,
+    gaps: bool = False,
 ) -> Problem:
     """A problem whose parts fit together; ``noise`` is one, or a sequence of several."""
     points = read_length(length)
@@ -148,7 +177,16 @@ def read_problem(
         _check_noise(model, release)
     if not releases:
         raise InvalidInput("noise", "none", "at least one noise")
-    return Problem(model, releases, points, who, effort or Effort())
+    window = read_event(event, points)
+    return Problem(model, releases, points, who, effort or Effort(), window, bool(gaps))
+
+
+def read_event(event: Any, length: int | None) -> int:
+    """The number of consecutive points that are one secret."""
+    window = checks.whole("event", event, 1)
+    if length is not None and window > length:
+        raise InvalidInput("event", window, f"at most {length}, the length of the series")
+    return window
 
 
 def _check_noise(model: DataModel, noise: Any) -> None:

@@ -47,7 +47,7 @@ LEAST_PARAMETER = 1e-30
 
 def solves(problem: Problem) -> bool:
     """One release of correlated noise."""
-    return [noise.kind for noise in problem.releases] == [CorrelatedNoise.kind]
+    return [noise.kind for noise in problem.releases] == [CorrelatedNoise.kind] and problem.plain
 
 
 def loss(problem: Problem) -> PrivacyLoss:

@@ -36,7 +36,7 @@ def solves(problem: Problem) -> bool:
     # Two states have too many series long before the power itself is too large to compute.
     if not model.single or problem.length is None or problem.length >= MOST_ENTRIES.bit_length():
         return False
-    if len(problem.releases) > 1 and problem.ordered:
+    if not problem.plain or (len(problem.releases) > 1 and problem.ordered):
         return False
     outputs = math.prod(noise.outputs for noise in problem.releases)
     entries: int = (model.states * outputs) ** problem.length

@@ -12,7 +12,8 @@ from chainveil.privacy.witness import DescribedAttack
 
 def solves(problem: Problem) -> bool:
     """One chain of order 1, every report on its own."""
-    return problem.model.single and problem.model.order == 1 and not problem.ordered
+    one_chain = problem.model.single and problem.model.order == 1
+    return one_chain and not problem.ordered and problem.plain
 
 
 def loss(problem: Problem) -> PrivacyLoss:

@@ -45,7 +45,8 @@ FractionBox = tuple[Fraction, Fraction, Fraction, Fraction]
 
 def solves(problem: Problem) -> bool:
     """A box of two-state chains, every report on its own."""
-    return not problem.model.single and problem.model.states == 2 and not problem.ordered
+    two_states = not problem.model.single and problem.model.states == 2
+    return two_states and not problem.ordered and problem.plain
 
 
 def loss(problem: Problem) -> RegionLoss:

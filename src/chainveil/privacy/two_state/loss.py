@@ -20,7 +20,8 @@ from chainveil.privacy.witness import DescribedAttack, Witness
 def solves(problem: Problem) -> bool:
     """One chain of order 1 with two states, every report on its own."""
     model = problem.model
-    return model.single and (model.states, model.order) == (2, 1) and not problem.ordered
+    one_chain = model.single and (model.states, model.order) == (2, 1)
+    return one_chain and not problem.ordered and problem.plain
 
 
 def loss(problem: Problem) -> PrivacyLoss:

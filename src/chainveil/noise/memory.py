@@ -1,0 +1,312 @@
+"""Noise that remembers what it said: a report leans on the last one.
+
+``docs/memory.md`` explains why that tells more at the same privacy loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chainveil import checks
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.base import DataModel, check_model
+from chainveil.noise.base import GRID, Noise, Sees, register
+from chainveil.noise.wrong import wrong_share
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class RememberingNoise(Noise):
+    """What :class:`StickyNoise` and :class:`TrackingNoise` have in common.
+
+    Both hold their last report over missing points, and both are a first law and kernels
+    whose rows are probabilities.
+    """
+
+    holds: ClassVar[bool] = True
+
+    kernel: FloatArray
+    first: FloatArray
+    every: int
+
+    @property
+    def states(self) -> int:
+        """Number of states k."""
+        return len(self.first)
+
+    @property
+    def outputs(self) -> int:
+        """Number of different reports m."""
+        return int(self.first.shape[1])
+
+    def first_law(self) -> FloatArray:
+        """``first``, shape (k, m)."""
+        return self.first
+
+    def expected_flips(self, chain: DataModel) -> float:
+        """Share of points that differ from the report that stands for them, in the long run."""
+        check_model(chain)
+        return wrong_share(self, chain)
+
+    def to_matrix(self) -> list[list[float]]:
+        """The rows of the first law, then those of the kernels."""
+        rows = np.vstack([law.reshape(-1, self.outputs) for law in self._laws()])
+        return [[float(entry) for entry in row] for row in rows]
+
+    def _laws(self) -> tuple[FloatArray, ...]:
+        return self.first, self.kernel
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, type(self))
+            and (self.every, self.delay) == (other.every, other.delay)
+            and all(map(np.array_equal, self._laws(), other._laws()))
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.every, self.delay, *(law.tobytes() for law in self._laws())))
+
+
+@register
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class StickyNoise(RememberingNoise):
+    """A report depends on its own point and on the last report that was published.
+
+    Nobody needs to know another's value: owners of single points can apply it in turn.
+
+    Parameters
+    ----------
+    kernel : array of shape (m, k, m)
+        ``kernel[z, x', z'] = Pr[Z_t = z' | Z_{t-1} = z, X_t = x']``; the last report is the
+        last one that was made, whatever lies between.
+    first : array of shape (k, m)
+        ``Pr[Z_1 = z | X_1 = x]``. It is chosen with the kernel; a careless one costs privacy.
+    every : int
+        Report one point in so many, the middle of each block.
+    """
+
+    kind: ClassVar[str] = "sticky"
+    sees: ClassVar[Sees] = "last report"
+
+    def __init__(self, kernel: ArrayLike, first: ArrayLike, every: int = 1) -> None:
+        start = law("first", first, 2)
+        object.__setattr__(self, "first", start)
+        m, k = start.shape[1], len(start)
+        object.__setattr__(self, "kernel", law("kernel", kernel, 3, (m, k, m)))
+        object.__setattr__(self, "every", checks.whole("every", every, 1))
+
+    @classmethod
+    def binary(cls, kernel: ArrayLike, first: ArrayLike, every: int = 1) -> StickyNoise:
+        """Two states from probabilities to report 1.
+
+        ``kernel[z][x']`` after the report z at a point in state x', shape (2, 2), and
+        ``first[x]`` at the first point, shape (2,).
+        """
+        return cls(ones("kernel", kernel, 2), ones("first", first, 1), every)
+
+    def step_law(self) -> FloatArray:
+        """The kernel, whatever the point before, shape (m, k, k, m)."""
+        m, k = self.outputs, self.states
+        return np.broadcast_to(self.kernel[:, None, :, :], (m, k, k, m))
+
+    def after_gap_law(self) -> FloatArray:
+        """The kernel itself: missing points leave the last report as it is."""
+        return self.kernel
+
+    def on_grid(self) -> StickyNoise:
+        """The nearest noise whose probabilities are multiples of 2^-53."""
+        return StickyNoise(nearest_on_grid(self.kernel), nearest_on_grid(self.first), self.every)
+
+    def thinned(self, every: int) -> StickyNoise:
+        """The same kernel on one point in ``every``."""
+        return self if every == self.every else StickyNoise(self.kernel, self.first, every)
+
+    @classmethod
+    def from_matrix(cls, rows: Any) -> StickyNoise:
+        """The noise that :meth:`to_matrix` wrote down: k rows first, then m times k."""
+        table = numbers(rows)
+        m = table.shape[1]
+        k, left = divmod(len(table), m + 1)
+        if left or k < 2:
+            raise InvalidInput("noise.matrix", table.shape, "rows of a first law and of a kernel")
+        return cls(table[k:].reshape(m, k, m), table[:k])
+
+    def describe(self) -> str:
+        """How often the last report is repeated, and what follows it."""
+        often = f" on one point in {self.every}" if self.every != 1 else ""
+        if (self.states, self.outputs) != (2, 2):
+            return f"report by the point and the last report, {self.outputs} reports{often}"
+        (a, b), (c, d) = self.kernel[:, :, 1].tolist()
+        return (
+            f"report 1 with {a:.6f} or {b:.6f} (point 0 or 1) after a 0, "
+            f"with {c:.6f} or {d:.6f} after a 1{often}"
+        )
+
+    def __repr__(self) -> str:
+        every = f", every={self.every}" if self.every != 1 else ""
+        return f"StickyNoise({self.kernel.tolist()!r}, {self.first.tolist()!r}{every})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StickyNoise, (np.array(self.kernel), np.array(self.first), self.every)
+
+
+@register
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class TrackingNoise(RememberingNoise):
+    """A report depends on its own point, on the point before it and on the last report.
+
+    It can follow a change when it happens. One holder of the whole series applies it.
+
+    Parameters
+    ----------
+    kernel : array of shape (m, k, k, m)
+        ``kernel[z, x, x', z'] = Pr[Z_t = z' | Z_{t-1} = z, X_{t-1} = x, X_t = x']``.
+    first : array of shape (k, m)
+        ``Pr[Z_1 = z | X_1 = x]``.
+    after_gap : array of shape (m, k, m), optional
+        ``Pr[Z_t = z' | last report z, X_t = x']`` where the point before is missing. Without
+        it, the kernel with equal weights of the two values of the missing point.
+    delay : 0 or 1
+        1: a report is read as one about the point before, published one step late.
+    """
+
+    kind: ClassVar[str] = "tracking"
+    sees: ClassVar[Sees] = "series"
+
+    after_gap: FloatArray
+    delay: int
+
+    def __init__(
+        self, kernel: ArrayLike, first: ArrayLike, after_gap: ArrayLike | None = None,
+        delay: int = 0,
+    ) -> None:  # fmt: skip
+        start = law("first", first, 2)
+        m, k = start.shape[1], len(start)
+        tensor = law("kernel", kernel, 4, (m, k, k, m))
+        gap = tensor.mean(axis=1) if after_gap is None else after_gap
+        if delay not in (0, 1):
+            raise InvalidInput("delay", delay, "0 or 1")
+        object.__setattr__(self, "first", start)
+        object.__setattr__(self, "kernel", tensor)
+        object.__setattr__(self, "after_gap", law("after_gap", gap, 3, (m, k, m)))
+        object.__setattr__(self, "every", 1)
+        object.__setattr__(self, "delay", int(delay))
+
+    @classmethod
+    def binary(
+        cls, kernel: ArrayLike, first: ArrayLike, after_gap: ArrayLike | None = None,
+        delay: int = 0,
+    ) -> TrackingNoise:  # fmt: skip
+        """Two states from probabilities to report 1: ``kernel[z][x][x']``, ``first[x]``.
+
+        ``after_gap[z][x']`` where the point before is missing.
+        """
+        gap = None if after_gap is None else ones("after_gap", after_gap, 2)
+        return cls(ones("kernel", kernel, 3), ones("first", first, 1), gap, delay)
+
+    def step_law(self) -> FloatArray:
+        """The kernel, shape (m, k, k, m)."""
+        return self.kernel
+
+    def after_gap_law(self) -> FloatArray:
+        """``after_gap``, shape (m, k, m)."""
+        return self.after_gap
+
+    def on_grid(self) -> TrackingNoise:
+        """The nearest noise whose probabilities are multiples of 2^-53."""
+        kernel, first, gap = map(nearest_on_grid, (self.kernel, self.first, self.after_gap))
+        return TrackingNoise(kernel, first, gap, self.delay)
+
+    def delayed(self, delay: int) -> TrackingNoise:
+        """The same reports, read as reports about the point ``delay`` (0 or 1) steps before."""
+        return TrackingNoise(self.kernel, self.first, self.after_gap, delay)
+
+    def thinned(self, every: int) -> TrackingNoise:
+        """Itself for ``every = 1``; tracking follows changes from point to point."""
+        if every != 1:
+            raise NotSupported(
+                "tracking noise reports every point: thinning it does not pay (docs/memory.md)"
+            )
+        return self
+
+    def _laws(self) -> tuple[FloatArray, ...]:
+        return self.first, self.kernel, self.after_gap
+
+    @classmethod
+    def from_matrix(cls, rows: Any) -> TrackingNoise:
+        """The noise that :meth:`to_matrix` wrote down: k rows, then m k^2, then m k."""
+        table = numbers(rows)
+        m, count = table.shape[1], len(table)
+        k = next((k for k in range(2, count) if k + m * k * k + m * k >= count), 2)
+        if k + m * k * k + m * k != count:
+            raise InvalidInput("noise.matrix", table.shape, "rows of a first law and two kernels")
+        kernel, gap = table[k : k + m * k * k], table[k + m * k * k :]
+        return cls(kernel.reshape(m, k, k, m), table[:k], gap.reshape(m, k, m))
+
+    def describe(self) -> str:
+        """How a report follows the changes of the series."""
+        late = ", one step late" if self.delay else ""
+        if (self.states, self.outputs) != (2, 2):
+            return f"follow the changes with {self.outputs} reports{late}"
+        stay, leave = self.kernel[:, :, :, 1].tolist()
+        odds = ", ".join(f"{x:.4f}" for row in (*stay, *leave) for x in row)
+        return f"report 1 with {odds} by the last report, the point before and the point{late}"
+
+    def __repr__(self) -> str:
+        laws = ", ".join(
+            repr(part.tolist()) for part in (self.kernel, self.first, self.after_gap)
+        )
+        late = f", delay={self.delay}" if self.delay else ""
+        return f"TrackingNoise({laws}{late})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        laws = (np.array(part) for part in (self.kernel, self.first, self.after_gap))
+        return TrackingNoise, (*laws, self.delay)
+
+
+def law(
+    argument: str, value: ArrayLike, axes: int, shape: tuple[int, ...] | None = None
+) -> FloatArray:
+    """Probabilities over the last axis, checked and frozen; two states or more."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim != axes or (shape is not None and array.shape != shape) or array.shape[0] < 2:
+        wanted = f"shape {shape}" if shape is not None else "a row of probabilities for each state"
+        raise InvalidInput(argument, f"shape {array.shape}", wanted)
+    flat = checks.stochastic_matrix(argument, array.reshape(-1, array.shape[-1]))
+    frozen = np.array(flat).reshape(array.shape)
+    frozen.setflags(write=False)
+    return frozen
+
+
+def ones(argument: str, value: ArrayLike, axes: int) -> FloatArray:
+    """Probabilities of reporting 1 as rows of two, shape (2,) * axes + (2,)."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape != (2,) * axes or not np.all((array >= 0) & (array <= 1)):
+        raise InvalidInput(argument, value, f"probabilities in the shape {(2,) * axes}")
+    return np.stack([1 - array, array], axis=-1)
+
+
+def numbers(rows: Any) -> FloatArray:
+    """Rows of numbers as they were written down."""
+    table = np.asarray(rows, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] < 1:
+        raise InvalidInput("noise.matrix", table.shape, "rows of probabilities")
+    return table
+
+
+def nearest_on_grid(kernel: FloatArray) -> FloatArray:
+    """Each row in multiples of 2^-53, its largest entry taking what is left of one.
+
+    What is possible stays so, and what is impossible too. Neither direction is the private one
+    for every model, so a loss that is promised must be computed from the result.
+    """
+    rows = kernel.reshape(-1, kernel.shape[-1])
+    units = np.where(rows > 0, np.maximum(np.rint(rows * GRID), 1.0), 0.0).astype(np.int64)
+    largest, place = np.argmax(rows, axis=1), np.arange(len(rows))
+    units[place, largest] = 0
+    units[place, largest] = int(GRID) - units.sum(axis=1)
+    return (units / GRID).reshape(kernel.shape)
