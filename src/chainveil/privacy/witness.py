@@ -28,7 +28,8 @@ class DescribedAttack:
 
     ``symbols`` are the outputs at the target, at even and at odd distance from it; where it is
     empty, ``runs`` holds the output as pairs of a report and how often it is repeated.
-    ``outputs`` is the number of different reports, ``states`` that of the states.
+    ``outputs`` is the number of different reports, ``states`` that of the states, ``event`` the
+    number of points that are the secret.
     """
 
     length: int
@@ -40,6 +41,7 @@ class DescribedAttack:
     runs: tuple[tuple[int, int], ...]
     outputs: int
     states: int
+    event: int = 1
 
     @property
     def place(self) -> tuple[int, int, Mapping[int, int], int, int]:

@@ -1,0 +1,143 @@
+"""The worst case written out: what every release publishes at every point."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.noise.base import Noise
+from chainveil.privacy.memory import kernel
+from chainveil.privacy.memory.layout import Layout
+from chainveil.privacy.memory.sides import END, KNOWN_0, Side
+from chainveil.privacy.memory.window import Worst
+from chainveil.privacy.memory.witness import MemoryWitness, in_runs
+
+
+@dataclass(frozen=True)
+class Flank:
+    """How one side of the worst case begins: its kind, at which point, how far away."""
+
+    kind: int
+    time: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """The worst case: where the window begins, and both flanks; None: a side that tells nothing."""
+
+    begin: int
+    worst: Worst
+    left: Flank | None
+    right: Flank | None
+
+
+def build(
+    case: Case, left: Side, right: Side, releases: tuple[Noise, ...], length: int | None
+) -> MemoryWitness:
+    """The attack in full, with outputs that are possible wherever they do not matter."""
+    layout, worst = left.layout, case.worst
+    size = len(worst.value)
+    past, known, favoured = _flank_steps(case.left, left, worst.label, worst.value[0])
+    last = worst.label if not worst.steps else int(layout.target[worst.steps[-1]])
+    future, known_right, _ = _flank_steps(case.right, right, last, worst.value[-1])
+    # Steps lead to points: those of the past end at the window's first point.
+    steps = [*past[::-1], *worst.steps, *future]
+    first_time = case.begin - len(past)
+    label = int(layout.source[steps[0]]) if past else worst.label
+    end = int(layout.target[steps[-1]]) if steps else label
+    reports = [
+        *_before(layout, first_time, label, known, favoured),
+        *(tuple(layout.reports[step]) for step in steps),
+    ]
+    total = len(reports) if length is None else length
+    reports += _after(layout, len(reports), total, end)
+    symbols = [_symbol(point, releases) for point in reports]
+    place = {first_time: known} if known is not None else {}
+    if known_right is not None:
+        place[case.begin + size - 1 + len(future)] = known_right
+    value, other = (int("".join(map(str, bits)), 2) for bits in (worst.value, worst.other))
+    return MemoryWitness(total, case.begin, place, value, other, in_runs(symbols), size)
+
+
+def _flank_steps(
+    flank: Flank | None, side: Side, label: int, favoured: int
+) -> tuple[list[int], int | None, int | None]:
+    """The steps of a side from the target on, and the value that is known at their end.
+
+    Where nothing is known there, the state that the first report shall speak for.
+    """
+    if flank is None:
+        return [], None, None
+    if flank.kind == END:
+        low, high, _ = side.end()
+    else:
+        reach = side.layout.reach(flank.time) if side.left else np.ones(side.layout.labels, bool)
+        low, high, _ = side.known(flank.kind - KNOWN_0, reach)
+    source, target = side.ways
+    path, end = kernel.trace(
+        side.matrices, source, target, side.layout.offsets, side.first_phase(flank.time),
+        side.stride, low, high, flank.depth, label, favoured,
+    )  # fmt: skip
+    steps = [int(step) for step in path]
+    return (steps, None, int(end)) if flank.kind == END else (steps, flank.kind - KNOWN_0, None)
+
+
+def _before(
+    layout: Layout, time: int, label: int, known: int | None, favoured: int | None
+) -> list[tuple[int, ...]]:
+    """Reports up to and at a point that leave this label there; ``known`` is its state.
+
+    Where it is the first point, ``favoured`` is the state that its report shall speak for.
+    """
+    reports: list[tuple[int, ...]] = []
+    while time > 0:
+        phase, earlier = time % layout.period, layout.reach(time - 1)
+        steps = [
+            step for step in range(layout.offsets[phase], layout.offsets[phase + 1])
+            if layout.target[step] == label and earlier[layout.source[step]]
+        ]  # fmt: skip
+        step = max(steps, key=lambda step: _weight(layout.factor[step], known))
+        reports.append(tuple(layout.reports[step]))
+        label, known, time = int(layout.source[step]), None, time - 1
+    fitting = [one for one in layout.first if one[0] == label]
+    if favoured is not None:
+        reports.append(max(fitting, key=lambda one: _odds_for(one[1], favoured))[2])
+        return reports[::-1]
+    reports.append(max(fitting, key=lambda one: _weight(one[1][None], known))[2])
+    return reports[::-1]
+
+
+def _after(layout: Layout, time: int, total: int, label: int) -> list[tuple[int, ...]]:
+    """Possible reports from a point to the end of the series."""
+    reports = []
+    for point in range(time, total):
+        phase = point % layout.period
+        steps = [
+            step for step in range(layout.offsets[phase], layout.offsets[phase + 1])
+            if layout.source[step] == label
+        ]  # fmt: skip
+        step = max(steps, key=lambda step: float(layout.factor[step].min()))
+        reports.append(tuple(layout.reports[step]))
+        label = int(layout.target[step])
+    return reports
+
+
+def _weight(factor: FloatArray, known: int | None) -> float:
+    column = factor if known is None else factor[:, known : known + 1]
+    return float(column.min() + 1e-3 * column.max())
+
+
+def _odds_for(factor: FloatArray, state: int) -> float:
+    likely, other = float(factor[state]), float(factor[1 - state])
+    return likely / other if other else math.inf if likely else -1.0
+
+
+def _symbol(reports: tuple[int, ...], releases: tuple[Noise, ...]) -> int:
+    number = 0
+    for report, noise in zip(reports, releases, strict=True):
+        number = number * (noise.outputs + 1) + (noise.outputs if report < 0 else int(report))
+    return number

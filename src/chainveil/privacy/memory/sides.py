@@ -1,0 +1,196 @@
+"""Both sides of a target: how they may begin, and what they tell at most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
+from chainveil.privacy.memory import kernel
+from chainveil.privacy.memory.layout import BoolArray, IntArray, Layout
+
+# The ways a side begins, in the order in which families come: an end of the series, or a known
+# point of value 0 or 1.
+END, KNOWN_0, KNOWN_1 = range(3)
+# Intervals that are stepped in all, and points of a table: some seconds, some hundred MB.
+MOST_WORK = 400_000_000
+# How close the bound on what was not walked must come, as a ratio.
+TOLERANCE = 1e-12
+
+Corner = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of the target.
+
+    Attributes
+    ----------
+    layout : Layout
+    corners : tuple of (q, r)
+        One chain, or the corners of a box of chains.
+    start : tuple of two floats
+        The law of the first point of the series.
+    left : bool
+        Whether it is the side of the past.
+    """
+
+    layout: Layout
+    corners: tuple[Corner, ...]
+    start: tuple[float, float]
+    left: bool
+
+    @property
+    def stride(self) -> int:
+        """The way the phases go while one walks towards the target."""
+        return 1 if self.left else -1
+
+    @cached_property
+    def matrices(self) -> FloatArray:
+        """Steps towards the target, shape (corners, steps, 4)."""
+        plain = np.array([[[1 - q, q], [r, 1 - r]] for q, r in self.corners])
+        product = plain[:, None] * self.layout.factor[None]
+        turned = product if self.left else product.swapaxes(2, 3)
+        return np.ascontiguousarray(turned.reshape(len(plain), -1, 4))
+
+    @cached_property
+    def plain(self) -> FloatArray:
+        """The same without reports, shape (corners, 4)."""
+        if self.left:
+            return np.array([[1 - q, q, r, 1 - r] for q, r in self.corners])
+        return np.array([[1 - q, r, q, 1 - r] for q, r in self.corners])
+
+    @property
+    def ways(self) -> tuple[IntArray, IntArray]:
+        """Labels that steps lead from and to, on the way to the target."""
+        layout = self.layout
+        return (layout.source, layout.target) if self.left else (layout.target, layout.source)
+
+    def known(self, value: int, labels: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Intervals and prior at a known point, where these labels may stand."""
+        odds = np.inf if value else 0.0
+        low = np.where(labels, odds, np.inf)
+        return low, np.where(labels, odds, -1.0), np.array([odds, odds])
+
+    def end(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Intervals and prior at an end of the series: of the first point, or of the last."""
+        labels = self.layout.labels
+        if not self.left:
+            return np.ones(labels), np.ones(labels), np.ones(2)
+        low, high = np.full(labels, np.inf), np.full(labels, -1.0)
+        prior = self._odds(*self.start)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for label, factor, _ in self.layout.first:
+                odds = np.divide(self.start[1] * factor[1], self.start[0] * factor[0])
+                if not np.isnan(odds):
+                    low[label] = min(low[label], odds * kernel.DOWN)
+                    high[label] = max(high[label], odds * kernel.UP)
+        return low, high, np.array([prior * kernel.DOWN, prior * kernel.UP])
+
+    @staticmethod
+    def _odds(zero: float, one: float) -> float:
+        return one / zero if zero > 0 else np.inf
+
+    def empty(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """A family that does not occur."""
+        labels = self.layout.labels
+        return np.full(labels, np.inf), np.full(labels, -1.0), np.ones(2)
+
+    def table(self, kind: int, time: int, depth: int, labels: BoolArray | None = None) -> FloatArray:
+        """What one family tells at each depth, shape (depth + 1, labels, 2), as ratios."""
+        if kind == END:
+            low, high, prior = self.end()
+        else:
+            allowed = self.layout.reach(time) if labels is None else labels
+            low, high, prior = self.known(kind - KNOWN_0, allowed)
+        if depth * len(self.layout.source) / self.layout.period > MOST_WORK:
+            raise NotSupported(f"a series of more than {depth:,} points with this noise")
+        out = np.empty((depth + 1, self.layout.labels, 2))
+        kernel.walk(
+            self.matrices, self.plain, *self.ways, self.layout.offsets,
+            self.first_phase(time), self.stride, low, high, prior, out,
+        )  # fmt: skip
+        return out
+
+    def first_phase(self, time: int) -> int:
+        """The phase of the first step away from a point."""
+        return (time + 1 if self.left else time) % self.layout.period
+
+    def scan(self, kinds: tuple[int, ...], tolerance: float = TOLERANCE) -> Reach:
+        """What the side tells at most, over every length of the series."""
+        begins = list(self._begins(kinds))
+        low, high, prior = (np.array(part) for part in zip(*(b.interval for b in begins)))
+        phases = np.array([self.first_phase(begin.time) for begin in begins])
+        period, labels = self.layout.period, self.layout.labels
+        best = np.zeros((period, labels, 2, 3))
+        where = np.zeros((period, labels, 2, 3, 2), np.int64)
+        tails = np.full((period, labels, 2), np.inf)
+        work = len(begins) * max(1, len(self.layout.source) // period)
+        depth = kernel.scan(
+            self.matrices, self.plain, *self.ways, self.layout.offsets, self.stride,
+            phases, low, high, prior, MOST_WORK // work, tolerance, best, where, tails,
+        )  # fmt: skip
+        times = np.array([begin.time for begin in begins])
+        return Reach(best, where, tails, times, depth > 0)
+
+    def _begins(self, kinds: tuple[int, ...]) -> list[Begin]:
+        """The families in threes, by the phase of their beginning, and ANY at the end."""
+        layout, begins = self.layout, []
+        early = len(layout.early) if self.left else 0
+        later = range(early, early + layout.period)
+        for time in (*range(early), *later):
+            ends = END in kinds and (not self.left or time == 0)
+            begins.append(Begin(time, self.end() if ends else self.empty()))
+            # Behind the target every label that may stand at it can lead on.
+            labels = layout.reach(time) if self.left else np.ones(layout.labels, bool)
+            for value in range(2):
+                known = KNOWN_0 + value in kinds
+                begins.append(Begin(time, self.known(value, labels) if known else self.empty()))
+        if self.left and END in kinds and early == 0:
+            # The first point is also one of the usual ones, so it is there already.
+            assert begins[0].time == 0
+        anything = np.zeros(layout.labels), np.full(layout.labels, np.inf), np.ones(2)
+        if self.left:
+            usual = layout.usual[later.start % layout.period]
+            anything = np.where(usual, 0.0, np.inf), np.where(usual, np.inf, -1.0), np.ones(2)
+        begins.append(Begin(later.start, anything))
+        return begins
+
+
+@dataclass(frozen=True)
+class Begin:
+    """Where a family begins, and with which intervals."""
+
+    time: int
+    interval: tuple[FloatArray, FloatArray, FloatArray]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What one side tells at most, by phase of the target, label and direction.
+
+    ``best`` has the shape (period, labels, 2, 3), the last axis being the kind of beginning;
+    ``where`` says at which family and depth; ``tails`` of shape (period, labels, 2) bounds
+    what lies further out; ``times`` are those of the families; ``met`` says whether the tails
+    came within the tolerance.
+    """
+
+    best: FloatArray
+    where: IntArray
+    tails: FloatArray
+    times: IntArray
+    met: bool
+
+    @property
+    def upper(self) -> FloatArray:
+        """No less than what any family tells, shape (period, labels, 2); 0 where none does."""
+        top = self.best.max(axis=3)
+        return np.maximum(top, np.where(top > 0, self.tails, 0.0))
+
+
+def flipped(side: Side) -> Side:
+    """The other side of the same series."""
+    return replace(side, left=not side.left)

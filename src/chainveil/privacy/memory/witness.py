@@ -1,0 +1,229 @@
+"""An attack on releases with labels, written out in runs and replayed from the laws alone."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.errors import InvalidInput
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.base import Noise
+from chainveil.privacy.rounding import down
+from chainveil.privacy.witness import DescribedAttack, Witness, log_odds_gained
+
+if TYPE_CHECKING:
+    from flint import arb_mat
+
+# What is published at a point: a report of each release, or nothing (the number after the
+# last report), as digits of one number, the last release's running fastest.
+Runs = tuple[tuple[int, int], ...]
+# Bits of the balls in which an attack is replayed.
+PRECISION = 160
+
+
+@dataclass(frozen=True)
+class MemoryWitness(Witness):
+    """An attack on one or several releases, some of which may be silent at some points.
+
+    Attributes
+    ----------
+    length, target, known
+        As in every :class:`~chainveil.privacy.witness.Witness`; ``target`` is the first point
+        of the event.
+    value, other : int
+        The two values of the event: its points as binary digits, the first one foremost.
+    runs : tuple of (int, int)
+        The output as pairs of what is published and at how many points in a row.
+    event : int
+        Number of points of the event.
+    """
+
+    runs: Runs
+    event: int = 1
+
+    @classmethod
+    def of(cls, attack: DescribedAttack) -> MemoryWitness:
+        """The attack as it is described."""
+        total = sum(count for _, count in attack.runs)
+        if total != attack.length or any(z >= attack.outputs for z, _ in attack.runs):
+            raise InvalidInput(
+                "witness output", f"{len(attack.runs)} runs", f"{attack.length} reports in all"
+            )
+        return cls(*attack.place, attack.runs, attack.event)
+
+    def output_array(self) -> NDArray[np.int64]:
+        """The whole output, shape (length,)."""
+        reports, counts = zip(*self.runs, strict=True)
+        return np.repeat(np.array(reports, np.int64), counts)
+
+    def replay(self, chain: MarkovChain, noise: Noise | Sequence[Noise], /) -> float:
+        """Log likelihood ratio of the output, in ball arithmetic, rounded down.
+
+        A plain forward recursion from the first point to the last; points at which the same
+        is published are one power of a matrix.
+        """
+        from flint import ctx
+
+        releases = (noise,) if isinstance(noise, Noise) else tuple(noise)
+        before = ctx.prec
+        # Each point costs a few roundings at most, of which 100 bits more than doubles have.
+        ctx.prec = PRECISION
+        try:
+            both = [self._weights(chain, releases, value) for value in (self.value, self.other)]
+            seen, prior = zip(*both, strict=True)
+            return down(log_odds_gained(seen, prior, chain))
+        finally:
+            ctx.prec = before
+
+    def _weights(self, chain: MarkovChain, releases: tuple[Noise, ...], value: int) -> Any:
+        """The probability of the event's value and the known ones: with the output, without."""
+        from flint import arb, arb_mat
+
+        q, r = (arb(float(chain.transition[a, 1 - a])) for a in range(2))
+        move = arb_mat([[1 - q, q], [r, 1 - r]])
+        fixed = dict(self.known) | {
+            self.target + place: value >> (self.event - 1 - place) & 1
+            for place in range(self.event)
+        }
+        start = _start(chain, q, r)
+        return (
+            _probability(move, start, fixed, self._factors(releases)),
+            _probability(move, start, fixed, [(None, self.length)]),
+        )
+
+    def _factors(self, releases: tuple[Noise, ...]) -> Iterator[tuple[Any, int]]:
+        """``E[x, x']`` and the number of points, for every run of points with one factor."""
+        reader = _Reader(releases)
+        for symbol, count in self.runs:
+            yield from reader.run(symbol, count)
+
+    def __str__(self) -> str:
+        return self.in_words()
+
+    def in_words(self, sees: str = "") -> str:
+        """The attack as a sentence without its beginning."""
+        if self.event == 1:
+            return super().in_words(sees)
+        last = self.target + self.event - 1
+        values = [f"{number:0{self.event}b}" for number in (self.value, self.other)]
+        return (
+            f"an adversary after points {self.target} to {last} of {self.length}, "
+            f"weighing {values[0]} against {values[1]}"
+        )
+
+
+class _Reader:
+    """Follows the releases along a series and says how probable each point's reports are."""
+
+    def __init__(self, releases: tuple[Noise, ...]) -> None:
+        self._releases = releases
+        self._time = 0
+        # The last report of each release, and whether points are missing since.
+        self._last: list[int | None] = [None] * len(releases)
+        self._missing = [False] * len(releases)
+
+    def run(self, symbol: int, count: int) -> Iterator[tuple[Any, int]]:
+        """The factors of ``count`` points at which ``symbol`` is published, in runs."""
+        digits = self._digits(symbol)
+        done = 0
+        while done < count:
+            before = (tuple(self._last), tuple(self._missing))
+            factor = self._point(digits)
+            same = (tuple(self._last), tuple(self._missing)) == before
+            alike = count - done if same and all(r.every == 1 for r in self._releases) else 1
+            if same and alike == 1 and digits == [n.outputs for n in self._releases]:
+                alike = min(count - done, self._quiet())
+            yield factor, alike
+            self._time += alike
+            done += alike
+
+    def _quiet(self) -> int:
+        """How many points from this one on none of the releases is due to report."""
+        return max(1, min(
+            (noise.first_place - self._time) % noise.every or 1 for noise in self._releases
+        ))  # fmt: skip
+
+    def _digits(self, symbol: int) -> list[int]:
+        digits = []
+        for noise in reversed(self._releases):
+            symbol, digit = divmod(symbol, noise.outputs + 1)
+            digits.append(digit)
+        return digits[::-1]
+
+    def _point(self, digits: list[int]) -> NDArray[np.object_]:
+        """``E[x, x']`` of one point, exact as balls, and what is remembered after it."""
+        from flint import arb
+
+        factor = np.full((2, 2), arb(1), dtype=object)
+        for number, (noise, digit) in enumerate(zip(self._releases, digits, strict=True)):
+            law = self._law(number, noise, digit)
+            for x in range(2):
+                for after in range(2):
+                    factor[x, after] *= arb(float(law[x, after]))
+        return factor
+
+    def _law(self, number: int, noise: Noise, digit: int) -> NDArray[np.float64]:
+        due = (self._time - noise.first_place) % noise.every == 0
+        last, missing = self._last[number], self._missing[number]
+        if digit == noise.outputs:
+            if due and not noise.holds:
+                raise InvalidInput("witness output", "nothing where a report is due", "a report")
+            self._missing[number] = last is not None and (missing or due)
+            return np.ones((2, 2))
+        if not due:
+            raise InvalidInput("witness output", "a report where none is due", "nothing")
+        self._last[number], self._missing[number] = digit, False
+        if last is None or not noise.ordered:
+            return np.broadcast_to(noise.first_law()[None, :, digit], (2, 2))
+        if missing:
+            return np.broadcast_to(noise.after_gap_law()[last, None, :, digit], (2, 2))
+        return np.asarray(noise.step_law()[last, :, :, digit])
+
+
+def _start(chain: MarkovChain, q: Any, r: Any) -> list[Any]:
+    """The law of the first point: as given, or the stationary one of exactly this q and r."""
+    from flint import arb
+
+    if chain.initial is None:
+        return [r / (q + r), q / (q + r)]
+    return [arb(float(share)) for share in chain.initial]
+
+
+def _probability(move: arb_mat, start: list[Any], fixed: dict[int, int], factors: Any) -> Any:
+    """Probability of all that is seen and fixed; ``factors`` come in runs of points."""
+    from flint import arb, arb_mat
+
+    law = arb_mat([start])
+    time = 0
+    stops = sorted(fixed)
+    for factor, count in factors:
+        weights = move if factor is None else arb_mat(
+            [[move[x, y] * factor[x, y] for y in range(2)] for x in range(2)]
+        )  # fmt: skip
+        end = time + count
+        while time < end:
+            if time == 0:
+                if factor is not None:
+                    law = arb_mat([[law[0, x] * factor[0, x] for x in range(2)]])
+                ahead = 1
+            else:
+                place = bisect_left(stops, time)
+                stop = stops[place] if place < len(stops) else end
+                ahead = min(end - time, stop - time + 1)
+                law = law * weights**ahead
+            time += ahead
+            if time - 1 in fixed:
+                kept = fixed[time - 1]
+                law = arb_mat([[law[0, x] if x == kept else arb(0) for x in range(2)]])
+    return law[0, 0] + law[0, 1]
+
+
+def in_runs(symbols: Sequence[int]) -> Runs:
+    """Symbols as pairs of a symbol and how often it is repeated."""
+    return tuple((int(symbol), sum(1 for _ in group)) for symbol, group in groupby(symbols))
