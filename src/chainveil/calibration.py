@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, check_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import rounded_down, too_few
 from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise, noise_class
-from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
-from chainveil.privacy.problem import Aim, Family, Objective, Problem
+from chainveil.privacy.problem import Aim, Family, Objective, Problem, read_event
 
 # How far the limits of a box may be apart, as a ratio, for its middle to stand for all of it.
 WIDEST = 2.0
@@ -37,7 +37,11 @@ def calibrate(
     objective: Objective = ...,
     max_noise: float = ...,
     family: Family = ...,
-    spent: Sequence[Channel] = ...,
+    spent: Sequence[Noise] = ...,
+    every: int | Literal["best"] = ...,
+    delay: int | Literal["best"] = ...,
+    event: int = ...,
+    gaps: bool = ...,
 ) -> NoisePlan: ...
 
 
@@ -52,7 +56,11 @@ def calibrate(
     objective: Objective = ...,
     max_noise: float = ...,
     family: Family = ...,
-    spent: Sequence[Channel] = ...,
+    spent: Sequence[Noise] = ...,
+    every: int | Literal["best"] = ...,
+    delay: int | Literal["best"] = ...,
+    event: int = ...,
+    gaps: bool = ...,
 ) -> list[NoisePlan]: ...
 
 
@@ -66,7 +74,11 @@ def calibrate(
     objective: Objective = "flips",
     max_noise: float = 0.5,
     family: Family = "response",
-    spent: Sequence[Channel] = (),
+    spent: Sequence[Noise] = (),
+    every: int | Literal["best"] = 1,
+    delay: int | Literal["best"] = 0,
+    event: int = 1,
+    gaps: bool = False,
 ) -> NoisePlan | list[NoisePlan]:
     """The least noise that keeps the privacy loss within a budget.
 
@@ -84,16 +96,20 @@ def calibrate(
         Number of points of the series; by default the plan holds for every length.
     adversary : "any", "ignorant", "informed" or Adversary
         As in :func:`privacy_loss`. Only "any" gives Bayesian differential privacy.
-    mechanism : "independent" or "correlated"
-        "independent" noise can be added point by point, each by its own owner.
-        "correlated" noise needs one holder of the whole series; it often changes fewer
-        points for the same budget, not always (see docs/correlated-noise.md).
-    objective : "flips", "estimate" or "distance"
+    mechanism : "independent", "sticky", "tracking" or "correlated"
+        "independent" noise can be added point by point, each by its own owner. "sticky"
+        noise leans on the last report: owners apply it in turn. "tracking" and "correlated"
+        noise need one holder of the whole series. The last three are offered for two states
+        (see docs/memory.md and docs/correlated-noise.md); sticky and tracking noise is the
+        best found, not proved to be least.
+    objective : "flips", "estimate", "distance" or "decoded"
         "flips" minimises the share of changed points (the paper's expected noise,
         Corollary 1); "estimate" minimises rho0 + rho1, which makes unbiased estimates
         of frequencies as precise as they can be. With more than two states it matters
         for the family "per-state" only; "distance" is the mean distance between a state
-        and its report, for ordered states.
+        and its report, for ordered states. For sticky and rare reports "estimate" is the
+        variance of an unbiased estimate of the share of a state; "decoded" the error after
+        smoothing by somebody who knows the chain, estimated by simulation.
     max_noise : float
         Upper limit of both noise levels of two states, 1/2 as in the paper. Up to 1 is
         allowed; then a state may be reported as the other one more often than not.
@@ -104,6 +120,17 @@ def calibrate(
     spent : sequence of Channel
         Earlier releases of the same series, whose noise is taken as it was realised:
         ``channel.on_grid()``. The budget then holds for them and the new release together.
+        Of two states, any mix of mechanisms.
+    every : int or "best"
+        Report one point in so many, for independent and sticky noise of two states; "best"
+        looks for the number. Silent points are protected like the others.
+    delay : 0, 1 or "best"
+        Whether tracking noise may report one step late.
+    event : int
+        The secret: any two values of so many consecutive points, for two states.
+    gaps : bool
+        Whether points may be missing, for all to see: sticky and tracking noise then hold
+        the last report over them, which costs a little.
 
     Returns
     -------
@@ -125,10 +152,23 @@ def calibrate(
     points = read_length(length)
     who = read_adversary(adversary, points)
     model = _publishable(chain, noise_class(mechanism), who)
-    problem = Problem(model, _as_realised(spent), points, who)
+    problem = Problem(
+        model, _as_realised(spent), points, who, event=read_event(event, points), gaps=bool(gaps)
+    )
+    timing = {"every": _often("every", every, 1), "delay": _often("delay", delay, 0)}
     aims = [Aim.read(number, objective, max_noise, family) for number in budgets]
+    aims = [replace(aim, **timing) for aim in aims]
     plans = [_plan(mechanism, problem, aim) for aim in aims]
     return plans[0] if single else plans
+
+
+def _often(argument: str, value: Any, least: int) -> Any:
+    """A whole number, or "best"."""
+    if isinstance(value, str):
+        if value != "best":
+            raise InvalidInput(argument, value, f'a whole number from {least} on, or "best"')
+        return value
+    return checks.whole(argument, value, least, f'a whole number from {least} on, or "best"')
 
 
 def _publishable(
@@ -172,7 +212,7 @@ def _plan(mechanism: str, problem: Problem, aim: Aim) -> NoisePlan:
     chain: MarkovChain = problem.model.likeliest
     plan = NoisePlan(
         chain, found.noise, found.loss, aim.epsilon, aim.objective, found.half_planes,
-        problem.releases,
+        problem.releases, event=problem.event, gaps=problem.gaps,
     )  # fmt: skip
     if problem.model.single:
         return plan

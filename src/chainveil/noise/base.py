@@ -138,7 +138,9 @@ class Noise(ABC):
         """The same noise with each report read as one about the point ``delay`` steps before."""
         if delay == self.delay:
             return self
-        raise NotSupported(f"{self.kind} noise reports about the point at hand; no delay is offered")
+        raise NotSupported(
+            f"{self.kind} noise reports about the point at hand; no delay is offered"
+        )
 
     @property
     def needs(self) -> str:

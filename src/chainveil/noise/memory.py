@@ -257,9 +257,7 @@ class TrackingNoise(RememberingNoise):
         return f"report 1 with {odds} by the last report, the point before and the point{late}"
 
     def __repr__(self) -> str:
-        laws = ", ".join(
-            repr(part.tolist()) for part in (self.kernel, self.first, self.after_gap)
-        )
+        laws = ", ".join(repr(part.tolist()) for part in (self.kernel, self.first, self.after_gap))
         late = f", delay={self.delay}" if self.delay else ""
         return f"TrackingNoise({laws}{late})"
 

@@ -57,15 +57,15 @@ def _right_between(
         step = noise.step_law()[:, value[:, None], value[None, :], state]
         return float(np.einsum("zx,xy,zxy->", joint @ is_state, transition, step))
     # Points after their report: sum over j = 0 … after of the state, j steps on.
-    held = joint[state] @ _sum_of_steps(transition, is_state, after + 1)
+    held = joint[state] @ sum_of_steps(transition, is_state, after + 1)
     # Points before their report lie between the last report and their own.
     move = np.linalg.matrix_power(transition, after + 1)
-    before = move @ _sum_of_steps(transition, is_state, noise.first_place, towards=True)
+    before = move @ sum_of_steps(transition, is_state, noise.first_place, towards=True)
     step = noise.step_law()[:, value[:, None], value[None, :], state]
     return float(held.sum() + np.einsum("zx,xy,zxy->", joint, before, step))
 
 
-def _sum_of_steps(
+def sum_of_steps(
     transition: FloatArray, middle: FloatArray, terms: int, towards: bool = False
 ) -> FloatArray:
     """``sum_j P^j D`` for j below ``terms``; ``towards``: ``sum_j P^j D P^(terms - j)``.

@@ -17,6 +17,7 @@ from chainveil.errors import NotSupported
 from chainveil.noise.base import noise_class
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.memory import StickyNoise, TrackingNoise
 from chainveil.privacy.enumeration.witness import KernelWitness
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
@@ -52,6 +53,9 @@ def _engine(name: str) -> Engine:
 def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
     """Independent noise: by the model, since a channel fits all of them."""
     model = problem.model
+    if aim.every != 1 or problem.event != 1 or problem.ordered:
+        rare: Calibrated = _in_room("memory", "calibrate", "least_independent")(problem, aim)
+        return rare
     if not model.single:
         room = "region"
     elif model.order != 1:
@@ -70,6 +74,8 @@ _ENGINES = [
 _CALIBRATORS: dict[str, LeastNoise] = {
     Channel.kind: _least_independent,
     CorrelatedNoise.kind: _in_room("correlated", "calibrate", "least_noise"),
+    StickyNoise.kind: _in_room("memory", "calibrate", "least_sticky"),
+    TrackingNoise.kind: _in_room("memory", "calibrate", "least_tracking"),
 }
 
 

@@ -271,3 +271,60 @@ def _note(
             to[0, after], steps[after, 0], ends[after, 0] = found, step, side
         if found > to[1, after]:
             to[1, after], steps[after, 1], ends[after, 1] = found, step, side
+
+
+@compiled(error_model="numpy")
+def both_sides(
+    laws: Any, links: Any, first: Any, plain: Any, start: Any, begins: Any, settings: Any
+) -> Any:
+    """What both sides tell for laws given as one vector: the hot loop of a search.
+
+    ``links`` holds ``given`` (steps, 2, 2), the factors of earlier releases; ``numbers`` (own
+    steps, 2, 2), which law stands at each entry of a step of the release looked for; ``parts``
+    (steps,), the own step of each step; and source, target, offsets. ``first`` holds labels,
+    given factors and numbers of laws of what may be published at the first point. ``plain``
+    is (corners, 2, 2), ``begins`` low, high, prior and phases of the families of both sides.
+    """
+    given, numbers, parts, source, target, offsets = links
+    steps, corners = len(parts), len(plain)
+    period, labels = len(offsets) - 1, begins[0][0].shape[1]
+    mats = np.empty((2, corners, steps, 4))
+    moves = np.empty((2, corners, 4))
+    for corner in range(corners):
+        for x in range(2):
+            for y in range(2):
+                moves[0, corner, 2 * x + y] = plain[corner, x, y]
+                moves[1, corner, 2 * y + x] = plain[corner, x, y]
+                for step in range(steps):
+                    entry = plain[corner, x, y] * given[step, x, y]
+                    entry *= laws[numbers[parts[step], x, y]]
+                    mats[0, corner, step, 2 * x + y] = entry
+                    mats[1, corner, step, 2 * y + x] = entry
+    told_by = np.zeros((2, period, labels, 2, 3))
+    where = np.zeros((period, labels, 2, 3, 2), np.int64)
+    tails = np.empty((period, labels, 2))
+    for side in range(2):
+        low, high = begins[side][0].copy(), begins[side][1].copy()
+        prior, phases = begins[side][2].copy(), begins[side][3].copy()
+        if side == 0 and settings[2] > 0:
+            _first_point(laws, first, start, low[0], high[0], prior[0])
+        tails[:] = np.inf
+        ways = (source, target) if side == 0 else (target, source)
+        scan(
+            mats[side], moves[side], ways[0], ways[1], offsets, 1 - 2 * side, phases, low, high,
+            prior, int(settings[0]), settings[1], told_by[side], where, tails,
+        )  # fmt: skip
+    return told_by
+
+
+@compiled(error_model="numpy")
+def _first_point(laws: Any, first: Any, start: Any, low: Any, high: Any, prior: Any) -> None:
+    """Intervals and prior of the family that begins at the first point of the series."""
+    labels, given, numbers = first
+    low[:], high[:] = np.inf, -1.0
+    for one in range(len(labels)):
+        likely = start[1] * given[one, 1] * laws[numbers[one, 1]]
+        odds = likely / (start[0] * given[one, 0] * laws[numbers[one, 0]])
+        low[labels[one]] = min(low[labels[one]], odds)
+        high[labels[one]] = max(high[labels[one]], odds)
+    prior[0] = prior[1] = start[1] / start[0]

@@ -53,6 +53,8 @@ class Layout:
         ``E[x, x']``, the state before and the state at the point.
     reports : int array of shape (steps, releases)
         What each release publishes, -1 for nothing.
+    parts : int array of shape (steps, releases)
+        The step of each release's own, by its place in ``steps_of(release)``.
     first : tuple of (label, factor of shape (2,), reports)
         What may be published at the first point.
     early : tuple of bool arrays of shape (labels,)
@@ -68,6 +70,7 @@ class Layout:
     target: IntArray
     factor: FloatArray
     reports: IntArray
+    parts: IntArray
     first: tuple[tuple[int, FloatArray, tuple[int, ...]], ...]
     early: tuple[BoolArray, ...]
     usual: BoolArray
@@ -88,6 +91,11 @@ class _Automaton:
     reporting: tuple[Step, ...]
     silent: tuple[Step, ...]
 
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps, those with a report first."""
+        return self.reporting + self.silent
+
 
 def layout(releases: Sequence[Noise], gaps: bool) -> Layout:
     """The labels and steps of releases seen together; ``gaps``: any point may be missing."""
@@ -99,18 +107,20 @@ def layout(releases: Sequence[Noise], gaps: bool) -> Layout:
             f"{len(releases)} releases together have {labels} labels and repeat after {period} "
             f"points; at most {MOST_LABELS} and {LONGEST_PERIOD:,} are offered"
         )
-    phases = [list(_steps(releases, automata, phase)) for phase in range(period)]
+    missing = gaps and any(noise.holds for noise in releases)
+    phases = [list(_steps(releases, automata, phase, missing)) for phase in range(period)]
     steps = [step for phase in phases for step in phase]
     if len(steps) > MOST_STEPS:
         raise NotSupported(f"releases with {len(steps):,} steps, above {MOST_STEPS:,}")
     offsets = np.cumsum([0, *(len(phase) for phase in phases)])
-    source, target = (np.array(end, np.int64) for end in zip(*((s, t) for s, t, _, _ in steps)))
-    first = tuple(_first(releases, automata))
+    source, target = (np.array([step[end] for step in steps], np.int64) for end in range(2))
+    first = tuple(_first(releases, automata, missing))
     known = _reached(first, phases, labels)
     return Layout(
         labels, period, offsets.astype(np.int64), source, target,
-        np.array([factor for _, _, factor, _ in steps]),
-        np.array([reports for *_, reports in steps], np.int64),
+        np.array([step[2] for step in steps]),
+        np.array([step[3] for step in steps], np.int64),
+        np.array([step[4] for step in steps], np.int64),
         first, *known,
     )  # fmt: skip
 
@@ -140,7 +150,7 @@ def _with_memory(noise: Noise, gaps: bool) -> _Automaton:
         loud += [Step(m + z, w, _by_point(after[z, :, w]), w) for z in range(m) for w in range(m)]
         quiet = [Step(z, m + z % m, _ONE, None) for z in range(2 * m)]
         quiet.append(Step(none, none, _ONE, None))
-    return _Automaton(none + 1, none, (*loud, *quiet) if gaps else tuple(loud), tuple(quiet))
+    return _Automaton(none + 1, none, tuple(loud), tuple(quiet))
 
 
 def _by_point(law: FloatArray) -> FloatArray:
@@ -148,25 +158,46 @@ def _by_point(law: FloatArray) -> FloatArray:
     return np.broadcast_to(np.asarray(law)[None, :], (2, 2))
 
 
-Joint = tuple[int, int, FloatArray, tuple[int, ...]]
+Joint = tuple[int, int, FloatArray, tuple[int, ...], tuple[int, ...]]
+
+
+def factors_of(noise: Noise, gaps: bool) -> FloatArray:
+    """``E[x, x']`` of the steps of one release, in the order that ``Layout.parts`` counts."""
+    one = _automaton(noise, gaps)
+    return np.array([step.factor for step in one.steps])
 
 
 def _steps(
-    releases: Sequence[Noise], automata: Sequence[_Automaton], phase: int
+    releases: Sequence[Noise], automata: Sequence[_Automaton], phase: int, gaps: bool
 ) -> Iterator[Joint]:
     """All steps to points of a phase, those of the releases multiplied."""
-    choices = [
-        one.reporting if (phase - noise.first_place) % noise.every == 0 else one.silent
-        for noise, one in zip(releases, automata, strict=True)
-    ]
-    for parts in product(*choices):
+    for numbers in _choices(releases, automata, phase, gaps):
+        parts = [one.steps[number] for one, number in zip(automata, numbers, strict=True)]
         source = target = 0
         factor = _ONE
         for one, part in zip(automata, parts, strict=True):
             source, target = source * one.labels + part.source, target * one.labels + part.target
             factor = factor * part.factor
         if np.any(factor > 0):
-            yield source, target, factor, _reports(parts)
+            yield source, target, factor, _reports(parts), numbers
+
+
+def _choices(
+    releases: Sequence[Noise], automata: Sequence[_Automaton], phase: int, gaps: bool
+) -> Iterator[tuple[int, ...]]:
+    """The releases' own steps that go together at points of a phase, by their places.
+
+    A missing point is missing for all releases; noise that runs on beneath it is taken to
+    report all the same, of which what is published is a part.
+    """
+    pairs = list(zip(releases, automata, strict=True))
+    loud = [range(len(one.reporting)) for one in automata]
+    quiet = [range(len(one.reporting), len(one.steps)) for one in automata]
+    due = [(phase - noise.first_place) % noise.every == 0 for noise in releases]
+    yield from product(*(a if now else b for a, b, now in zip(loud, quiet, due, strict=True)))
+    if gaps and any(due):
+        runs_on = [noise.ordered and not noise.holds for noise, _ in pairs]
+        yield from product(*(a if on else b for a, b, on in zip(loud, quiet, runs_on, strict=True)))
 
 
 def _reports(parts: Sequence[Step]) -> tuple[int, ...]:
@@ -174,14 +205,13 @@ def _reports(parts: Sequence[Step]) -> tuple[int, ...]:
 
 
 def _first(
-    releases: Sequence[Noise], automata: Sequence[_Automaton]
+    releases: Sequence[Noise], automata: Sequence[_Automaton], gaps: bool
 ) -> Iterator[tuple[int, FloatArray, tuple[int, ...]]]:
     """What may be published at point 0: as after no report at all, by its state alone."""
-    choices = []
-    for noise, one in zip(releases, automata, strict=True):
-        here = one.reporting if noise.first_place == 0 else one.silent
-        choices.append([part for part in here if part.source == one.none])
-    for parts in product(*choices):
+    for numbers in _choices(releases, automata, 0, gaps):
+        parts = [one.steps[number] for one, number in zip(automata, numbers, strict=True)]
+        if any(part.source != one.none for one, part in zip(automata, parts, strict=True)):
+            continue
         label, factor = 0, np.ones(2)
         for one, part in zip(automata, parts, strict=True):
             label, factor = label * one.labels + part.target, factor * part.factor[0]
@@ -199,10 +229,14 @@ def _reached(
     now = np.zeros(labels, bool)
     now[[label for label, *_ in first]] = True
     seen = [now]
-    while len(seen) <= period or not all(
-        np.array_equal(seen[-1 - back], seen[-1 - back - period])
-        for back in range(min(period, len(seen) - period))
-    ) or len(seen) < 2 * period:
+    while (
+        len(seen) <= period
+        or not all(
+            np.array_equal(seen[-1 - back], seen[-1 - back - period])
+            for back in range(min(period, len(seen) - period))
+        )
+        or len(seen) < 2 * period
+    ):
         after = np.zeros(labels, bool)
         for source, target, *_ in phases[len(seen) % period]:
             after[target] |= seen[-1][source]

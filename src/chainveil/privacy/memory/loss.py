@@ -21,7 +21,7 @@ from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.memory.attack import Case, Flank, build
 from chainveil.privacy.memory.layout import BoolArray, Layout, layout
 from chainveil.privacy.memory.sides import END, KNOWN_0, KNOWN_1, TOLERANCE, Reach, Side
-from chainveil.privacy.memory.window import IMPOSSIBLE, Worst, logarithms, worst
+from chainveil.privacy.memory.window import IMPOSSIBLE, Worst, logarithms, totals, worst
 from chainveil.privacy.memory.witness import MemoryWitness
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
@@ -134,6 +134,21 @@ class Setting:
         assert best is not None
         return self._placed(*best, *reaches)
 
+    def parts(self) -> FloatArray:
+        """The loss in parts, by label and values at the end of the secret: for searches."""
+        problem, size = self.problem, self.problem.event
+        named = problem.adversary not in KINDS
+        if named or (problem.length is not None and problem.length <= LONGEST_TABLE_OF_EVENTS):
+            return np.array([self.worst_case().worst.log])
+        kinds = KINDS[str(problem.adversary)]
+        sides = [logarithms(side.scan(kinds, 1e-8).upper) for side in (self.left, self.right)]
+        found = []
+        for phase, present in self._starts():
+            phases = [(phase + step) % self.layout.period for step in range(size)]
+            ends = sides[0][phase], sides[1][phases[-1]]
+            found.append(totals(self.layout, self.possible, *ends, present, phases[1:])[0])
+        return np.asarray(np.max(found, axis=0).ravel())
+
     def _starts(self) -> Iterator[tuple[int, BoolArray]]:
         """Phases of a window's first point, with the labels that can stand there."""
         for phase in range(self.layout.period):
@@ -143,9 +158,7 @@ class Setting:
             ]  # fmt: skip
             yield phase, np.any([self.layout.usual[phase], *early], axis=0)
 
-    def _window(
-        self, time: int, left: FloatArray, right: FloatArray, present: BoolArray
-    ) -> Worst:
+    def _window(self, time: int, left: FloatArray, right: FloatArray, present: BoolArray) -> Worst:
         """The worst case of a window at a time or phase; ``right`` by phase."""
         period, size = self.layout.period, self.problem.event
         phases = [(time + step) % period for step in range(size)]
@@ -266,9 +279,7 @@ class _Table:
         cls, side: Side, kinds: tuple[int, ...], length: int, depth: int | None = None
     ) -> _Table:
         """All positions of a series; ``depth``: known points no further away than that."""
-        table = cls(
-            side, np.full((length, side.layout.labels, 2), IMPOSSIBLE), [], length, depth
-        )
+        table = cls(side, np.full((length, side.layout.labels, 2), IMPOSSIBLE), [], length, depth)
         end = 0 if side.left else length - 1
         if END in kinds:
             table._add(END, end, 0 if depth is not None else length - 1)

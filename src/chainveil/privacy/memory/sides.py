@@ -99,7 +99,9 @@ class Side:
         labels = self.layout.labels
         return np.full(labels, np.inf), np.full(labels, -1.0), np.ones(2)
 
-    def table(self, kind: int, time: int, depth: int, labels: BoolArray | None = None) -> FloatArray:
+    def table(
+        self, kind: int, time: int, depth: int, labels: BoolArray | None = None
+    ) -> FloatArray:
         """What one family tells at each depth, shape (depth + 1, labels, 2), as ratios."""
         if kind == END:
             low, high, prior = self.end()
@@ -121,7 +123,7 @@ class Side:
 
     def scan(self, kinds: tuple[int, ...], tolerance: float = TOLERANCE) -> Reach:
         """What the side tells at most, over every length of the series."""
-        begins = list(self._begins(kinds))
+        begins = self.begins(kinds)
         low, high, prior = (np.array(part) for part in zip(*(b.interval for b in begins)))
         phases = np.array([self.first_phase(begin.time) for begin in begins])
         period, labels = self.layout.period, self.layout.labels
@@ -136,7 +138,7 @@ class Side:
         times = np.array([begin.time for begin in begins])
         return Reach(best, where, tails, times, depth > 0)
 
-    def _begins(self, kinds: tuple[int, ...]) -> list[Begin]:
+    def begins(self, kinds: tuple[int, ...]) -> list[Begin]:
         """The families in threes, by the phase of their beginning, and ANY at the end."""
         layout, begins = self.layout, []
         early = len(layout.early) if self.left else 0
@@ -149,9 +151,6 @@ class Side:
             for value in range(2):
                 known = KNOWN_0 + value in kinds
                 begins.append(Begin(time, self.known(value, labels) if known else self.empty()))
-        if self.left and END in kinds and early == 0:
-            # The first point is also one of the usual ones, so it is there already.
-            assert begins[0].time == 0
         anything = np.zeros(layout.labels), np.full(layout.labels, np.inf), np.ones(2)
         if self.left:
             usual = layout.usual[later.start % layout.period]

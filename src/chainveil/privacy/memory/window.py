@@ -56,6 +56,22 @@ def worst(
     phases : sequence of int
         The phases of the window's points after the first.
     """
+    total, trail = totals(layout, possible, left, right, present, phases)
+    return _unwind(total, trail, layout)
+
+
+def totals(
+    layout: Layout,
+    possible: BoolArray,
+    left: FloatArray,
+    right: FloatArray,
+    present: BoolArray,
+    phases: Sequence[int],
+) -> tuple[FloatArray, list[IntArray]]:
+    """Log ratios by label at the window's end and the two values there, (labels, 2, 2).
+
+    Windows of two equal values are no secret. The second part is the way to each.
+    """
     at = _between(left, np.where(present, 0.0, IMPOSSIBLE))
     trail = []
     for phase in phases:
@@ -63,7 +79,9 @@ def worst(
         at, chosen = _through(layout, possible, at, steps)
         trail.append(chosen)
     total = at + _between(right, np.zeros(layout.labels))
-    return _unwind(total, trail, layout)
+    if not trail:
+        total = np.where(np.eye(2, dtype=bool)[None], IMPOSSIBLE, total)
+    return total, trail
 
 
 def _between(told: FloatArray, same: FloatArray) -> FloatArray:
@@ -99,9 +117,7 @@ def _through(
 
 
 def _unwind(total: FloatArray, trail: Sequence[IntArray], layout: Layout) -> Worst:
-    """The best end and the way back from it; windows of two equal values are no secret."""
-    if not trail:
-        total = np.where(np.eye(2, dtype=bool)[None], IMPOSSIBLE, total)
+    """The best end and the way back from it."""
     label, a, b = (int(i) for i in np.unravel_index(int(np.argmax(total)), total.shape))
     log = float(total[label, a, b])
     value, other, steps = [a], [b], []

@@ -1,0 +1,112 @@
+"""One search for a kernel: its numbers, what it minimises, how far it lies above the budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.noise.base import Noise
+from chainveil.noise.channel import Channel
+from chainveil.noise.memory import StickyNoise, TrackingNoise
+from chainveil.privacy.memory.decoding import decoded_error
+from chainveil.privacy.memory.loss import KINDS, Setting
+from chainveil.privacy.memory.objective import Rhythm
+from chainveil.privacy.memory.search import Laws, Losses
+from chainveil.privacy.memory.sides import Corner
+from chainveil.privacy.problem import Aim, Problem
+
+Form = Literal["independent", "sticky", "tracking"]
+# Axes of the probabilities to report 1: last report, state before, state.
+SHAPES: dict[str, tuple[int, int, int]] = {
+    "independent": (1, 1, 2), "sticky": (2, 1, 2), "tracking": (2, 2, 2),
+}  # fmt: skip
+# Logits stay between these: probabilities of 1e-13 and more.
+MOST = 30.0
+# Parts of the loss that lie further below the budget than this do not matter to a step.
+FAR_BELOW = -8.0
+
+
+@dataclass(frozen=True)
+class Quest:
+    """What is looked for, and how a kernel is judged.
+
+    Kernels are given as probabilities to report 1, of shape (2, 2, 2): last report, state
+    before, state. ``corners`` are the chains of a search over a box, else the chain itself.
+    """
+
+    problem: Problem
+    aim: Aim
+    form: Form
+    rhythm: Rhythm
+    corners: tuple[Corner, ...]
+
+    def spread(self, logits: FloatArray) -> FloatArray:
+        """Probabilities to report 1, shape (2, 2, 2), from the logits of the form."""
+        ones = 1 / (1 + np.exp(-np.clip(logits, -MOST, MOST)))
+        return np.array(np.broadcast_to(ones.reshape(SHAPES[self.form]), (2, 2, 2)))
+
+    def gather(self, ones: FloatArray) -> FloatArray:
+        """Logits of a kernel, those that the form has."""
+        kept = ones[tuple(slice(0, size) for size in SHAPES[self.form])].ravel()
+        safe = np.clip(kept, 1e-13, 1 - 1e-13)
+        return np.asarray(np.log(safe) - np.log1p(-safe))
+
+    def laws(self, ones: FloatArray) -> Laws:
+        """The kernel with a first law and a kernel after gaps that go with it."""
+        kernel = np.stack([1 - ones, ones], axis=-1)
+        if self.form == "independent":
+            return Laws(kernel, kernel[0, 0], kernel[:, 0])
+        law = self.rhythm.long_run(kernel)
+        return Laws(kernel, self.rhythm.first(law), self.rhythm.after_gap(kernel, law))
+
+    def noise(self, ones: FloatArray) -> Noise:
+        """The noise itself, on the grid of 2^-53."""
+        laws, every = self.laws(ones), self.rhythm.every
+        if self.form == "independent":
+            return Channel(laws.first, every).on_grid()
+        if self.form == "sticky":
+            return StickyNoise(laws.kernel[:, 0], laws.first, every).on_grid()
+        delay = self.rhythm.delay
+        return TrackingNoise(laws.kernel, laws.first, laws.after_gap, delay).on_grid()
+
+    def goal(self, ones: FloatArray) -> float:
+        """What is minimised."""
+        kernel = np.stack([1 - ones, ones], axis=-1)
+        if self.aim.objective == "estimate":
+            return math.log(self.rhythm.variance(kernel))
+        if self.aim.objective == "decoded":
+            return decoded_error(self.rhythm, kernel)
+        return self.rhythm.wrong(kernel)
+
+    def excess(self, ones: FloatArray) -> FloatArray:
+        """How far each part of the loss lies above the budget, as a vector."""
+        return np.asarray(np.maximum(self._parts(ones) - self.aim.epsilon, FAR_BELOW))
+
+    @cached_property
+    def _parts(self) -> Callable[[FloatArray], FloatArray]:
+        problem = self.problem
+        plain = problem.length is None and problem.event == 1 and problem.adversary in KINDS
+        return self._quick if plain else self._slow
+
+    def _quick(self, ones: FloatArray) -> FloatArray:
+        parts = self._losses.parts(self.laws(ones))
+        return np.asarray(parts.reshape(len(parts), -1).max(axis=0))
+
+    def _slow(self, ones: FloatArray) -> FloatArray:
+        problem: Any = self.problem.with_release(self.noise(ones))
+        return Setting.of(problem).parts()
+
+    @cached_property
+    def _losses(self) -> Losses:
+        example = self.noise(np.array([[[0.1, 0.3], [0.2, 0.4]], [[0.6, 0.8], [0.7, 0.9]]]))
+        q, r = self.rhythm.q, self.rhythm.r
+        initial = self.problem.model.likeliest.initial
+        start = (r / (q + r), q / (q + r)) if initial is None else tuple(initial)
+        kinds = KINDS[str(self.problem.adversary)]
+        return Losses(self.corners, start, self.problem.releases, self.problem.gaps, kinds, example)
