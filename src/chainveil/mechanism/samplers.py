@@ -1,7 +1,8 @@
 """Who draws which kind of noise: a sampler for each, and one for kernels of any kind.
 
-A kind of noise that registers nothing here is drawn from its laws (``kernel_walk``): right,
-and slower than a sampler made for it.
+A kind of noise that registers nothing here is drawn from its laws (``holding`` where it holds
+its last report over missing points, ``kernel_walk`` else): right, and often slower than a
+sampler made for it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.correlated import ChainFlips, ChainRows
 from chainveil.mechanism.draws import Draws, Flips, Reports
+from chainveil.mechanism.holding import HoldingRows, HoldingWalk
 from chainveil.mechanism.kernel_walk import KernelRows, KernelWalk
 from chainveil.mechanism.pieces import Piece
 from chainveil.mechanism.randomness import Source
@@ -92,10 +94,11 @@ def sampler(noise: Noise, source: Source, draws: Draws | None = None) -> Sampler
     """The noise at work on arrays and streams."""
     if not isinstance(noise, Noise):
         raise InvalidInput("noise", noise, "a Channel or another noise", "Channel.binary(0.3, 0.2)")
-    make = _SAMPLERS.get(noise.kind, KernelWalk)
+    make = _SAMPLERS.get(noise.kind, HoldingWalk if noise.holds else KernelWalk)
     return make(noise, source, Draws(source) if draws is None else draws)
 
 
 def row_sampler(noise: Noise, source: Source) -> RowSampler:
     """An ordered noise at work on the rows of a table."""
-    return _ROW_SAMPLERS.get(noise.kind, KernelRows)(noise, source)
+    make = _ROW_SAMPLERS.get(noise.kind, HoldingRows if noise.holds else KernelRows)
+    return make(noise, source)
