@@ -171,15 +171,15 @@ class HoldingWalk:
 
     def remember(self, memory: Any) -> None:
         """Go on from a ``memory``."""
-        kept = memory if isinstance(memory, list) else [] if memory is None else [memory]
-        if isinstance(memory, list) != (self._keeps_state and memory is not None):
+        if memory is None:
+            self._report = self._state = None
+            return
+        report, *states = memory if self._keeps_state else [memory]
+        if report not in range(self.outputs) or len(states) > 1:
             raise ValueError
-        report, state, *more = (*kept, *[None] * (2 - len(kept)))
-        if more or report not in (None, *range(self.outputs)):
+        if any(state not in range(self.states) for state in states):
             raise ValueError
-        if state not in (None, *range(self.states)):
-            raise ValueError
-        self._report, self._state = report, state
+        self._report, self._state = int(report), int(states[0]) if states else None
 
     def apply(
         self,

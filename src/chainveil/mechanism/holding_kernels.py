@@ -45,13 +45,24 @@ def contexts(
         if len(held) == 0:
             continue
         result[0] = _context(np.int64(held[0]), np.int64(k), memory[0] and not fresh, memory[1])
-        some = held[0]
-        for i in range(1, len(held)):
-            result[i] = k * held[i - 1] + held[i]
-            some |= held[i]
-        joined |= np.uint64(some)
+        _step_contexts(held[:-1], held[1:], k, result[1:])
+        joined |= _any_bits(held)
         memory[0], memory[1] = 1, np.int64(held[-1])
     return joined
+
+
+@compiled(nogil=True)
+def _step_contexts(before: Any, states: Any, k: Any, out: Any) -> None:
+    for i in range(len(states)):
+        out[i] = k * before[i] + states[i]
+
+
+@compiled(nogil=True)
+def _any_bits(states: Any) -> Any:
+    some = states[0]
+    for i in range(1, len(states)):
+        some = states.dtype.type(some | states[i])
+    return np.uint64(some)
 
 
 @compiled(nogil=True, inline="always")
@@ -231,3 +242,42 @@ def hold(
             for i in range(begin, end):
                 out[i] = max(report, 0)
         held[0, j] = report
+
+
+@compiled(nogil=True)
+def hold_rows(rows: Any, reports: Any, begin: int, series: Any, link: Any, values: Any) -> None:
+    """Values of rows that may belong to different series, from ``begin`` on: held reports.
+
+    ``rows`` : int64 (3, n), the series, the block and when in its block each row stands: 0
+    before the point that reports, 1 at it, 2 after it. ``series`` : int64 (4, series), the
+    block that was seen last, the last report or -1, whether the block is settled, and the last
+    row that waits for its report or -1; overwritten. ``link`` : int64 (n,), the row that waits
+    before each. ``values`` : int64 (n,), a report, -1 before any, or -2 while a row waits.
+    """
+    place = 0
+    for i in range(begin, rows.shape[1]):
+        kept, when = series[:, rows[0, i]], rows[2, i]
+        if kept[0] != rows[1, i]:
+            _settle_rows(kept, link, values)
+            kept[0], kept[2] = rows[1, i], 0
+        if when == 1:
+            kept[1] = np.int64(reports[place])
+            place += 1
+        if when > 0 and kept[2] == 0:
+            _settle_rows(kept, link, values)
+            kept[2] = 1
+        link[i], values[i] = kept[3], -2
+        if kept[2] == 1:
+            values[i] = kept[1]
+        else:
+            kept[3] = i
+
+
+@compiled(nogil=True)
+def _settle_rows(kept: Any, link: Any, values: Any) -> None:
+    """Give the last report to the rows of a series that wait."""
+    row = kept[3]
+    while row >= 0:
+        values[row] = kept[1]
+        row = link[row]
+    kept[3] = -1
