@@ -23,7 +23,7 @@ import numpy as np
 
 from chainveil.compiled import compiled
 from chainveil.mechanism.kernels import _listed, _reached
-from chainveil.mechanism.vectors import spread_block, turn_block
+from chainveil.mechanism.vectors import FILL, fill_block, spread_block, turn_block
 
 _ONE = np.uint64(1)
 _ZERO = np.uint64(0)
@@ -218,6 +218,16 @@ def walk_row_contexts(
 
 
 @compiled(nogil=True)
+def pick(values: Any, offsets: Any, every: int, first: int, out: Any) -> None:
+    """The values of the points that report, series after series."""
+    place = 0
+    for j in range(len(offsets) - 1):
+        for i in range(offsets[j] + first, offsets[j + 1], every):
+            out[place] = values[i]
+            place += 1
+
+
+@compiled(nogil=True)
 def hold(
     reports: Any, missing: Any, offsets: Any, every: int, first: int, held: Any, out: Any
 ) -> None:
@@ -231,17 +241,38 @@ def hold(
     """
     place = 0
     for j in range(held.shape[1]):
-        report = held[0, j]
-        for begin in range(offsets[j], offsets[j + 1], every):
+        report, begin = held[0, j], offsets[j]
+        if len(missing) == 0:
+            room = out[begin : offsets[j + 1]]
+            whole = max(len(room) - FILL, 0) // every
+            _hold_whole(reports[place : place + whole], every, room)
+            report = np.int64(reports[place + whole - 1]) if whole else report
+            begin, place = begin + whole * every, place + whole
+        while begin < offsets[j + 1]:
             end = min(begin + every, offsets[j + 1])
             if begin + first < end:
                 if len(missing) == 0 or not missing[place]:
                     report = np.int64(reports[place])
                 place += 1
             held[1, j] += (end - begin) * (report < 0)
-            for i in range(begin, end):
-                out[i] = max(report, 0)
+            out[begin:end] = max(report, 0)
+            begin = end
         held[0, j] = report
+
+
+@compiled(nogil=True)
+def _hold_whole(reports: Any, every: int, out: Any) -> None:
+    """Each report over its whole block; ``FILL`` places behind the last must be there.
+
+    What is written behind a block is written again by the next: short blocks are one store.
+    """
+    begin = 0
+    for place in range(len(reports)):
+        end = begin + every
+        while begin < end:
+            fill_block(reports[place], out, begin)
+            begin += FILL
+        begin = end
 
 
 @compiled(nogil=True)

@@ -47,29 +47,32 @@ class Thinned:
         self, piece: Piece, states: NDArray[Any], out: NDArray[Any], gaps: Mask | None = None
     ) -> bool:
         """Draw the reports of the points that report, and write each over its block."""
-        places, inner = self._places(piece)
+        inner, kernels = self._inner(piece), holding_kernels()
         reports = np.empty(inner.size, self.dtype)
-        missing = None if gaps is None else gaps[places]
-        if inner.size and not draw(self._work, inner, states[places], reports, missing):
-            return False
-        none: Mask = np.zeros(0, np.bool_)
+        missing: Mask = np.zeros(0, np.bool_) if gaps is None else self._pick(piece, inner, gaps)
+        if inner.size:
+            asked, gone = self._pick(piece, inner, states), None if gaps is None else missing
+            if not draw(self._work, inner, asked, reports, gone):
+                return False
         held = np.zeros((2, piece.count), np.int64)
         held[0] = self._held if piece.begin else -1
-        holding_kernels().hold(
-            reports, none if missing is None else missing, piece.offsets,
-            self._every, self._first, held, out,
-        )  # fmt: skip
+        kernels.hold(reports, missing, piece.offsets, self._every, self._first, held, out)
         self._held = int(held[0, -1])
         self.unheard = _fronts(piece, held[1]) if held[1].any() else None
         return True
 
-    def _places(self, piece: Piece) -> tuple[IntArray, Piece]:
-        """The points of a piece that report, and the piece that their reports are."""
-        counts = report_count(np.diff(piece.offsets), self._every, self._first)
-        ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        number = np.arange(ends[-1]) - np.repeat(ends[:-1], counts)
-        places = np.repeat(piece.offsets[:-1] + self._first, counts) + number * self._every
-        return places, Piece(piece.series, piece.begin // self._every, ends)
+    def _inner(self, piece: Piece) -> Piece:
+        """The piece that the reports of a piece are."""
+        counts = np.diff(piece.offsets) - self._first + self._every - 1
+        ends = np.cumsum(np.maximum(counts, 0) // self._every)
+        offsets = np.concatenate([[0], ends]).astype(np.int64)
+        return Piece(piece.series, piece.begin // self._every, offsets)
+
+    def _pick(self, piece: Piece, inner: Piece, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of those points of a piece that report."""
+        picked = np.empty(inner.size, values.dtype)
+        holding_kernels().pick(values, piece.offsets, self._every, self._first, picked)
+        return picked
 
 
 def array_sampler(noise: Noise, source: Source) -> PieceSampler:
@@ -89,11 +92,6 @@ def check_first_point(noise: Noise, source: Source) -> None:
             f"a start at point 0: one point in {noise.every} reports, counted from the first",
             "Split the work by series, or carry on with a Stream.",
         )  # fmt: skip
-
-
-def report_count(points: Any, every: int, first: int) -> Any:
-    """How many of the first ``points`` points report; whole numbers or an array of them."""
-    return np.maximum(points - first + every - 1, 0) // every
 
 
 def _fronts(piece: Piece, counts: IntArray) -> Mask:

@@ -15,6 +15,8 @@ from numba.extending import intrinsic
 STRIPE = 64
 # Contexts of a report at most; see ``holding_kernels.py``.
 CONTEXTS = 16
+# Points that ``fill_block`` writes at once.
+FILL = 16
 
 
 def _trailing_zeros_type(_context: Any, _value: Any) -> Any:
@@ -265,6 +267,19 @@ def _spread_block_type(_context: Any, _bits: Any, out: Any, _place: Any) -> Any:
     return types.void(types.uint64, out, types.int64), generate
 
 
+def _fill_block_type(_context: Any, value: Any, out: Any, _place: Any) -> Any:
+    """Write one value to ``FILL`` places in a row, of the value's own dtype."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = target.make_array(signature.args[1])(target, builder, arguments[1])
+        vector = ir.VectorType(ir.IntType(signature.args[0].bitwidth), FILL)
+        place = builder.bitcast(builder.gep(array.data, [arguments[2]]), vector.as_pointer())
+        builder.store(_splat(builder, vector, arguments[0]), place, align=1)
+        return target.get_dummy_value()
+
+    return types.void(value, out, types.int64), generate
+
+
 # The compiler's own names for them; their true arguments are those after the context.
 trailing_zeros: Any = intrinsic(_trailing_zeros_type)
 reserved_mask: Any = intrinsic(_reserved_mask_type)
@@ -273,3 +288,4 @@ flip_group: Any = intrinsic(_flip_group_type)
 report_block: Any = intrinsic(_report_block_type)
 turn_block: Any = intrinsic(_turn_block_type)
 spread_block: Any = intrinsic(_spread_block_type)
+fill_block: Any = intrinsic(_fill_block_type)
