@@ -22,12 +22,24 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 import chainveil as cv
-from chainveil.mechanism import sanitize, sanitize_packed
+from chainveil.mechanism import Stream, sanitize, sanitize_packed
+from chainveil.noise.base import Noise
 from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.memory import StickyNoise, TrackingNoise
 
 CHANNEL = cv.Channel.binary(0.30, 0.25)
 EIGHT = cv.Channel.randomized_response(8, 0.4)
+STICKY = StickyNoise.binary([[0.05, 0.32], [0.68, 0.95]], [0.35, 0.65])
+TRACKING = TrackingNoise.binary(
+    [[[0.04, 0.45], [0.10, 0.40]], [[0.60, 0.90], [0.55, 0.96]]], [0.35, 0.65]
+)
+THINNED = STICKY.thinned(5)
+STREAMED = {
+    "independent": CHANNEL, "sticky": STICKY, "tracking": TRACKING, "sticky, 1 in 5": THINNED,
+}  # fmt: skip
 CHUNK = 1 << 18
+# Points that a stream is given at once.
+CALL = 1000
 
 
 @dataclass(frozen=True)
@@ -90,8 +102,24 @@ def own_entries(points: int) -> list[Entry]:
         Entry("chainveil, packed", points, lambda: sanitize_packed(bits, CHANNEL, out=bits_out)),
         Entry("chainveil, 8 states", points, lambda: sanitize(x8, EIGHT, out=out)),
         Entry("chainveil, correlated", points, lambda: sanitize(x, noise, out=out)),
+        Entry("chainveil, sticky", points, lambda: sanitize(x, STICKY, out=out)),
+        Entry("chainveil, tracking", points, lambda: sanitize(x, TRACKING, out=out)),
+        Entry("chainveil, sticky, 1 in 5", points, lambda: sanitize(x, THINNED, out=out)),
         Entry("plain NumPy (not secure)", few, numpy_plain),
+        *(stream_entry(name, noise, x) for name, noise in STREAMED.items()),
     ]
+
+
+def stream_entry(name: str, noise: Noise, x: NDArray[np.uint8]) -> Entry:
+    """A stream that is given 1,000 points at a time."""
+    points = min(len(x), 1000 * CALL)
+
+    def run() -> None:
+        stream = Stream(noise)
+        for begin in range(0, points, CALL):
+            stream.push(x[begin : begin + CALL])
+
+    return Entry(f"stream by 1,000, {name}", points, run)
 
 
 def measure(entries: list[Entry], repeats: int) -> dict[str, list[float]]:
@@ -113,12 +141,12 @@ def measure(entries: list[Entry], repeats: int) -> dict[str, list[float]]:
 def table(times: dict[str, list[float]]) -> None:
     medians = {name: statistics.median(values) for name, values in times.items()}
     base, ours = medians["AES-256-CTR keystream"], medians["chainveil, uint8"]
-    print(f"{'':28}{'median':>10}{'least':>10}{'most':>10}{'/keystream':>12}{'/uint8':>10}")
+    print(f"{'':32}{'median':>10}{'least':>10}{'most':>10}{'/keystream':>12}{'/uint8':>10}")
     for name, values in times.items():
         median = medians[name]
         numbers = f"{median:10.3f}{min(values):10.3f}{max(values):10.3f}"
-        print(f"{name:28}{numbers}{median / base:12.2f}{median / ours:10.2f}")
-    print("nanoseconds a point")
+        print(f"{name:32}{numbers}{median / base:12.2f}{median / ours:10.2f}")
+    print(f"nanoseconds a point; load {', '.join(f'{load:.1f}' for load in os.getloadavg())}")
 
 
 def peak(points: int) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import chainveil as cv
 from chainveil import mechanism
+from chainveil.noise.base import Noise
+from chainveil.noise.memory import StickyNoise
 
 CHAIN = cv.MarkovChain.binary(0.0893, 0.1092)
 
@@ -78,3 +83,47 @@ def test_questions_that_make_no_sense() -> None:
     with pytest.raises(cv.InvalidInput, match="objective"):
         cv.calibrate(CHAIN, 2.0, mechanism="correlated", objective="estimate")
     assert "begin flipping" in str(correlated)
+
+
+STICKY = StickyNoise.binary([[0.1, 0.4], [0.6, 0.9]], [0.4, 0.6]).on_grid()
+
+
+def _plan(noise: Noise, gaps: bool = False) -> cv.NoisePlan:
+    """A plan with that noise, whatever it loses: what is tested here is how it is applied."""
+    return replace(cv.calibrate(CHAIN, 2.0, length=600), noise=noise, gaps=gaps)
+
+
+def test_gaps_that_a_plan_does_not_cover_are_refused() -> None:
+    plan = _plan(STICKY)
+    series = np.array([0, 1, -1, 1])
+    attempts: list[Callable[[], object]] = [
+        lambda: plan.sanitize(series, missing="keep"),
+        lambda: plan.release(series, missing="keep"),
+        lambda: plan.reports(series, missing="keep"),
+        lambda: plan.stream(missing="keep"),
+    ]
+    for attempt in attempts:
+        with pytest.raises(cv.InvalidInput, match=r"missing: .*gaps=True"):
+            attempt()
+    assert plan.sanitize(series[:2]).shape == (2,)
+    covered = _plan(STICKY, gaps=True)
+    assert covered.sanitize(series, missing="keep")[2] == -1
+    assert covered.stream(missing="keep").push(-1) == -1
+    assert _plan(cv.Channel.binary(0.1, 0.1)).sanitize(series, missing="keep")[2] == -1
+
+
+def test_a_plan_hands_out_its_reports_alone() -> None:
+    plan, series = _plan(STICKY.thinned(5)), CHAIN.sample(503, rng=1)
+    alone = plan.reports(series, mechanism.seeded(9))
+    assert isinstance(alone, mechanism.Reported)
+    assert alone.places.tolist() == list(range(2, 503, 5))
+    held = plan.sanitize(series, rng=mechanism.seeded(9))
+    assert np.array_equal(held[alone.places], alone.values)
+    stream = plan.stream(rng=mechanism.seeded(9))
+    assert (stream.every, stream.next_report) == (5, 2)
+    assert np.array_equal(stream.push(series), alone.values)
+    several = plan.reports([series, series[:7]])
+    assert isinstance(several, list)
+    assert [len(part.values) for part in several] == [101, 1]
+    with pytest.raises(cv.InvalidInput, match="at most 600 points"):
+        plan.reports(np.zeros(601, np.uint8))

@@ -19,7 +19,7 @@ from chainveil.privacy.rounding import exact, upper
 
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
-    from chainveil.mechanism import Release, Source, Stream
+    from chainveil.mechanism import Release, Reported, Source, Stream
     from chainveil.mechanism.reading import Missing
 
 
@@ -121,7 +121,9 @@ class NoisePlan:
         Returns
         -------
         An array of the shape and dtype of ``x`` (a list of arrays for a list), or ``out``.
-        Each call draws new noise: publishing two results spends the budget twice.
+        Each call draws new noise: publishing two results spends the budget twice. Where one
+        point in several reports, each report is held over its block; see
+        :func:`chainveil.mechanism.sanitize` and :meth:`reports`.
         """
         return self.release(x, out, rng, missing).values
 
@@ -132,13 +134,38 @@ class NoisePlan:
         from chainveil import mechanism
 
         mechanism.check_length("x", x, self.loss.length)
+        self._check_gaps(missing)
         return mechanism.release(x, self.noise, out, rng, missing)
+
+    def reports(
+        self, x: Any, rng: Source | None = None, missing: Missing = "error"
+    ) -> Reported | list[Reported]:
+        """The reports alone, and the point that each is about; a list for several series.
+
+        They are those of :meth:`sanitize`, which also holds them over silent points. The
+        arguments are its arguments.
+        """
+        from chainveil import mechanism
+
+        mechanism.check_length("x", x, self.loss.length)
+        self._check_gaps(missing)
+        return mechanism.reports(x, self.noise, rng, missing)
 
     def stream(self, rng: Source | None = None, missing: Missing = "error") -> Stream:
         """Sanitize one series point by point, as it arrives; see ``mechanism.Stream``."""
         from chainveil.mechanism import Stream
 
+        self._check_gaps(missing)
         return Stream(self.noise, rng, self.loss.length, missing)
+
+    def _check_gaps(self, missing: Missing) -> None:
+        """Error if gaps are to be kept that the loss does not cover."""
+        if missing == "keep" and self.noise.holds and not self.gaps:
+            raise InvalidInput(
+                "missing", '"keep"', f'"error": the loss of this {self.mechanism} noise does not '
+                "cover missing points, over which it would hold its last report",
+                "Calibrate for them: calibrate(..., gaps=True).",
+            )  # fmt: skip
 
     def certificate(self) -> Certificate:
         """What this plan promises, as a document that anyone can check again."""

@@ -44,3 +44,28 @@ def test_every_way_to_pick_bytes_gives_the_same_reports(
         tied = symbols < 40
         assert np.array_equal(out, np.where(tied, states, expected))
         assert mask == sum(1 << int(i) for i in np.flatnonzero(tied))
+
+
+@pytest.mark.parametrize("feature", WAYS, ids=lambda feature: feature or "any processor")
+def test_every_way_to_pick_bytes_gives_the_same_turns(
+    feature: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if feature and not binding.get_host_cpu_features().get(feature):
+        pytest.skip(f"this processor has no {feature}")
+    monkeypatch.setattr(vectors, "_picking", lambda: WAYS[feature])
+    block: Any = intrinsic(vectors._turn_block_type)
+
+    @numba.njit
+    def turn(contexts: Any, symbols: Any, highs: Any) -> Any:
+        return block(contexts, symbols, 0, highs)
+
+    random = np.random.default_rng(5)
+    for _ in range(20):
+        contexts = random.integers(0, vectors.CONTEXTS, 64).astype(np.uint8)
+        symbols = random.integers(0, 8, 64).astype(np.uint8) * np.uint8(36)
+        highs = random.integers(0, 256, (2, vectors.CONTEXTS)).astype(np.uint8)
+        found = [int(word) for word in turn(contexts, symbols, highs)]
+        clear = symbols > 0
+        expected = [clear & (symbols <= highs[last, contexts]) for last in range(2)]
+        masks = [*expected, ~clear]
+        assert found == [sum(1 << int(i) for i in np.flatnonzero(mask)) for mask in masks]

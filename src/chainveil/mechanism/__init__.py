@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chainveil.mechanism.held_rows import HeldRows
 from chainveil.mechanism.packed import release_packed, sanitize_packed
 from chainveil.mechanism.randomness import (
     Secure,
@@ -13,14 +14,17 @@ from chainveil.mechanism.randomness import (
 )
 from chainveil.mechanism.reading import check_length
 from chainveil.mechanism.release import Release, Report
+from chainveil.mechanism.reported import Reported, reports
 from chainveil.mechanism.rows import RowNoise, Rows
 from chainveil.mechanism.samplers import register_sampler
 from chainveil.mechanism.sanitizing import release, sanitize
 from chainveil.mechanism.stream import Stream
 
 __all__ = [
+    "HeldRows",
     "Release",
     "Report",
+    "Reported",
     "RowNoise",
     "Rows",
     "Secure",
@@ -31,6 +35,7 @@ __all__ = [
     "register_sampler",
     "release",
     "release_packed",
+    "reports",
     "sanitize",
     "sanitize_packed",
     "secure",

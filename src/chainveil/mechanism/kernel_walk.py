@@ -52,7 +52,7 @@ class KernelWalk:
     stretch = PIECE
 
     def __init__(self, noise: Noise, source: Source, draws: Draws) -> None:
-        _check_start(noise, source)
+        check_start(noise, source)
         self.states, self.outputs = noise.states, noise.outputs
         realised = noise.on_grid()
         self._first = bounds(realised.first_law(), noise.kind)
@@ -75,7 +75,7 @@ class KernelWalk:
 
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
         """Draw the reports of a piece, on from where the last one ended."""
-        numbers = _numbers(self._draws, piece)
+        numbers = numbers_of(self._draws, piece)
         last = np.tile(np.array(self._last, np.int64), (piece.count, 1))
         fresh = piece.begin == 0
         kernels = self._draws.kernels
@@ -98,7 +98,7 @@ class KernelRows:
     """A kernel at work on the rows of a table, series by series."""
 
     def __init__(self, noise: Noise, source: Source) -> None:
-        _check_start(noise, source)
+        check_start(noise, source)
         self._kind = noise.kind
         self._runs = RowRuns(source)
         self._draws = self._runs.draws
@@ -119,7 +119,7 @@ class KernelRows:
             owner, points = rows.owner[part], rows.points[part]
             held = states[part].astype(np.uint8, copy=False)
             reports = np.empty(len(held), np.uint8)
-            numbers = _numbers(self._draws, self._runs.next(rows, owner, points))
+            numbers = numbers_of(self._draws, self._runs.next(rows, owner, points))
             self._draws.kernels.walk_kernel_rows(
                 held, numbers, owner, points, self._first, self._step, self._last, reports
             )
@@ -140,13 +140,14 @@ class KernelRows:
             self._points = np.concatenate([self._points, np.full(extra, -1, np.int64)])
 
 
-def _numbers(draws: Draws, piece: Any) -> Bounds:
+def numbers_of(draws: Draws, piece: Any) -> Bounds:
     """A number of 53 random bits for each point of a piece."""
     symbols = draws.symbols(Plane.KERNEL, piece, WIDTH)[: piece.size * WIDTH]
     return np.array(symbols).view(np.uint64) >> SPARE_BITS
 
 
-def _check_start(noise: Noise, source: Source) -> None:
+def check_start(noise: Noise, source: Source) -> None:
+    """Error unless the source begins at point 0."""
     if source.first_point:
         raise InvalidInput(
             "rng", f"a start at point {source.first_point}",

@@ -85,6 +85,9 @@ class PackedFlips:
         plain = isinstance(channel, Noise) and not channel.ordered
         if not plain or (channel.states, channel.outputs) != (2, 2):
             raise InvalidInput("channel", channel, "a Channel with two states and two outputs")
+        if channel.every != 1:
+            found, advice = f"one on one point in {channel.every}", "Unpack them, and use sanitize."
+            raise InvalidInput("channel", found, "a Channel on every point", advice)
         if source.first_point % 8:
             raise InvalidInput(
                 "rng", f"a start at point {source.first_point}", "a start at a multiple of 8 points"

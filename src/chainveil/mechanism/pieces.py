@@ -130,7 +130,7 @@ class Table:
     def take(self, piece: Piece) -> NDArray[Any]:
         """The points of a piece, shape (size,): a view where they lie together."""
         if piece.count == 1:
-            return self._row(piece.series)[piece.begin : piece.begin + piece.size]
+            return self.row(piece.series)[piece.begin : piece.begin + piece.size]
         part = self.held[piece.series : piece.series + piece.count]
         if isinstance(part, np.ndarray):
             return part.reshape(-1)
@@ -140,7 +140,7 @@ class Table:
     def put(self, piece: Piece, values: NDArray[Any]) -> None:
         """Write the points of a piece; one that was written through ``take`` is left alone."""
         if piece.count == 1:
-            destination = self._row(piece.series)[piece.begin : piece.begin + piece.size]
+            destination = self.row(piece.series)[piece.begin : piece.begin + piece.size]
             np.copyto(destination, values, casting="unsafe")
         elif isinstance(self.held, np.ndarray):
             part = self.held[piece.series : piece.series + piece.count]
@@ -154,13 +154,14 @@ class Table:
         """A uint8 view of the piece that can be written to, if the points lie together."""
         if piece.count > 1 and not isinstance(self.held, np.ndarray):
             return None
-        part = self._row(piece.series) if piece.count == 1 else self.held[piece.series :]
+        part = self.row(piece.series) if piece.count == 1 else self.held[piece.series :]
         if not isinstance(part, np.ndarray) or part.dtype.itemsize != 1:
             return None
         whole = part[piece.begin : piece.begin + (piece.size if piece.count == 1 else piece.count)]
         return whole.reshape(-1).view(np.uint8) if whole.flags.c_contiguous else None
 
-    def _row(self, series: int) -> NDArray[Any]:
+    def row(self, series: int) -> NDArray[Any]:
+        """One series, shape (n,)."""
         if isinstance(self.held, np.ndarray) and self.held.ndim == 1:
             return self.held
         return np.asarray(self.held[series])

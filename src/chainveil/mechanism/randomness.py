@@ -66,6 +66,8 @@ class Plane(IntEnum):
     CHAIN_REFINED = 7
     START = 8
     KERNEL = 9
+    TURN = 10
+    TURN_REFINED = 11
 
 
 @dataclass(frozen=True)

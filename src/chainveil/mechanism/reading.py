@@ -62,6 +62,26 @@ def check_length(name: str, value: Any, length: int | None) -> None:
         )
 
 
+def can_mark(part: NDArray[Any], masked: bool, missing: str) -> bool:
+    """Whether a series can show that a point has no report."""
+    return masked or part.dtype.kind == "f" or (part.dtype.kind == "i" and missing == "keep")
+
+
+def check_least(table: Table, masks: Table | None, missing: str, least: int) -> None:
+    """Error if a series ends before its first report and cannot show that it has none."""
+    for j in range(table.series if least > 1 else 0):
+        row = table.row(j)
+        if 0 < len(row) < least and not can_mark(row, masks is not None, missing):
+            name = "x" if isinstance(table.held, np.ndarray) else f"x[{j}]"
+            raise InvalidInput(
+                name, f"a series of {len(row)} points",
+                f"at least {least} points, of which the last is the first that reports",
+                "Pass a masked array or floats: points without a report come back as missing.",
+            )  # fmt: skip
+        if isinstance(table.held, np.ndarray):
+            return
+
+
 def states_of(
     name: str,
     raw: NDArray[Any],
@@ -76,7 +96,7 @@ def states_of(
     Gaps hold state 0. The result shares memory with ``raw`` where it can. ``trusting``
     leaves the check of bytes to whoever reads them next.
     """
-    gaps = _gaps(raw, mask, states, missing)
+    gaps = gaps_of(raw, mask, missing)
     if gaps is not None:
         if missing == "error":
             where = piece.place(int(np.argmax(gaps)))
@@ -89,8 +109,8 @@ def states_of(
     return raw.astype(np.uint8 if states <= 256 else np.uint16), gaps
 
 
-def _gaps(
-    raw: NDArray[Any], mask: NDArray[np.bool_] | None, states: int, missing: str
+def gaps_of(
+    raw: NDArray[Any], mask: NDArray[np.bool_] | None, missing: str
 ) -> NDArray[np.bool_] | None:
     """Which points are gaps; None where there are none."""
     gaps = None

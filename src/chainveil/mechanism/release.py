@@ -12,7 +12,7 @@ from chainveil.errors import InvalidInput
 from chainveil.mechanism import reading
 from chainveil.mechanism.pieces import Piece, Table
 from chainveil.mechanism.randomness import Source
-from chainveil.mechanism.samplers import Sampler
+from chainveil.mechanism.samplers import PieceSampler, draw
 from chainveil.sequences import as_column, is_column
 
 
@@ -66,34 +66,54 @@ def source_word(source: Source) -> Literal["release", "study"]:
 
 def release(
     x: Any,
-    sampler: Sampler,
+    sampler: PieceSampler,
     out: Any,
     source: Source,
     missing: str,
     mechanism: str,
-    check_first: bool = False,
 ) -> Release:
-    """Sanitize ``x``. On an error the input is untouched and ``out`` holds nothing of it.
-
-    ``check_first`` looks at all of the input before any noise is drawn.
-    """
+    """Sanitize ``x``. On an error the input is untouched and ``out`` holds nothing of it."""
     reading.check_missing(missing)
     table, masks = reading.as_table("x", x)
+    least = getattr(sampler, "least", 1)
+    reading.check_least(table, masks, missing, least)
     column = is_column(x)
     destination, in_place = _destination(table, _flat(out) if column else out, sampler.outputs)
-    if in_place or check_first:
-        for piece in table.pieces(sampler.stretch):
-            _states(table, masks, sampler, missing, piece, trusting=False)
+    if least > 1 and masks is not None:
+        masks = _own_masks(masks, out)
+    if in_place:
+        check_points(table, masks, sampler, missing)
     gaps = _fill(table, masks, sampler, missing, destination, in_place)
     report = Report(mechanism, source_word(source), table.series, table.points, gaps)
     values = _with_masks(destination, masks, out)
     return Release(as_column(values) if column and out is None else values, report)
 
 
+def check_points(table: Table, masks: Table | None, sampler: PieceSampler, missing: str) -> int:
+    """Error unless every point is a state or, where gaps are kept, a gap; how many gaps."""
+    found = 0
+    for piece in table.pieces(sampler.stretch):
+        _, gaps = _states(table, masks, sampler, missing, piece, trusting=False)
+        found += 0 if gaps is None else int(gaps.sum())
+    return found
+
+
+def _own_masks(masks: Table, out: Any) -> Table:
+    """Masks that may grow: points before the first report are masked too."""
+    if out is not None:
+        raise InvalidInput(
+            "out", "a place for a masked array", "None where one point in several reports",
+            "The result may have to mask more points than x does.",
+        )  # fmt: skip
+    if isinstance(masks.held, np.ndarray):
+        return Table(masks.held.copy())
+    return Table([mask.copy() for mask in masks.held])
+
+
 def _fill(
     table: Table,
     masks: Table | None,
-    sampler: Sampler,
+    sampler: PieceSampler,
     missing: str,
     destination: Table,
     in_place: bool,
@@ -114,7 +134,7 @@ def _fill(
 def _apply(
     table: Table,
     masks: Table | None,
-    sampler: Sampler,
+    sampler: PieceSampler,
     missing: str,
     destination: Table,
     in_place: bool,
@@ -123,24 +143,52 @@ def _apply(
     states, gaps = _states(table, masks, sampler, missing, piece, trusting=sampler.notices)
     direct = None if in_place or sampler.dtype != np.uint8 else destination.direct(piece)
     reports = np.empty(piece.size, sampler.dtype) if direct is None else direct
-    if not sampler.apply(piece, states, reports):
+    if not draw(sampler, piece, states, reports, gaps):
         _states(table, masks, sampler, missing, piece, trusting=False)
-    if gaps is None:
+    unheard = getattr(sampler, "unheard", None)
+    if gaps is None and unheard is None:
         if direct is None:
             destination.put(piece, reports)
         return 0
+    values = reports.astype(table.take(piece).dtype)
+    if unheard is not None:
+        _mark(values, unheard, table, masks, piece)
+    if gaps is not None:
+        _keep_gaps(values, gaps, table, masks, piece)
+    destination.put(piece, values)
+    return 0 if gaps is None else int(gaps.sum())
+
+
+def _keep_gaps(
+    values: NDArray[Any], gaps: NDArray[np.bool_], table: Table, masks: Table | None, piece: Piece
+) -> None:
+    """Put the marks of gaps back; what lies under a mask is data too, and is wiped."""
     raw = table.take(piece)
     hidden = masks.take(piece) if masks is not None else np.zeros(piece.size, np.bool_)
-    # What lies under a mask is data too: it is wiped, while a visible gap mark is kept.
-    marks = np.where(hidden, np.zeros((), raw.dtype), raw)
-    destination.put(piece, np.where(gaps, marks, reports.astype(raw.dtype)))
-    return int(gaps.sum())
+    np.copyto(values, np.where(hidden, np.zeros((), raw.dtype), raw), where=gaps)
+
+
+def _mark(
+    values: NDArray[Any],
+    unheard: NDArray[np.bool_],
+    table: Table,
+    masks: Table | None,
+    piece: Piece,
+) -> None:
+    """Show points as missing that come before any report."""
+    if masks is not None:
+        values[unheard] = 0
+        masks.put(piece, masks.take(piece) | unheard)
+        return
+    parts = [table.row(piece.series + j) for j in range(piece.count)]
+    marks = [np.nan if part.dtype.kind == "f" else reading.GAP for part in parts]
+    values[unheard] = np.repeat(marks, np.diff(piece.offsets))[unheard]
 
 
 def _states(
     table: Table,
     masks: Table | None,
-    sampler: Sampler,
+    sampler: PieceSampler,
     missing: str,
     piece: Piece,
     trusting: bool,

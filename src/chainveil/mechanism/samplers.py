@@ -1,7 +1,8 @@
 """Who draws which kind of noise: a sampler for each, and one for kernels of any kind.
 
-A kind of noise that registers nothing here is drawn from its laws (``kernel_walk``): right,
-and slower than a sampler made for it.
+A kind of noise that registers nothing here is drawn from its laws (``holding`` where it holds
+its last report over missing points, ``kernel_walk`` else): right, and often slower than a
+sampler made for it.
 """
 
 from __future__ import annotations
@@ -15,14 +16,19 @@ from numpy.typing import NDArray
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.correlated import ChainFlips, ChainRows
 from chainveil.mechanism.draws import Draws, Flips, Reports
+from chainveil.mechanism.holding import HoldingRows, HoldingWalk
 from chainveil.mechanism.kernel_walk import KernelRows, KernelWalk
 from chainveil.mechanism.pieces import Piece
 from chainveil.mechanism.randomness import Source
 from chainveil.noise.base import Noise
 
 
-class Sampler(Protocol):
-    """A noise at work: knows its randomness and writes reports for a piece."""
+class PieceSampler(Protocol):
+    """A noise at work on arrays: knows its randomness and writes reports for a piece.
+
+    One that ``holds`` its last report over missing points says so by an attribute of that
+    name, and its ``apply`` takes one more argument: which points are missing, or None.
+    """
 
     @property
     def states(self) -> int:
@@ -44,6 +50,19 @@ class Sampler(Protocol):
     def notices(self) -> bool:
         """Whether ``apply`` itself notices bytes that are not states."""
 
+    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
+        """Write the report of each state; the two arrays are contiguous and do not overlap.
+
+        False if it noticed a byte that is not a state; ``out`` is then of no use.
+        """
+
+
+class Sampler(PieceSampler, Protocol):
+    """A noise at work on arrays and streams; one report after the other, silent points apart.
+
+    One that ``holds`` its last report also has ``skip()``, which passes over a missing point.
+    """
+
     @property
     def memory(self) -> Any:
         """What the next point of a series needs to know of the last one, ready for JSON."""
@@ -51,14 +70,27 @@ class Sampler(Protocol):
     def remember(self, memory: Any) -> None:
         """Go on from a ``memory``; KeyError, TypeError or ValueError where it is none."""
 
-    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
-        """Write the report of each state; the two arrays are contiguous and do not overlap.
-
-        False if it noticed a byte that is not a state; ``out`` is then of no use.
-        """
-
     def one(self, point: int, state: int) -> int:
         """The report of one point, the same as ``apply`` gives it; points come in order."""
+
+
+def draw(
+    work: PieceSampler,
+    piece: Piece,
+    states: NDArray[Any],
+    out: NDArray[Any],
+    gaps: NDArray[np.bool_] | None,
+) -> bool:
+    """``work.apply``, which is told of gaps where it holds its last report over them."""
+    if gaps is None or not holds(work):
+        return work.apply(piece, states, out)
+    over: Any = work
+    return bool(over.apply(piece, states, out, gaps))
+
+
+def holds(work: PieceSampler) -> bool:
+    """Whether a sampler wants to be told of gaps."""
+    return bool(getattr(work, "holds", False))
 
 
 class RowSampler(Protocol):
@@ -89,13 +121,17 @@ def register_sampler(kind: str, make: MakeSampler, rows: MakeRowSampler | None =
 
 
 def sampler(noise: Noise, source: Source, draws: Draws | None = None) -> Sampler:
-    """The noise at work on arrays and streams."""
+    """The noise at work on arrays and streams: its reports one after the other.
+
+    Which points report is for the caller to know.
+    """
     if not isinstance(noise, Noise):
         raise InvalidInput("noise", noise, "a Channel or another noise", "Channel.binary(0.3, 0.2)")
-    make = _SAMPLERS.get(noise.kind, KernelWalk)
+    make = _SAMPLERS.get(noise.kind, HoldingWalk if noise.holds else KernelWalk)
     return make(noise, source, Draws(source) if draws is None else draws)
 
 
 def row_sampler(noise: Noise, source: Source) -> RowSampler:
     """An ordered noise at work on the rows of a table."""
-    return _ROW_SAMPLERS.get(noise.kind, KernelRows)(noise, source)
+    make = _ROW_SAMPLERS.get(noise.kind, HoldingRows if noise.holds else KernelRows)
+    return make(noise, source)

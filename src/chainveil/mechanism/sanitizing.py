@@ -8,7 +8,7 @@ from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
 from chainveil.mechanism.release import Release
 from chainveil.mechanism.release import release as _release
-from chainveil.mechanism.samplers import sampler
+from chainveil.mechanism.thinned import array_sampler
 from chainveil.noise.base import Noise
 
 
@@ -36,12 +36,21 @@ def sanitize(
     missing : "error" or "keep"
         Gaps are NaN, masked points, and -1 in signed integers. "keep" leaves them where
         they are, unprotected: the result shows which points are missing. Correlated noise
-        runs on beneath them.
+        runs on beneath them; sticky and tracking noise holds its last report over them.
 
     Returns
     -------
     An array of the shape and dtype of ``x`` (a list of arrays for a list), or ``out``.
     :func:`release` gives a report along with it.
+
+    Notes
+    -----
+    Noise that reports one point in ``every`` holds each report over its block of so many
+    points, in whose middle it is made; a block without one holds the report before it. Points
+    before any report come back as missing; where the array cannot show that (whole numbers and
+    no mask), a series that ends before its first report is an error. Reports that come late
+    (``noise.delay``) stand where they are published, and nothing is shifted;
+    :func:`reports` says what each is about.
     """
     return release(x, noise, out, rng, missing).values
 
@@ -55,4 +64,4 @@ def release(
 ) -> Release:
     """Like :func:`sanitize`, with a report on what was done."""
     source = as_source(rng)
-    return _release(x, sampler(noise, source), out, source, missing, noise.kind)
+    return _release(x, array_sampler(noise, source), out, source, missing, noise.kind)

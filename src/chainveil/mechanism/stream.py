@@ -18,9 +18,10 @@ from chainveil.mechanism import reading
 from chainveil.mechanism.pieces import Piece, one_series
 from chainveil.mechanism.randomness import Source, as_source
 from chainveil.mechanism.reading import Missing
-from chainveil.mechanism.release import Report, release, source_word
-from chainveil.mechanism.samplers import Sampler, sampler
+from chainveil.mechanism.release import Report, check_points, release, source_word
+from chainveil.mechanism.samplers import Sampler, draw, holds, sampler
 from chainveil.mechanism.stream_state import State, from_words, to_words
+from chainveil.mechanism.thinned import check_first_point
 from chainveil.noise.base import Noise
 from chainveil.sequences import as_column, is_column, read_shape
 
@@ -70,6 +71,8 @@ class Stream:
         self._missing: Missing = missing
         self._lock = threading.Lock()
         self._work = sampler(noise, self._source)
+        check_first_point(noise, self._source)
+        self._places = noise.every, noise.first_place
         # Position, gaps, and what the noise remembers: always those of one moment.
         self._reached = (0, 0, self._work.memory)
         _streams.add(self)
@@ -77,7 +80,9 @@ class Stream:
     def push(self, values: Any) -> Any:
         """Sanitize the next point (a number in, a number out) or points (a 1-D array, a column).
 
-        An error leaves the stream where it was.
+        A silent point gives None, and an array the reports that were made in it, one for each
+        point that reports; a missing point that would have reported stands among them as it
+        came. An error leaves the stream where it was.
         """
         with self._lock:
             # A push that was broken off, here or at a fork, may have gone on half way.
@@ -92,6 +97,21 @@ class Stream:
         return self._reached[0]
 
     @property
+    def every(self) -> int:
+        """One point in so many reports; ``push`` returns None at the others."""
+        return self._noise.every
+
+    @property
+    def delay(self) -> int:
+        """How many points before the one at which it is published a report is about."""
+        return self._noise.delay
+
+    @property
+    def next_report(self) -> int:
+        """The index of the point at which the next report is made, counted from 0."""
+        return self._next_report(self._reached[0])
+
+    @property
     def report(self) -> Report:
         """What was done so far."""
         position, gaps, _ = self._reached
@@ -100,9 +120,10 @@ class Stream:
     def save(self) -> dict[str, Any]:
         """What is needed to go on later, as plain numbers and text, ready for JSON.
 
-        It never holds a key of a secure stream. For ordered noise it says what the noise
-        remembers of the last point: keep it as secret as the data until the stream goes on.
-        The seed of a seeded stream is in it.
+        It never holds a key of a secure stream. For sticky noise it holds the last report and
+        nothing else of the data, so that the owner of the next point can go on from it. For
+        other ordered noise it says what the noise remembers of the last point: keep it as
+        secret as the data until the stream goes on. The seed of a seeded stream is in it.
         """
         with self._lock:
             position, gaps, memory = self._reached
@@ -130,10 +151,28 @@ class Stream:
             found = "something that this noise does not remember"
             raise InvalidInput("state memory", found, "what Stream.save() returned") from None
         stream._reached = (saved.position, saved.gaps, stream._work.memory)
+        stream._check_memory()
         return stream
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stream.restore, (self.save(),)
+
+    def _check_memory(self) -> None:
+        """Error if the noise remembers a report that was not made, or forgot one that was."""
+        position, gaps, memory = self._reached
+        made = self._reports_before(position)
+        if holds(self._work) and (made == 0 if memory is not None else made > gaps):
+            found = "no report" if memory is None else "a report before the first"
+            raise InvalidInput("state memory", found, "what Stream.save() returned")
+
+    def _reports_before(self, position: int) -> int:
+        """How many points before ``position`` report; also the number of the next report."""
+        every, first = self._places
+        return max(position - first + every - 1, 0) // every
+
+    def _next_report(self, position: int) -> int:
+        every, first = self._places
+        return first + self._reports_before(position) * every
 
     def _push_one(self, value: Any) -> Any:
         """One point in plain Python: no compiled code, and no array to set up."""
@@ -146,9 +185,20 @@ class Stream:
         if isinstance(value, bool | np.generic):
             reading.check_room("values", np.asarray(value).dtype, self._work.outputs)
         state = 0 if gap else _state(plain, self._work.states)
-        drawn = self._work.one(position, state)
+        speaks = position == self._next_report(position)
+        drawn = self._draw_one(self._reports_before(position), state, gap) if speaks else None
         self._reached = (position + 1, gaps + int(gap), self._work.memory)
+        if drawn is None:
+            return value if speaks else None
         return value if gap else type(value)(drawn)
+
+    def _draw_one(self, number: int, state: int, gap: bool) -> int | None:
+        """Report ``number``, drawn; none at a missing point if the last one is held over it."""
+        if gap and holds(self._work):
+            work: Any = self._work
+            work.skip()
+            return None
+        return self._work.one(number, state)
 
     def _push_many(self, values: Any) -> Any:
         array = read_shape("values", values)
@@ -158,18 +208,24 @@ class Stream:
             )
         position, gaps, _ = self._reached
         reading.check_length("values", position + len(array), self._length)
-        work = _Shifted(self._work, position)
-        done = release(
-            array, work, None, self._source, self._missing, self._noise.kind, check_first=True
-        )
-        report = done.report
-        self._reached = (position + report.points, gaps + report.gaps, self._work.memory)
-        return as_column(done.values) if is_column(values) else done.values
+        table, masks = reading.as_table("values", array)
+        more = check_points(table, masks, self._work, self._missing)
+        asked = array[self._next_report(position) - position :: self._noise.every]
+        number = self._reports_before(position)
+        made = self._draw_many(asked, number) if len(asked) else np.array(asked)
+        self._reached = (position + len(array), gaps + more, self._work.memory)
+        return as_column(made) if is_column(values) else made
+
+    def _draw_many(self, asked: NDArray[Any], number: int) -> NDArray[Any]:
+        """The reports of points that report, from report ``number`` on."""
+        work, kind = _Shifted(self._work, number), self._noise.kind
+        made: NDArray[Any] = release(asked, work, None, self._source, self._missing, kind).values
+        return made
 
 
 @dataclass(frozen=True)
 class _Shifted:
-    """A mechanism that has already seen ``by`` points."""
+    """A mechanism that has already made ``by`` reports."""
 
     work: Sampler
     by: int
@@ -195,18 +251,18 @@ class _Shifted:
         return self.work.notices
 
     @property
-    def memory(self) -> Any:
-        return self.work.memory
+    def holds(self) -> bool:
+        return holds(self.work)
 
-    def remember(self, memory: Any) -> None:
-        self.work.remember(memory)
-
-    def one(self, point: int, state: int) -> int:
-        return self.work.one(point + self.by, state)
-
-    def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
+    def apply(
+        self,
+        piece: Piece,
+        states: NDArray[Any],
+        out: NDArray[Any],
+        gaps: NDArray[np.bool_] | None = None,
+    ) -> bool:
         shifted = one_series(piece.series, piece.begin + self.by, piece.size)
-        return self.work.apply(shifted, states, out)
+        return draw(self.work, shifted, states, out, gaps)
 
 
 def _state(plain: Any, states: int) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from chainveil import checks
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.randomness import Secure, Seeded, Source
 from chainveil.mechanism.reading import Missing, check_missing
 from chainveil.noise.base import Noise, read_noise
@@ -85,11 +85,16 @@ def _memory(value: Any) -> Any:
 
 
 def _read_noise(words: Any) -> Noise:
-    _check_fields("state noise", words, {"kind", "matrix"})
+    timing = set(words) & {"every", "delay"} if isinstance(words, Mapping) else set()
+    _check_fields("state noise", words, {"kind", "matrix"} | timing)
     rows = _numbers(words["matrix"])
-    noise = read_noise({"kind": words["kind"], "matrix": rows})
-    if noise.to_matrix() != rows:
-        allowed = f"a matrix that {noise.kind} noise writes down"
+    often = {name: _whole(f"noise {name}", words[name]) for name in timing}
+    try:
+        noise = read_noise({"kind": words["kind"], "matrix": rows, **often})
+    except NotSupported as error:
+        raise InvalidInput("state noise", str(error), "noise that Stream.save() wrote") from None
+    if noise.to_json() != {"kind": noise.kind, "matrix": rows, **often}:
+        allowed = f"what {noise.kind} noise writes down"
         raise InvalidInput("state noise", "other numbers", allowed)
     return noise
 

@@ -13,6 +13,10 @@ from numba.extending import intrinsic
 
 # Bytes of a bit plane in a group of packed points: one vector.
 STRIPE = 64
+# Contexts of a report at most; see ``holding_kernels.py``.
+CONTEXTS = 16
+# Points that ``fill_block`` writes at once.
+FILL = 16
 
 
 def _trailing_zeros_type(_context: Any, _value: Any) -> Any:
@@ -108,15 +112,15 @@ def _report_block_type(
     return types.uint64(states, symbols, types.int64, reserved, last, out), generate
 
 
-def _looked_up(builder: Any, row: Any, places: Any) -> Any:
-    """``row[places]`` for a vector of 16 bytes and 64 places below 8.
+def _looked_up(builder: Any, row: Any, places: Any, entries: int = 8) -> Any:
+    """``row[places]`` for a vector of 16 bytes and 64 places below ``entries``.
 
     One instruction where the processor has one that picks bytes within registers; else
     every entry is compared with.
     """
     name, width = _picking()
     if name is None:
-        return _selected(builder, row, places)
+        return _selected(builder, row, places, entries)
     lanes = ir.VectorType(ir.IntType(8), width)
     pick = builder.module.declare_intrinsic(name, (), ir.FunctionType(lanes, [lanes, lanes]))
     source = _lanes(builder, row, [i % 16 for i in range(width)])
@@ -145,9 +149,9 @@ def _picking() -> tuple[str | None, int]:
     return None, 0
 
 
-def _selected(builder: Any, row: Any, places: Any) -> Any:
+def _selected(builder: Any, row: Any, places: Any, entries: int) -> Any:
     result = _lanes(builder, row, [0] * STRIPE)
-    for entry in range(1, 8):
+    for entry in range(1, entries):
         here = builder.icmp_unsigned("==", places, ir.Constant(places.type, [entry] * STRIPE))
         result = builder.select(here, _lanes(builder, row, [entry] * STRIPE), result)
     return result
@@ -216,9 +220,72 @@ def _flip_group_type(
     return types.void(states, types.int64, symbols, types.int64, masks, out, ties), generate
 
 
+def _turn_block_type(
+    _context: Any, contexts: Any, symbols: Any, _place: Any, highs: Any
+) -> Any:  # fmt: skip
+    """64 points: the report after a 0, the report after a 1, and which points tie, a bit each.
+
+    ``highs`` : uint8 (2, 16), by last report and context. They are looked up within registers.
+    """
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def at(number: int, *steps: Any) -> Any:
+            array = target.make_array(signature.args[number])(target, builder, arguments[number])
+            return builder.gep(array.data, list(steps))
+
+        def block(number: int) -> Any:
+            return builder.bitcast(at(number, arguments[2]), vector.as_pointer())
+
+        vector, row = (ir.VectorType(ir.IntType(8), count) for count in (STRIPE, 16))
+        around, symbol = builder.load(block(0), align=1), builder.load(block(1), align=1)
+        below = builder.sub(symbol, ir.Constant(vector, [1] * STRIPE))
+        masks = []
+        for last in range(2):
+            place = builder.bitcast(at(3, ir.IntType(64)(16 * last)), row.as_pointer())
+            high = _looked_up(builder, builder.load(place, align=1), around, CONTEXTS)
+            masks.append(builder.icmp_unsigned("<", below, high))
+        masks.append(builder.icmp_unsigned("==", symbol, ir.Constant(vector, [0] * STRIPE)))
+        words = [builder.bitcast(mask, ir.IntType(64)) for mask in masks]
+        return target.make_tuple(builder, signature.return_type, words)
+
+    three: Any = types.UniTuple(types.uint64, 3)  # type: ignore[no-untyped-call]
+    return three(contexts, symbols, types.int64, highs), generate
+
+
+def _spread_block_type(_context: Any, _bits: Any, out: Any, _place: Any) -> Any:
+    """Write the 64 bits of a word as bytes of 0 and 1, the lowest first."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = target.make_array(signature.args[1])(target, builder, arguments[1])
+        vector = ir.VectorType(ir.IntType(8), STRIPE)
+        place = builder.gep(array.data, [arguments[2]])
+        bits = builder.bitcast(arguments[0], ir.VectorType(ir.IntType(1), STRIPE))
+        where = builder.bitcast(place, vector.as_pointer())
+        builder.store(builder.zext(bits, vector), where, align=1)
+        return target.get_dummy_value()
+
+    return types.void(types.uint64, out, types.int64), generate
+
+
+def _fill_block_type(_context: Any, value: Any, out: Any, _place: Any) -> Any:
+    """Write one value to ``FILL`` places in a row, of the value's own dtype."""
+
+    def generate(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = target.make_array(signature.args[1])(target, builder, arguments[1])
+        vector = ir.VectorType(ir.IntType(signature.args[0].bitwidth), FILL)
+        place = builder.bitcast(builder.gep(array.data, [arguments[2]]), vector.as_pointer())
+        builder.store(_splat(builder, vector, arguments[0]), place, align=1)
+        return target.get_dummy_value()
+
+    return types.void(value, out, types.int64), generate
+
+
 # The compiler's own names for them; their true arguments are those after the context.
 trailing_zeros: Any = intrinsic(_trailing_zeros_type)
 reserved_mask: Any = intrinsic(_reserved_mask_type)
 flip_block: Any = intrinsic(_flip_block_type)
 flip_group: Any = intrinsic(_flip_group_type)
 report_block: Any = intrinsic(_report_block_type)
+turn_block: Any = intrinsic(_turn_block_type)
+spread_block: Any = intrinsic(_spread_block_type)
+fill_block: Any = intrinsic(_fill_block_type)

@@ -1,0 +1,296 @@
+"""Noise that looks at its last report and holds it over missing points: sticky, tracking.
+
+How a report is drawn from its context and the last report is for a :class:`Drawer` to say:
+:class:`TwoReports` for two states and two reports, :class:`ManyReports` for any number. Both
+draw the same for arrays, streams and rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
+from chainveil.mechanism import thresholds
+from chainveil.mechanism.draws import Draws, RowRuns
+from chainveil.mechanism.kernel_walk import SPARE_BITS, WIDTH, bounds, check_start, numbers_of
+from chainveil.mechanism.pieces import PIECE, Piece
+from chainveil.mechanism.randomness import Plane, Source
+from chainveil.noise.base import GRID, Noise
+
+# Points of a word of turns, and room for contexts in a register; see ``holding_kernels``.
+WORD, CONTEXTS = 64, 16
+
+
+def context_laws(noise: Noise) -> FloatArray:
+    """``Pr[report z' | context, last report z]`` at ``[context, z, z']``, exactly as realised.
+
+    Contexts are numbered as ``holding_kernels`` says: k^2 + 2 k + 1 of them.
+    """
+    realised = noise.on_grid()
+    m, k = noise.outputs, noise.states
+    step = realised.step_law().reshape(m, k * k, m)
+    first = np.broadcast_to(realised.first_law(), (m, k, m))
+    kept = np.eye(m)[:, None, :]
+    laws = np.concatenate([step, realised.after_gap_law(), first, kept], axis=1)
+    return np.ascontiguousarray(laws.transpose(1, 0, 2))
+
+
+class Drawer(Protocol):
+    """Draws reports of points whose contexts are known."""
+
+    dtype: np.dtype[Any]
+    contexts: np.dtype[Any]
+    notices: bool
+
+    def along(self, piece: Any, around: NDArray[Any], last: int, out: NDArray[Any]) -> int:
+        """The reports of points in a row, on from the last one; returns the last of them."""
+
+    def rows(
+        self, piece: Any, around: NDArray[Any], owner: Any, last: Any, out: NDArray[Any]
+    ) -> None:
+        """The reports of rows, on from the ``last`` one of each series, which it overwrites."""
+
+    def one(self, point: int, context: int, last: int) -> int:
+        """The report of one point."""
+
+
+class TwoReports:
+    """Two states, two reports: a byte for each point, 64 points at once."""
+
+    dtype = contexts = np.dtype(np.uint8)
+    notices = True
+
+    def __init__(self, noise: Noise, draws: Draws) -> None:
+        units = context_laws(noise)[:, :, 1] * GRID
+        tables = [thresholds.flip_table((int(a), int(b))) for a, b in units.tolist()]
+        self.shift = tables[0].shift
+        # By last report and context: symbols up to which a 1 is reported, and where ties do.
+        self.highs = np.zeros((2, CONTEXTS), np.uint8)
+        self.lows = np.zeros((2, CONTEXTS), np.uint64)
+        self.highs[:, : len(tables)] = np.transpose([table.high for table in tables])
+        self.lows[:, : len(tables)] = np.transpose([table.low for table in tables])
+        self._draws = draws
+        self._words = np.empty((2, 0), np.uint64)
+
+    def along(self, piece: Any, around: NDArray[Any], last: int, out: NDArray[Any]) -> int:
+        words = self._turns(piece, around)
+        return int(holding_kernels().join_turns(words, last, out))
+
+    def rows(
+        self, piece: Any, around: NDArray[Any], owner: Any, last: Any, out: NDArray[Any]
+    ) -> None:
+        holding_kernels().join_row_turns(self._turns(piece, around), owner, last, out)
+
+    def one(self, point: int, context: int, last: int) -> int:
+        symbol = self._draws.symbol(Plane.TURN, point)
+        if symbol:
+            return int(symbol <= self.highs[last, context])
+        draw = self._draws.refined_one(Plane.TURN_REFINED, point, self.shift)
+        return int(draw < self.lows[last, context])
+
+    def _turns(self, piece: Any, around: NDArray[Any]) -> NDArray[np.uint64]:
+        """What becomes of either last report, uint64 (2, words), overwritten by the next ones."""
+        draws, kernels = self._draws, holding_kernels()
+        symbols = draws.symbols(Plane.TURN, piece)
+        count = -(-piece.size // WORD)
+        if self._words.shape[1] < count:
+            self._words = np.empty((2, count), np.uint64)
+        words = self._words[:, :count]
+        ties = draws.ties[: kernels.turn_words(around, symbols, self.highs, words, draws.ties)]
+        drawn = draws.refined(Plane.TURN_REFINED, piece, ties)
+        kernels.settle_turns(ties, drawn, np.uint64(self.shift), around, self.lows, words)
+        return words
+
+
+class ManyReports:
+    """Any number of states and reports: a number of 53 random bits for each point."""
+
+    contexts = np.dtype(np.uint32)
+    notices = False
+
+    def __init__(self, noise: Noise, draws: Draws) -> None:
+        self.dtype = np.dtype(np.uint8 if max(noise.states, noise.outputs) <= 256 else np.uint16)
+        self._bounds = bounds(context_laws(noise), noise.kind)
+        self._draws = draws
+
+    def along(self, piece: Any, around: NDArray[Any], last: int, out: NDArray[Any]) -> int:
+        drawn = numbers_of(self._draws, piece)
+        return int(holding_kernels().walk_contexts(around, drawn, self._bounds, last, out))
+
+    def rows(
+        self, piece: Any, around: NDArray[Any], owner: Any, last: Any, out: NDArray[Any]
+    ) -> None:
+        drawn = numbers_of(self._draws, piece)
+        holding_kernels().walk_row_contexts(around, drawn, owner, self._bounds, last, out)
+
+    def one(self, point: int, context: int, last: int) -> int:
+        number = self._draws.symbol(Plane.KERNEL, point, WIDTH) >> int(SPARE_BITS)
+        return int((self._bounds[context, last] <= np.uint64(number)).sum())
+
+
+def drawer(noise: Noise, draws: Draws) -> Drawer:
+    """The short way for two states and two reports, the general one else."""
+    two = (noise.states, noise.outputs) == (2, 2)
+    return TwoReports(noise, draws) if two else ManyReports(noise, draws)
+
+
+class HoldingWalk:
+    """Noise that holds its last report, at work on arrays and streams; pieces come in order.
+
+    It remembers the last report, and the last state only where a report looks at it: a report
+    that looks at the last report and its own point leaves nothing behind but itself.
+    """
+
+    holds = True
+    stretch = PIECE
+
+    def __init__(self, noise: Noise, source: Source, draws: Draws) -> None:
+        check_start(noise, source)
+        self.states, self.outputs = noise.states, noise.outputs
+        self._keeps_state = noise.sees == "series"
+        self._drawer = drawer(noise, draws)
+        self.dtype, self.notices = self._drawer.dtype, self._drawer.notices
+        self._around = np.empty(0, self._drawer.contexts)
+        self._report: int | None = None
+        # As secret as the data.
+        self._state: int | None = None
+
+    @property
+    def memory(self) -> Any:
+        """The last report or None; where a report looks at the last state, that too, in a list.
+
+        The list ends with the report where the last point is missing.
+        """
+        if self._report is None or not self._keeps_state:
+            return self._report
+        return [self._report] if self._state is None else [self._report, self._state]
+
+    def remember(self, memory: Any) -> None:
+        """Go on from a ``memory``."""
+        if memory is None:
+            self._report = self._state = None
+            return
+        report, *states = memory if self._keeps_state else [memory]
+        if report not in range(self.outputs) or len(states) > 1:
+            raise ValueError
+        if any(state not in range(self.states) for state in states):
+            raise ValueError
+        self._report, self._state = int(report), int(states[0]) if states else None
+
+    def apply(
+        self,
+        piece: Piece,
+        states: NDArray[Any],
+        out: NDArray[Any],
+        gaps: NDArray[np.bool_] | None = None,
+    ) -> bool:
+        """Draw the reports of a piece, on from where the last one ended.
+
+        ``out`` means nothing where ``gaps`` says that a point is missing.
+        """
+        around, memory, last = self._room(piece.size), self._memory(piece), self._report or 0
+        k, fresh, kernels = around.dtype.type(self.states), piece.begin == 0, holding_kernels()
+        if gaps is None:
+            joined = kernels.contexts(states, piece.offsets, k, fresh, memory, around)
+        else:
+            joined = kernels.contexts_over(states, gaps, piece.offsets, k, fresh, memory, around)
+        if self.notices and joined >= self.states:
+            return False
+        last = self._drawer.along(piece, around, last, out)
+        self._keep(last if memory[0] else None, int(memory[1]))
+        return True
+
+    def one(self, point: int, state: int) -> int:
+        """The report of one point; points must come in order."""
+        context = self._context(state)
+        report = self._drawer.one(point, context, self._report or 0)
+        self._keep(report, state)
+        return report
+
+    def skip(self) -> None:
+        """Pass over a missing point."""
+        self._state = None
+
+    def _context(self, state: int) -> int:
+        k = self.states
+        if self._report is None:
+            return k * k + k + state
+        return k * k + state if self._state is None else k * self._state + state
+
+    def _keep(self, report: int | None, state: int) -> None:
+        self._report = report
+        self._state = state if self._keeps_state and state >= 0 else None
+
+    def _memory(self, piece: Piece) -> NDArray[np.int64]:
+        """As ``holding_kernels.contexts`` takes it."""
+        reported = self._report is not None and piece.begin > 0
+        return np.array([reported, -1 if self._state is None else self._state], np.int64)
+
+    def _room(self, size: int) -> NDArray[Any]:
+        """Room for the contexts of so many points, in whole words."""
+        whole = -(-size // WORD) * WORD
+        if len(self._around) < whole:
+            self._around = np.zeros(whole, self._drawer.contexts)
+        return self._around[:whole]
+
+
+class HoldingRows:
+    """Noise that holds its last report, at work on the rows of a table, series by series.
+
+    A jump of the point number leaves out missing points.
+    """
+
+    def __init__(self, noise: Noise, source: Source) -> None:
+        check_start(noise, source)
+        self._states = noise.states
+        self._runs = RowRuns(source)
+        self._drawer = drawer(noise, self._runs.draws)
+        # Of each series: the last report; whether there is one, and the last state; its point.
+        self._last = np.zeros(0, np.int64)
+        self._memory = np.zeros((0, 2), np.int64)
+        self._points = np.full(0, -1, np.int64)
+
+    def apply(self, states: NDArray[Any], rows: Any) -> NDArray[Any]:
+        """The reports of the next rows, of the dtype of ``states``."""
+        self._grow(len(rows.numbers))
+        steps = np.empty(len(states), np.int64)
+        if self._runs.draws.kernels.advances(rows.owner, rows.points, self._points, steps) < 0:
+            raise InvalidInput(
+                "rows", "points out of order", "points that increase in each series"
+            )  # fmt: skip
+        out = np.empty_like(states)
+        for begin in range(0, len(states), PIECE):
+            part = slice(begin, min(begin + PIECE, len(states)))
+            out[part] = self._part(states[part], rows, part, steps[part])
+        return out
+
+    def _part(
+        self, states: NDArray[Any], rows: Any, part: slice, steps: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        owner, points = rows.owner[part], rows.points[part]
+        around = np.zeros(-(-len(owner) // WORD) * WORD, self._drawer.contexts)
+        held = states.astype(self._drawer.dtype, copy=False)
+        holding_kernels().row_contexts(held, owner, steps, self._states, self._memory, around)
+        reports = np.empty(len(owner), self._drawer.dtype)
+        piece = self._runs.next(rows, owner, points)
+        self._drawer.rows(piece, around, owner, self._last, reports)
+        return reports
+
+    def _grow(self, count: int) -> None:
+        missing = count - len(self._points)
+        if missing > 0:
+            extra = max(missing, len(self._points))
+            self._last = np.concatenate([self._last, np.zeros(extra, np.int64)])
+            self._memory = np.concatenate([self._memory, np.zeros((extra, 2), np.int64)])
+            self._points = np.concatenate([self._points, np.full(extra, -1, np.int64)])
+
+
+def holding_kernels() -> Any:
+    """The compiled loops: they take a second to import, and single points need none."""
+    from chainveil.mechanism import holding_kernels
+
+    return holding_kernels
