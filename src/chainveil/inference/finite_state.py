@@ -1,7 +1,8 @@
 """Compiled forward-backward and Viterbi for any number of states.
 
 ``Pr[X_t, z_0 … z_t]`` and ``Pr[z_{t+1} … | X_t]`` are vectors of k numbers, each kept at sum
-one. Where a chain has zeros an entry can shrink for ever while the truth may still come back
+one. A step is looked up by the labels of its two points (``inference.tables``), in ``moves`` of
+shape (L, L, k, k), the first point in ``start`` of shape (L, k). Where a chain has zeros an entry can shrink for ever while the truth may still come back
 to it; a scaled entry below ``TINY`` therefore ends the attempt, and
 ``inference.log_domain`` does the work instead.
 
@@ -75,13 +76,18 @@ def _scale(vector: Any, total: float) -> bool:
 
 
 @_compiled
-def forward(symbols: Any, emission: Any, start: Any, transition: Any, out: Any) -> int:
+def forward(symbols: Any, labels: Any, emission: Any, start: Any, moves: Any, out: Any) -> int:
     """Write ``Pr[X_t | z_0 … z_t]`` to ``out``, shape (n, k)."""
-    k = len(start)
-    moved, vector = start.copy(), np.empty(k)
+    k = start.shape[1]
+    moved, vector = np.empty(k), np.empty(k)
+    before = 0
     for t in range(len(symbols)):
+        label = labels[symbols[t]]
         if t > 0:
-            _move(vector, transition, moved)
+            _move(vector, moves[before, label], moved)
+        else:
+            moved[:] = start[label]
+        before = label
         total = _weigh(moved, emission, symbols[t], vector)
         if total <= 0.0:
             return t
@@ -93,18 +99,20 @@ def forward(symbols: Any, emission: Any, start: Any, transition: Any, out: Any) 
 
 
 @_compiled
-def smooth(symbols: Any, emission: Any, start: Any, transition: Any, back: Any, out: Any) -> int:
-    """Write ``Pr[X_t | z]`` to ``out``, shape (n, k); ``back`` is ``transition`` transposed."""
-    outcome = forward(symbols, emission, start, transition, out)
+def smooth(
+    symbols: Any, labels: Any, emission: Any, start: Any, moves: Any, back: Any, out: Any
+) -> int:
+    """Write ``Pr[X_t | z]`` to ``out``, shape (n, k); ``back`` is ``moves`` transposed."""
+    outcome = forward(symbols, labels, emission, start, moves, out)
     if outcome != DONE:
         return outcome
-    k = len(start)
+    k = start.shape[1]
     message, weighted = np.ones(k), np.empty(k)
     for t in range(len(symbols) - 2, -1, -1):
         total = _weigh(message, emission, symbols[t + 1], weighted)
         if _scale(weighted, total):
             return SHRUNK
-        _move(weighted, back, message)
+        _move(weighted, back[labels[symbols[t]], labels[symbols[t + 1]]], message)
         total = 0.0
         for a in range(k):
             value = out[t, a] * message[a]
@@ -117,13 +125,19 @@ def smooth(symbols: Any, emission: Any, start: Any, transition: Any, back: Any, 
 
 
 @_compiled
-def log_likelihood(symbols: Any, emission: Any, start: Any, transition: Any, found: Any) -> int:
+def log_likelihood(
+    symbols: Any, labels: Any, emission: Any, start: Any, moves: Any, found: Any
+) -> int:
     """Write ``log Pr[z, known points]`` to ``found[0]``."""
-    moved, vector = start.copy(), np.empty(len(start))
-    logarithm = 0.0
+    moved, vector = np.empty(start.shape[1]), np.empty(start.shape[1])
+    logarithm, before = 0.0, 0
     for t in range(len(symbols)):
+        label = labels[symbols[t]]
         if t > 0:
-            _move(vector, transition, moved)
+            _move(vector, moves[before, label], moved)
+        else:
+            moved[:] = start[label]
+        before = label
         total = _weigh(moved, emission, symbols[t], vector)
         if total <= 0.0:
             return t
@@ -136,26 +150,36 @@ def log_likelihood(symbols: Any, emission: Any, start: Any, transition: Any, fou
 
 @_compiled
 def viterbi(
-    symbols: Any, log_emission: Any, log_start: Any, log_back: Any, pointers: Any, path: Any
+    symbols: Any,
+    labels: Any,
+    log_emission: Any,
+    log_start: Any,
+    log_back: Any,
+    pointers: Any,
+    path: Any,
 ) -> int:
     """Write the likeliest path to ``path``, shape (n,); equal paths go to the lower state.
 
-    ``log_back[b, a] = log P(a, b)``; ``pointers`` has shape (n, k). Scores are kept with
+    ``log_back[…, b, a] = log P(a, b)``; ``pointers`` has shape (n, k). Scores are kept with
     their maximum at zero, so that they do not lose digits as the series goes on.
     """
-    n, k = len(symbols), len(log_start)
+    n, k = len(symbols), log_start.shape[1]
     if n == 0:
         return DONE
-    score, best = log_start + log_emission[symbols[0]], np.empty(k)
+    before = labels[symbols[0]]
+    score, best = log_start[before] + log_emission[symbols[0]], np.empty(k)
     if np.max(score) == -np.inf:
         return 0
     for t in range(1, n):
         symbol = symbols[t]
+        label = labels[symbol]
+        steps = log_back[before, label]
+        before = label
         top = -np.inf
         for b in range(k):
-            value, origin = score[0] + log_back[b, 0], 0
+            value, origin = score[0] + steps[b, 0], 0
             for a in range(1, k):
-                candidate = score[a] + log_back[b, a]
+                candidate = score[a] + steps[b, a]
                 if candidate > value:
                     value = candidate
                     origin = a
@@ -180,25 +204,28 @@ def viterbi(
 def forward_many(
     symbols: Any,
     offsets: Any,
+    labels: Any,
     emission: Any,
     start: Any,
-    transition: Any,
+    moves: Any,
     out: Any,
     outcomes: Any,
 ) -> None:
     """``forward`` for series laid end to end."""
     for series in range(len(outcomes)):
         begin, end = offsets[series], offsets[series + 1]
-        outcomes[series] = forward(symbols[begin:end], emission, start, transition, out[begin:end])
+        part = symbols[begin:end]
+        outcomes[series] = forward(part, labels, emission, start, moves, out[begin:end])
 
 
 @_compiled
 def smooth_many(
     symbols: Any,
     offsets: Any,
+    labels: Any,
     emission: Any,
     start: Any,
-    transition: Any,
+    moves: Any,
     back: Any,
     out: Any,
     outcomes: Any,
@@ -207,7 +234,7 @@ def smooth_many(
     for series in range(len(outcomes)):
         begin, end = offsets[series], offsets[series + 1]
         outcomes[series] = smooth(
-            symbols[begin:end], emission, start, transition, back, out[begin:end]
+            symbols[begin:end], labels, emission, start, moves, back, out[begin:end]
         )
 
 
@@ -215,9 +242,10 @@ def smooth_many(
 def log_likelihood_many(
     symbols: Any,
     offsets: Any,
+    labels: Any,
     emission: Any,
     start: Any,
-    transition: Any,
+    moves: Any,
     found: Any,
     outcomes: Any,
 ) -> None:
@@ -225,7 +253,7 @@ def log_likelihood_many(
     for series in range(len(outcomes)):
         begin, end = offsets[series], offsets[series + 1]
         outcomes[series] = log_likelihood(
-            symbols[begin:end], emission, start, transition, found[series : series + 1]
+            symbols[begin:end], labels, emission, start, moves, found[series : series + 1]
         )
 
 
@@ -233,6 +261,7 @@ def log_likelihood_many(
 def viterbi_many(
     symbols: Any,
     offsets: Any,
+    labels: Any,
     log_emission: Any,
     log_start: Any,
     log_back: Any,
@@ -243,6 +272,7 @@ def viterbi_many(
     """``viterbi`` for series laid end to end; ``pointers`` is as long as the longest of them."""
     for series in range(len(outcomes)):
         begin, end = offsets[series], offsets[series + 1]
+        part = symbols[begin:end]
         outcomes[series] = viterbi(
-            symbols[begin:end], log_emission, log_start, log_back, pointers, path[begin:end]
+            part, labels, log_emission, log_start, log_back, pointers, path[begin:end]
         )
