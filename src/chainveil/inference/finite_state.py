@@ -2,7 +2,9 @@
 
 ``Pr[X_t, z_0 … z_t]`` and ``Pr[z_{t+1} … | X_t]`` are vectors of k numbers, each kept at sum
 one. A step is looked up by the labels of its two points (``inference.tables``), in ``moves`` of
-shape (L, L, k, k), the first point in ``start`` of shape (L, k). Where a chain has zeros an entry can shrink for ever while the truth may still come back
+shape (L * L, k, k), the first point in ``start`` of shape (L, k).
+
+Where a chain has zeros an entry can shrink for ever while the truth may still come back
 to it; a scaled entry below ``TINY`` therefore ends the attempt, and
 ``inference.log_domain`` does the work instead.
 
@@ -31,8 +33,8 @@ _compiled = compiled(error_model="numpy", fastmath={"contract"})
 
 
 @_compiled
-def _move(vector: Any, matrix: Any, moved: Any) -> None:
-    """``moved = vector @ matrix``, along the rows of the matrix.
+def _move(vector: Any, moves: Any, step: int, moved: Any) -> None:
+    """``moved = vector @ moves[step]``, along the rows of the matrix.
 
     Four rows at a time: every pass over ``moved`` waits for the one before it.
     """
@@ -43,13 +45,13 @@ def _move(vector: Any, matrix: Any, moved: Any) -> None:
     for a in range(0, paired, 4):
         w0, w1, w2, w3 = vector[a], vector[a + 1], vector[a + 2], vector[a + 3]
         for b in range(k):
-            first = w0 * matrix[a, b] + w1 * matrix[a + 1, b]
-            second = w2 * matrix[a + 2, b] + w3 * matrix[a + 3, b]
+            first = w0 * moves[step, a, b] + w1 * moves[step, a + 1, b]
+            second = w2 * moves[step, a + 2, b] + w3 * moves[step, a + 3, b]
             moved[b] += first + second
     for a in range(paired, k):
         weight = vector[a]
         for b in range(k):
-            moved[b] += weight * matrix[a, b]
+            moved[b] += weight * moves[step, a, b]
 
 
 @_compiled
@@ -84,7 +86,7 @@ def forward(symbols: Any, labels: Any, emission: Any, start: Any, moves: Any, ou
     for t in range(len(symbols)):
         label = labels[symbols[t]]
         if t > 0:
-            _move(vector, moves[before, label], moved)
+            _move(vector, moves, before * len(start) + label, moved)
         else:
             moved[:] = start[label]
         before = label
@@ -112,7 +114,7 @@ def smooth(
         total = _weigh(message, emission, symbols[t + 1], weighted)
         if _scale(weighted, total):
             return SHRUNK
-        _move(weighted, back[labels[symbols[t]], labels[symbols[t + 1]]], message)
+        _move(weighted, back, labels[symbols[t]] * len(start) + labels[symbols[t + 1]], message)
         total = 0.0
         for a in range(k):
             value = out[t, a] * message[a]
@@ -134,7 +136,7 @@ def log_likelihood(
     for t in range(len(symbols)):
         label = labels[symbols[t]]
         if t > 0:
-            _move(vector, moves[before, label], moved)
+            _move(vector, moves, before * len(start) + label, moved)
         else:
             moved[:] = start[label]
         before = label
@@ -173,13 +175,13 @@ def viterbi(
     for t in range(1, n):
         symbol = symbols[t]
         label = labels[symbol]
-        steps = log_back[before, label]
+        step = before * len(log_start) + label
         before = label
         top = -np.inf
         for b in range(k):
-            value, origin = score[0] + steps[b, 0], 0
+            value, origin = score[0] + log_back[step, b, 0], 0
             for a in range(1, k):
-                candidate = score[a] + steps[b, a]
+                candidate = score[a] + log_back[step, b, a]
                 if candidate > value:
                     value = candidate
                     origin = a

@@ -38,7 +38,7 @@ def forward(
             if t == 0:
                 moved = log_start[label, b]
             else:
-                moved = _log_sum(out[t - 1] + log_back[before, label, b])
+                moved = _log_sum(out[t - 1] + log_back[before * len(log_start) + label, b])
             out[t, b] = moved + log_emission[symbols[t], b]
         before = label
         total = _log_sum(out[t])
@@ -68,7 +68,7 @@ def smooth(
         if t < len(symbols) - 1:
             weighted[:] = message + log_emission[symbols[t + 1]]
             weighted -= np.max(weighted)
-            steps = log_moves[labels[symbols[t]], labels[symbols[t + 1]]]
+            steps = log_moves[labels[symbols[t]] * len(log_start) + labels[symbols[t + 1]]]
             for a in range(k):
                 message[a] = _log_sum(steps[a] + weighted)
         out[t] += message
@@ -90,7 +90,7 @@ def log_likelihood(
             if t == 0:
                 arrived = log_start[label, b]
             else:
-                arrived = _log_sum(vector + log_back[before, label, b])
+                arrived = _log_sum(vector + log_back[before * len(log_start) + label, b])
             moved[b] = arrived + log_emission[symbols[t], b]
         before = label
         total = _log_sum(moved)

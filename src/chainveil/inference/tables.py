@@ -35,8 +35,8 @@ class Tables:
     ----------
     start : array of shape (L, s)
         Weights of the hidden states at a first point with that label.
-    moves : array of shape (L, L, s, s)
-        Weights of a step at ``[label, next label, hidden state, next hidden state]``.
+    moves : array of shape (L * L, s, s)
+        Weights of a step at ``[label * L + next label, hidden state, next hidden state]``.
     labels : int64 array of shape (symbols,)
         The label of each symbol.
     emission : array of shape (symbols, s)
@@ -69,7 +69,7 @@ class Tables:
     @property
     def back(self) -> FloatArray:
         """The moves with their last two axes swapped."""
-        return np.ascontiguousarray(np.swapaxes(self.moves, 2, 3))
+        return np.ascontiguousarray(np.swapaxes(self.moves, 1, 2))
 
     @property
     def plain(self) -> bool:
@@ -111,11 +111,11 @@ def tables(model: Any, noise: Noise, gaps: bool = False) -> Tables:
     if noise.ordered and (noise.holds or not silent):
         weights, value = step_weights(model, noise, gaps), model.hidden_chain()[2]
         count, size = weights.first.shape
-        seen = np.ones((count, size))
-        return _with_known(weights.first, weights.step, np.arange(count), seen, value, model.states)
+        moves, seen = weights.step.reshape(-1, size, size), np.ones((count, size))
+        return _with_known(weights.first, moves, np.arange(count), seen, value, model.states)
     hidden = hidden_model(model, noise, gaps)
     one = np.zeros(hidden.outputs, np.int64)
-    start, move = hidden.start[None, :], hidden.transition[None, None]
+    start, move = hidden.start[None, :], hidden.transition[None]
     return _with_known(start, move, one, hidden.emission.T, hidden.value, hidden.states)
 
 
@@ -142,7 +142,7 @@ def odds(model: Tables) -> Odds | None:
     """Two states as odds, or None where there are more or the odds could leave the doubles."""
     if model.states != 2 or len(model.start) > 1 or model.moves.min() < LEAST_MOVE:
         return None
-    first, transition = model.start[0], model.moves[0, 0]
+    first, transition = model.start[0], model.moves[0]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         ratio = model.emission[:, 1] / model.emission[:, 0]
         start = first[1] / first[0]
