@@ -41,6 +41,16 @@ class Labels:
             return m
         return 2 * m + 1 if self.noise.holds else m + 1
 
+    def next(self, label: int | None, reports: bool) -> range:
+        """The labels that can follow one, or begin a series, at a point that reports or not."""
+        m = self.noise.outputs
+        if reports:
+            return range(m)
+        if not self.noise.holds:
+            return range(m, m + 1)
+        held = 2 * m if label is None else label + m if label < m else label
+        return range(held, held + 1)
+
     def of(self, symbols: NDArray[Any], offsets: NDArray[np.int64]) -> NDArray[Any]:
         """The label of each point of series laid end to end.
 
