@@ -67,7 +67,7 @@ CASES: dict[str, tuple[str, Callable[[], Any]]] = {
     "one bit, a chain": ("noise", lambda: attack.SingleBit(CHAIN)),  # type: ignore[arg-type]
     "smoothing, swapped": ("chain", lambda: inference.smoothed(NOISE, CHAIN, [0])),  # type: ignore[arg-type]
     "best attack, swapped": ("chain", lambda: attack.expected_success(NOISE, CHAIN, 5)),  # type: ignore[arg-type]
-    "misfit, a chain": ("channel", lambda: attack.misfit([0, 1] * 50, CHAIN)),  # type: ignore[arg-type]
+    "misfit, a chain": ("noise", lambda: attack.misfit([0, 1] * 50, CHAIN)),  # type: ignore[arg-type]
     "misfit, one order": ("orders", lambda: attack.misfit([0, 1] * 50, NOISE, orders=2)),  # type: ignore[arg-type]
     "audit, a number": ("sanitizer", lambda: attack.audit_sanitizer(5, CHAIN, NOISE)),  # type: ignore[arg-type]
     "bound, a pair": ("chain", lambda: cv.success_bound(PAIR, 1)),

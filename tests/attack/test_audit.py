@@ -95,10 +95,10 @@ def test_release_with_its_original() -> None:
 
 
 def test_gap_outlasts_the_memory() -> None:
-    assert mixing_gap(MarkovChain.symmetric(0.5)) == 0
-    assert 0.8 ** mixing_gap(CHAIN) <= 0.01
+    assert mixing_gap(MarkovChain.symmetric(0.5), CHANNEL) == 0
+    assert 0.8 ** mixing_gap(CHAIN, CHANNEL) <= 0.01
     with pytest.raises(InvalidInput, match="never forgets"):
-        mixing_gap(MarkovChain.binary(1.0, 1.0))
+        mixing_gap(MarkovChain.binary(1.0, 1.0), CHANNEL)
 
 
 def test_errors() -> None:

@@ -22,8 +22,9 @@ from chainveil import checks, inference
 from chainveil.attack.simulation import sample_given
 from chainveil.attack.success import clopper_pearson
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.chain import MarkovChain
+from chainveil.noise.base import Noise, check_noise
 from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import AdversaryName
 from chainveil.sequences import as_sequences, is_column
@@ -85,7 +86,7 @@ class AuditResult:
 def audit_sanitizer(
     sanitizer: Sanitizer,
     chain: MarkovChain,
-    channel: Channel,
+    noise: Noise,
     *,
     length: int | None = None,
     adversary: AdversaryName = "any",
@@ -100,7 +101,7 @@ def audit_sanitizer(
     ----------
     sanitizer : callable
         Takes states of shape (rows, n) and returns outputs of that shape, fresh noise each.
-    chain, channel : MarkovChain, Channel
+    chain, noise : MarkovChain, and a Channel or another noise
         The data, and the noise that the sanitizer claims to add. The bound holds whatever
         the sanitizer really does; the claim only chooses whom to play.
     length : int, optional
@@ -119,9 +120,10 @@ def audit_sanitizer(
     if not callable(sanitizer):
         found = f"an object of type {type(sanitizer).__name__}"
         raise InvalidInput("sanitizer", found, "a function from states to outputs")
+    check_noise(noise)
     trials = checks.whole("trials", trials, 100)
     confidence = checks.probability("confidence", confidence, zero=False, one=False)
-    witness = choose_witness(chain, channel, length, adversary, trials, confidence)
+    witness = choose_witness(chain, noise, length, adversary, trials, confidence)
     generator = np.random.default_rng(rng)
     ratios = []
     for value in (witness.value, witness.other):
@@ -130,7 +132,7 @@ def audit_sanitizer(
         # Series of one point go as a list: a column would be taken for one series.
         z = sanitizer(x) if witness.length > 1 else np.stack(sanitizer(list(x)))
         z = _checked_output(z, x)
-        ratios.append(log_ratios(chain, channel, witness, z))
+        ratios.append(log_ratios(chain, noise, witness, z))
     return _bound(ratios[0], ratios[1], witness, confidence, nominal)
 
 
@@ -138,7 +140,7 @@ def audit_release(
     x: Any,
     z: Any,
     chain: MarkovChain,
-    channel: Channel,
+    noise: Noise,
     *,
     length: int = 5,
     adversary: AdversaryName = "ignorant",
@@ -150,23 +152,25 @@ def audit_release(
 
     Windows of ``length`` points, ``gap`` points apart, in which the adversary's known points
     have their values, are the trials. They count as independent, which is right once the
-    gap outlasts the memory of the data; by default it is taken from the chain.
+    gap outlasts the memory of the data and of the noise; by default it is taken from both.
+    Under noise on one point in several all windows begin where a block does.
     """
     confidence = checks.probability("confidence", confidence, zero=False, one=False)
+    check_noise(noise)
     length = checks.whole("length", length, 1)
     truth = as_sequences("x", x, chain.states)
-    release = as_sequences("z", z, channel.outputs)
+    release = as_sequences("z", z, noise.outputs)
     if not np.array_equal(truth.lengths, release.lengths):
         raise InvalidInput("z", f"lengths {release.lengths.tolist()[:5]}", "the lengths of x")
-    gap = mixing_gap(chain) if gap is None else checks.whole("gap", gap, 0)
-    witness = _witness(chain, channel, length, adversary)
-    where = _windows(truth.offsets, length, length + gap)
+    gap = mixing_gap(chain, noise) if gap is None else checks.whole("gap", gap, 0)
+    witness = _witness(chain, noise, length, adversary)
+    where = _windows(truth.offsets, length, -(-(length + gap) // noise.every) * noise.every)
     points = where[:, None] + np.arange(length)
     states, outputs = truth.flat[points], release.flat[points]
     fits = np.ones(len(where), dtype=bool)
     for position, value in witness.known.items():
         fits &= states[:, position] == value
-    ratios = log_ratios(chain, channel, witness, outputs)
+    ratios = log_ratios(chain, noise, witness, outputs)
     groups = [
         ratios[fits & (states[:, witness.target] == value)]
         for value in (witness.value, witness.other)
@@ -176,7 +180,7 @@ def audit_release(
 
 def choose_witness(
     chain: MarkovChain,
-    channel: Channel,
+    noise: Noise,
     length: int | None,
     adversary: AdversaryName,
     trials: int,
@@ -184,45 +188,66 @@ def choose_witness(
 ) -> Witness:
     """The adversary to play: of the lengths tried, the one that promises the best bound."""
     if length is not None:
-        return _witness(chain, channel, checks.whole("length", length, 1), adversary)
-    candidates = [_witness(chain, channel, n, adversary) for n in LENGTHS]
-    return max(candidates, key=lambda w: _promise(chain, channel, w, trials // 2, confidence))
+        return _witness(chain, noise, checks.whole("length", length, 1), adversary)
+    candidates = [
+        witness
+        for reports in LENGTHS
+        if (witness := _witness_if_any(chain, noise, reports * noise.every, adversary))
+    ]
+    if not candidates:
+        # Says what is not offered.
+        return _witness(chain, noise, noise.every, adversary)
+    return max(candidates, key=lambda w: _promise(chain, noise, w, trials // 2, confidence))
 
 
-def _witness(
-    chain: MarkovChain, channel: Channel, length: int, adversary: AdversaryName
-) -> Witness:
+def _witness(chain: MarkovChain, noise: Noise, length: int, adversary: AdversaryName) -> Witness:
     from chainveil.privacy.loss import privacy_loss
 
-    witness = privacy_loss(chain, channel, length=length, adversary=adversary).witness
+    witness = privacy_loss(chain, noise, length=length, adversary=adversary).witness
     if witness is None:
         raise InvalidInput("chain", chain, "a chain in which some point has two possible values")
     return witness
 
 
+def _witness_if_any(
+    chain: MarkovChain, noise: Noise, length: int, adversary: AdversaryName
+) -> Witness | None:
+    """None where no engine computes the loss of so long a series."""
+    try:
+        return _witness(chain, noise, length, adversary)
+    except NotSupported:
+        return None
+
+
 def _promise(
-    chain: MarkovChain, channel: Channel, witness: Witness, trials: int, confidence: float
+    chain: MarkovChain, noise: Noise, witness: Witness, trials: int, confidence: float
 ) -> float:
-    """The bound to expect from counting the worst output, if the channel is as claimed."""
-    chances = [_chance(chain, channel, witness, value) for value in (witness.value, witness.other)]
+    """The bound to expect from counting the worst output, if the noise is as claimed."""
+    chances = [_chance(chain, noise, witness, value) for value in (witness.value, witness.other)]
     hits = [int(trials * chance) for chance in chances]
     return _log_bound(hits[0], trials, hits[1], trials, confidence)
 
 
-def _chance(chain: MarkovChain, channel: Channel, witness: Witness, value: int) -> float:
-    """``Pr`` of the worst output where it matters: strictly between the known points."""
-    begin = max((t for t in witness.known if t < witness.target), default=0)
-    end = min((t for t in witness.known if t > witness.target), default=witness.length - 1)
-    fixed = {t - begin: state for t, state in witness.known.items() if begin <= t <= end}
-    output = np.array(witness.output_array()[begin : end + 1])
-    surplus = 0.0
-    for t, state in fixed.items():
-        # What is published at a known point tells nothing: take the likeliest, and take it out.
-        output[t] = np.argmax(channel.matrix[state])
-        surplus += math.log(channel.matrix[state, output[t]])
+def _chance(chain: MarkovChain, noise: Noise, witness: Witness, value: int) -> float:
+    """``Pr`` of the worst output, given that value of the target.
+
+    Where reports look at their own point alone only those strictly between the known points
+    matter; else all of them are asked for, which promises less than can be had.
+    """
+    begin, end, known, surplus = 0, witness.length - 1, dict(witness.known), 0.0
+    output = np.array(witness.output_array())
+    if not noise.ordered and noise.every == 1:
+        begin = max((t for t in known if t < witness.target), default=begin)
+        end = min((t for t in known if t > witness.target), default=end)
+        law = noise.first_law()
+        for t in {begin, end} & set(known):
+            # What is published at a known point tells nothing: take the likeliest, and take it out.
+            output[t] = np.argmax(law[known[t]])
+            surplus += math.log(law[known[t], output[t]])
+    fixed = {t - begin: state for t, state in known.items() if begin <= t <= end}
     fixed[witness.target - begin] = value
-    prior = _log_prior(chain, fixed, len(output))
-    return math.exp(inference.log_likelihood(chain, channel, output, fixed) - prior - surplus)
+    likelihood = inference.log_likelihood(chain, noise, output[begin : end + 1], fixed)
+    return math.exp(likelihood - _log_prior(chain, fixed, end + 1 - begin) - surplus)
 
 
 def _log_prior(chain: MarkovChain, fixed: Mapping[int, int], length: int) -> float:
@@ -232,16 +257,12 @@ def _log_prior(chain: MarkovChain, fixed: Mapping[int, int], length: int) -> flo
     return float(inference.log_likelihood(chain, mute, silence, fixed))
 
 
-def log_ratios(
-    chain: MarkovChain, channel: Channel, witness: Witness, z: NDArray[Any]
-) -> FloatArray:
+def log_ratios(chain: MarkovChain, noise: Noise, witness: Witness, z: NDArray[Any]) -> FloatArray:
     """``log Pr[z | value, known] / Pr[z | other, known]`` of each row, under the claims."""
     # An array of one column would be one series; a list of rows is as many series.
     rows = list(z) if is_column(z) else z
     likelihoods = [
-        inference.log_likelihood(
-            chain, channel, rows, dict(witness.known) | {witness.target: value}
-        )
+        inference.log_likelihood(chain, noise, rows, dict(witness.known) | {witness.target: value})
         for value in (witness.value, witness.other)
     ]
     priors = [
@@ -298,14 +319,20 @@ def _log_bound(
     return math.log(low / high)
 
 
-def mixing_gap(chain: MarkovChain) -> int:
-    """Points after which the chain remembers less than one percent of where it was."""
-    second = float(np.sort(np.abs(np.linalg.eigvals(chain.transition)))[-2])
+def mixing_gap(chain: MarkovChain, noise: Noise) -> int:
+    """Points after which chain and noise remember less than one percent of where they were."""
+    move = np.linalg.matrix_power(chain.transition, noise.every)
+    if noise.ordered:
+        step = inference.report_laws(noise.thinned(1)).weights(chain.start, move).step
+        size = step.shape[0] * step.shape[2]
+        # The last report and the state together are a chain.
+        move = np.moveaxis(step, 1, 2).reshape(size, size)
+    second = float(np.sort(np.abs(np.linalg.eigvals(move)))[-2])
     if second >= 1:
         raise InvalidInput(
             "gap", None, "a whole number", "This chain never forgets; give the gap by hand."
         )
-    return 0 if second < 0.01 else math.ceil(math.log(0.01) / math.log(second))
+    return 0 if second < 0.01 else math.ceil(math.log(0.01) / math.log(second)) * noise.every
 
 
 def _windows(offsets: NDArray[np.int64], length: int, stride: int) -> NDArray[np.int64]:

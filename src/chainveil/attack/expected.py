@@ -1,9 +1,10 @@
 """How often the best possible attacker guesses one point right, on average over releases.
 
-The Bayes-optimal success is ``sum over z of max over x of Pr[X_i = x, z]``. Given ``X_i`` the
-outputs before, at and after ``i`` are independent, so only the messages of the two sides matter:
+The Bayes-optimal success is ``sum over z of max over x of Pr[X_i = x, z]``. Given ``X_i``, and
+the last report where reports look back at it, the outputs up to ``i`` and those after it are
+independent, so only the messages of the two sides matter (``attack.outputs``):
 
-    Pr[X_i = x, z] = left(x; z before i) * Pr[z_i | x] * right(x; z after i).
+    Pr[X_i = x, z] = left(x; z up to i) * right(x; z after i).
 
 For two states the maximum flips where the ratio of the right message crosses a threshold that
 the left message sets; sorting one side and adding up turns 2^(n-1) products into about
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chainveil import checks, inference
+from chainveil.attack.outputs import Outputs
 from chainveil.attack.success import estimated_epsilon
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
@@ -58,8 +60,8 @@ def expected_success(
 ) -> ExpectedSuccess:
     """Bayes-optimal success at ``target`` (0-based; the middle by default) of ``length`` points.
 
-    Exact where reports look at their own point alone and can be enumerated (two states and
-    outputs: up to 20 points on either side of the target), else from ``samples`` simulated series.
+    Exact where a chain of order 1 has few enough outputs to enumerate (two states and outputs:
+    up to 20 reports on either side of the target), else from ``samples`` simulated series.
     """
     check_model(chain)
     check_noise(noise)
@@ -69,9 +71,10 @@ def expected_success(
         raise InvalidInput("target", target, f"positions 0 … {length - 1}")
     if chain.states != noise.states:
         raise InvalidInput("noise", f"{noise.states} states", f"noise for {chain.states} states")
-    sides = (target, length - 1 - target)
-    if not noise.ordered and _can_enumerate(chain.states, noise.outputs, sides):
-        return ExpectedSuccess(_exact(chain, noise.first_law(), sides), 0.0, True)
+    places = noise.places(length)
+    sides = int((places < target).sum()), int((places > target).sum())
+    if chain.order == 1 and _can_enumerate(chain.states, noise.outputs, sides):
+        return ExpectedSuccess(_exact(Outputs.of(chain, noise, length), target), 0.0, True)
     return _simulated(chain, noise, length, target, checks.whole("samples", samples, 2), rng)
 
 
@@ -81,29 +84,10 @@ def _can_enumerate(states: int, outputs: int, sides: tuple[int, int]) -> bool:
     return bool(outputs ** sum(sides) * states <= MOST_PRODUCTS)
 
 
-def _exact(chain: MarkovChain, emission: FloatArray, sides: tuple[int, int]) -> float:
-    left = _left_messages(chain, emission, sides[0])
-    right = _right_messages(chain, emission, sides[1])
-    combine = _combine_two if chain.states == 2 else _combine_all
-    return float(sum(combine(left * column, right) for column in emission.T))
-
-
-def _left_messages(chain: MarkovChain, emission: FloatArray, points: int) -> FloatArray:
-    """``Pr[z before, X_i = x]`` for every z, shape (outputs ** points, k)."""
-    messages = chain.start[None, :]
-    for _ in range(points):
-        emitted = messages[:, None, :] * emission.T[None, :, :]
-        messages = emitted.reshape(-1, chain.states) @ chain.transition
-    return messages
-
-
-def _right_messages(chain: MarkovChain, emission: FloatArray, points: int) -> FloatArray:
-    """``Pr[z after | X_i = x]`` for every z, shape (outputs ** points, k)."""
-    messages = np.ones((1, chain.states))
-    for _ in range(points):
-        emitted = messages[:, None, :] * emission.T[None, :, :]
-        messages = emitted.reshape(-1, chain.states) @ chain.transition.T
-    return messages
+def _exact(outputs: Outputs, target: int) -> float:
+    left, right = outputs.before(target)[-1], outputs.after(target)[0]
+    combine = _combine_two if outputs.weights.first.shape[1] == 2 else _combine_all
+    return float(sum(combine(rows, right[label]) for label, rows in left.items()))
 
 
 def _combine_two(left: FloatArray, right: FloatArray) -> float:

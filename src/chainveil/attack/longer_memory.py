@@ -1,23 +1,25 @@
-"""What a release gives away if the data are a chain with a longer memory.
-
-A context ``c`` is the number whose base-k digits are the last points, oldest first; see
-``chainveil.model.higher_order``.
-"""
+"""What a release gives away if the data are a chain with a longer memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 
+from chainveil.attack.outputs import Messages, Outputs, meet
 from chainveil.checks import FloatArray
-from chainveil.model.higher_order import HigherOrderChain
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 
 
 @dataclass(frozen=True)
 class WorstOutput:
-    """The largest log ratio over every output of a window, and where it occurs."""
+    """The largest log ratio over every output of a window, and where it occurs.
+
+    ``target`` is a point of the window; ``output`` holds its reports, one for each point that
+    makes one.
+    """
 
     loss: float
     target: int
@@ -26,53 +28,46 @@ class WorstOutput:
     output: tuple[int, ...]
 
 
-def output_law(
-    chain: HigherOrderChain, channel: Channel, window: int, target: int, value: int
-) -> FloatArray:
-    """``Pr[z | X_target = value]`` for every z of ``window`` points, shape (outputs ** window,).
+def output_law(model: Any, noise: Noise, points: int, target: int, value: int) -> FloatArray:
+    """``Pr[z | X_target = value]`` for every z of ``points`` points, shape (outputs ** reports,).
 
-    Contracts the chain from left to right, all outputs at once: a tensor over the outputs so
-    far and the current context. ``z`` is read as a number, first point first.
+    ``z`` is read as a number, its first report first.
     """
-    states, order = chain.states, chain.order
-    pinned = (np.arange(states) == value).astype(float)
-    tensor = chain.contexts.reshape(1, -1)
-    for position in range(order):
-        digit = np.arange(states**order) // states ** (order - 1 - position) % states
-        emission = channel.matrix[digit].T * (pinned[digit] if position == target else 1.0)
-        tensor = (tensor[:, None, :] * emission[None, :, :]).reshape(-1, states**order)
-    step = chain.transition.reshape(states, -1, states)
-    for position in range(order, window):
-        oldest_first = tensor.reshape(len(tensor), states, -1)
-        moved = np.einsum("zor,orx->zrx", oldest_first, step, optimize=True)
-        if position == target:
-            moved = moved * pinned
-        # Axes: outputs so far, new output, remaining context, new state.
-        grown = moved[:, None, :, :] * channel.matrix.T[None, :, None, :]
-        tensor = grown.reshape(-1, states**order)
-    law = tensor.sum(axis=1)
+    outputs = Outputs.of(model, noise, points)
+    before, after = outputs.before(target)[-1], outputs.after(target)[0]
+    return _given(before, after, _stands_for(model, value))
+
+
+def _stands_for(model: Any, value: int) -> FloatArray:
+    return np.asarray(model.hidden_chain()[2] == value, dtype=float)
+
+
+def _given(before: Messages, after: Messages, pinned: FloatArray) -> FloatArray:
+    law = meet(before, after, pinned)
     return np.asarray(law / law.sum())
 
 
-def worst_output(chain: HigherOrderChain, channel: Channel, window: int) -> WorstOutput:
+def worst_output(model: Any, noise: Noise, window: int) -> WorstOutput:
     """Largest ``log Pr[z | X_i = a] / Pr[z | X_i = b]`` over i, a, b and every z of a window.
 
-    The adversary knows no point. This is what one window gives away; a longer one, or an
-    adversary who knows points, can only get more.
+    The window has ``window`` reports, from the first of a series on. The adversary knows no
+    point. This is what one window gives away; a longer one, or an adversary who knows points,
+    can only get more.
     """
+    points = window * noise.every
+    outputs = Outputs.of(model, noise, points)
+    sides = zip(outputs.before(points - 1), outputs.after(0), strict=True)
+    pinned = [_stands_for(model, value) for value in range(model.states)]
     worst = WorstOutput(-np.inf, 0, 0, 1, ())
-    for target in range(window):
+    for target, (before, after) in enumerate(sides):
         with np.errstate(divide="ignore", invalid="ignore"):
-            laws = np.log(
-                [output_law(chain, channel, window, target, a) for a in range(chain.states)]
-            )
-            for value in range(chain.states):
-                for other in range(chain.states):
-                    ratio = np.nan_to_num(laws[value] - laws[other], nan=-np.inf, posinf=np.inf)
-                    peak = int(np.argmax(ratio))
-                    if value != other and ratio[peak] > worst.loss:
-                        digits = _digits(peak, channel.outputs, window)
-                        worst = WorstOutput(float(ratio[peak]), target, value, other, digits)
+            laws = np.log([_given(before, after, pin) for pin in pinned])
+            for value, other in permutations(range(model.states), 2):
+                ratio = np.nan_to_num(laws[value] - laws[other], nan=-np.inf, posinf=np.inf)
+                peak = int(np.argmax(ratio))
+                if ratio[peak] > worst.loss:
+                    digits = _digits(peak, noise.outputs, window)
+                    worst = WorstOutput(float(ratio[peak]), target, value, other, digits)
     return worst
 
 

@@ -19,8 +19,8 @@ from chainveil import checks
 from chainveil.attack.base import Attack, put_known
 from chainveil.attack.lstm_folds import Fold, all_points, contiguous_folds
 from chainveil.attack.success import Success, score
-from chainveil.errors import InvalidInput, MissingExtra
-from chainveil.inference.observations import read
+from chainveil.errors import InvalidInput, MissingExtra, NotSupported
+from chainveil.inference.observations import is_masked, read
 from chainveil.sequences import as_sequences
 
 
@@ -126,6 +126,7 @@ class LSTM(Attack):
             raise InvalidInput(
                 "weights", None, "a fitted network", "Call fit(x, z), or success(x, z)."
             )
+        _check_whole(z)
         seen = read(z, 2, self.outputs)
         flat = np.empty(len(seen.symbols), dtype=np.uint8)
         for begin, end in zip(seen.offsets[:-1], seen.offsets[1:], strict=True):
@@ -177,6 +178,8 @@ class LSTM(Attack):
 
     def _read(self, x: Any, releases: Sequence[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         truth = as_sequences("x", x, 2)
+        for z in releases:
+            _check_whole(z)
         series = [as_sequences("z", z, self.outputs) for z in releases]
         if truth.count != 1 or not series or any(one.count != 1 for one in series):
             raise InvalidInput(
@@ -188,6 +191,12 @@ class LSTM(Attack):
                     "z", f"{one.flat.size} points", f"{truth.flat.size} points, as many as x"
                 )
         return truth.flat, np.stack([one.flat for one in series])
+
+
+def _check_whole(z: Any) -> None:
+    """Error where points are missing: windows of the network have no mark for them."""
+    if is_masked(z):
+        raise NotSupported("the LSTM attacker on a release with missing points")
 
 
 def _train(

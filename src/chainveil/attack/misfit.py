@@ -18,8 +18,7 @@ from chainveil.attack.longer_memory import WorstOutput, worst_output
 from chainveil.counts import order_test
 from chainveil.errors import InvalidInput
 from chainveil.model.higher_order import HigherOrderChain, fit_order
-from chainveil.noise.base import check_channel
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise, check_noise
 from chainveil.sequences import Sequences, as_sequences
 
 LARGEST_ORDER = 4
@@ -88,34 +87,35 @@ def _test_in_words(reading: Reading) -> str:
 
 def misfit(
     x: Any,
-    channel: Channel,
+    noise: Noise,
     orders: Iterable[int] = (1, 2, 3, 4),
     window: int = LARGEST_WINDOW,
     nominal: float | None = None,
 ) -> Misfit:
-    """Read ``x`` as chains of several orders and say what ``channel`` gives away under each.
+    """Read ``x`` as chains of several orders and say what ``noise`` gives away under each.
 
     Parameters
     ----------
     x : 1-D array, 2-D array or list of 1-D arrays
         The true states. This is an audit by whoever holds the data.
-    channel : Channel
-        The noise that is to be applied, point by point.
+    noise : Channel, StickyNoise or another noise
+        The noise that is to be applied.
     orders : iterable of int
         Orders from 1 to 4.
     window : int
-        Points of the window whose outputs are all tried, at most 15.
+        Reports of the window whose outputs are all tried, at most 15; its first is the first of
+        a series.
     nominal : float, optional
         The budget that was asked for, to be repeated in the report.
     """
-    check_channel(channel)
+    check_noise(noise)
     checks.items("orders", orders, f"orders from 1 to {LARGEST_ORDER}, such as (1, 2)")
-    states = channel.states
+    states = noise.states
     series = as_sequences("x", x, states)
     chosen = tuple(_order(order) for order in orders)
-    window = _window(window, max(chosen, default=1), channel)
+    window = _window(window, max(chosen, default=1), noise)
     _check_length(series, max(chosen, default=1))
-    readings = tuple(_read(series, channel, order, window) for order in chosen)
+    readings = tuple(_read(series, noise, order, window) for order in chosen)
     return Misfit(readings, window, int(series.flat.size), nominal)
 
 
@@ -126,14 +126,14 @@ def _order(value: Any) -> int:
     return order
 
 
-def _window(value: Any, order: int, channel: Channel) -> int:
-    window = checks.whole("window", value, order, f"at least {order} points, the largest order")
-    size = channel.outputs**window * channel.states**order
+def _window(value: Any, order: int, noise: Noise) -> int:
+    window = checks.whole("window", value, order, f"at least {order} reports, the largest order")
+    size = noise.outputs**window * noise.states**order
     if window > LARGEST_WINDOW or size > LARGEST_TENSOR:
         raise InvalidInput(
             "window",
             window,
-            f"at most {LARGEST_WINDOW} points, and outputs^window * states^order "
+            f"at most {LARGEST_WINDOW} reports, and outputs^window * states^order "
             f"at most {LARGEST_TENSOR}",
             "Use a shorter window or a lower order.",
         )
@@ -147,17 +147,17 @@ def _check_length(series: Sequences, order: int) -> None:
         )
 
 
-def _read(series: Sequences, channel: Channel, order: int, window: int) -> Reading:
-    chain = fit_order(series, channel.states, order)
+def _read(series: Sequences, noise: Noise, order: int, window: int) -> Reading:
+    chain = fit_order(series, noise.states, order)
     assert chain.counts is not None
     found = order_test(chain.counts)
     return Reading(
         order=order,
-        worst=worst_output(chain, channel, window),
+        worst=worst_output(chain, noise, window),
         statistic=found.statistic,
         degrees=found.degrees,
         p_value=found.p_value,
-        gap=_gap(chain, fit_order(series, channel.states, 1)),
+        gap=_gap(chain, fit_order(series, noise.states, 1)),
         unseen=int((chain.counts.sum(axis=1) == 0).sum()),
     )
 

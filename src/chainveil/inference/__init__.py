@@ -13,6 +13,7 @@ from chainveil.inference.hidden import (
     report_laws,
     step_weights,
 )
+from chainveil.inference.labels import Labels, report_labels
 from chainveil.inference.path import viterbi
 from chainveil.inference.posterior import filtered, log_likelihood, smoothed
 from chainveil.inference.transitions import ExpectedTransitions, expected_transitions
@@ -20,12 +21,14 @@ from chainveil.inference.transitions import ExpectedTransitions, expected_transi
 __all__ = [
     "ExpectedTransitions",
     "HiddenModel",
+    "Labels",
     "ReportLaws",
     "StepWeights",
     "expected_transitions",
     "filtered",
     "hidden_model",
     "log_likelihood",
+    "report_labels",
     "report_laws",
     "smoothed",
     "step_weights",

@@ -1,7 +1,10 @@
 """Compiled forward-backward and Viterbi for any number of states.
 
 ``Pr[X_t, z_0 … z_t]`` and ``Pr[z_{t+1} … | X_t]`` are vectors of k numbers, each kept at sum
-one. Where a chain has zeros an entry can shrink for ever while the truth may still come back
+one. A step is looked up by the labels of its two points (``inference.tables``), in ``moves`` of
+shape (L * L, k, k), the first point in ``start`` of shape (L, k).
+
+Where a chain has zeros an entry can shrink for ever while the truth may still come back
 to it; a scaled entry below ``TINY`` therefore ends the attempt, and
 ``inference.log_domain`` does the work instead.
 
@@ -30,8 +33,8 @@ _compiled = compiled(error_model="numpy", fastmath={"contract"})
 
 
 @_compiled
-def _move(vector: Any, matrix: Any, moved: Any) -> None:
-    """``moved = vector @ matrix``, along the rows of the matrix.
+def _move(vector: Any, moves: Any, step: int, moved: Any) -> None:
+    """``moved = vector @ moves[step]``, along the rows of the matrix.
 
     Four rows at a time: every pass over ``moved`` waits for the one before it.
     """
@@ -42,13 +45,13 @@ def _move(vector: Any, matrix: Any, moved: Any) -> None:
     for a in range(0, paired, 4):
         w0, w1, w2, w3 = vector[a], vector[a + 1], vector[a + 2], vector[a + 3]
         for b in range(k):
-            first = w0 * matrix[a, b] + w1 * matrix[a + 1, b]
-            second = w2 * matrix[a + 2, b] + w3 * matrix[a + 3, b]
+            first = w0 * moves[step, a, b] + w1 * moves[step, a + 1, b]
+            second = w2 * moves[step, a + 2, b] + w3 * moves[step, a + 3, b]
             moved[b] += first + second
     for a in range(paired, k):
         weight = vector[a]
         for b in range(k):
-            moved[b] += weight * matrix[a, b]
+            moved[b] += weight * moves[step, a, b]
 
 
 @_compiled
@@ -75,13 +78,18 @@ def _scale(vector: Any, total: float) -> bool:
 
 
 @_compiled
-def forward(symbols: Any, emission: Any, start: Any, transition: Any, out: Any) -> int:
+def forward(symbols: Any, labels: Any, emission: Any, start: Any, moves: Any, out: Any) -> int:
     """Write ``Pr[X_t | z_0 … z_t]`` to ``out``, shape (n, k)."""
-    k = len(start)
-    moved, vector = start.copy(), np.empty(k)
+    k = start.shape[1]
+    moved, vector = np.empty(k), np.empty(k)
+    before = 0
     for t in range(len(symbols)):
+        label = labels[symbols[t]]
         if t > 0:
-            _move(vector, transition, moved)
+            _move(vector, moves, before * len(start) + label, moved)
+        else:
+            moved[:] = start[label]
+        before = label
         total = _weigh(moved, emission, symbols[t], vector)
         if total <= 0.0:
             return t
@@ -93,18 +101,20 @@ def forward(symbols: Any, emission: Any, start: Any, transition: Any, out: Any) 
 
 
 @_compiled
-def smooth(symbols: Any, emission: Any, start: Any, transition: Any, back: Any, out: Any) -> int:
-    """Write ``Pr[X_t | z]`` to ``out``, shape (n, k); ``back`` is ``transition`` transposed."""
-    outcome = forward(symbols, emission, start, transition, out)
+def smooth(
+    symbols: Any, labels: Any, emission: Any, start: Any, moves: Any, back: Any, out: Any
+) -> int:
+    """Write ``Pr[X_t | z]`` to ``out``, shape (n, k); ``back`` is ``moves`` transposed."""
+    outcome = forward(symbols, labels, emission, start, moves, out)
     if outcome != DONE:
         return outcome
-    k = len(start)
+    k = start.shape[1]
     message, weighted = np.ones(k), np.empty(k)
     for t in range(len(symbols) - 2, -1, -1):
         total = _weigh(message, emission, symbols[t + 1], weighted)
         if _scale(weighted, total):
             return SHRUNK
-        _move(weighted, back, message)
+        _move(weighted, back, labels[symbols[t]] * len(start) + labels[symbols[t + 1]], message)
         total = 0.0
         for a in range(k):
             value = out[t, a] * message[a]
@@ -117,13 +127,19 @@ def smooth(symbols: Any, emission: Any, start: Any, transition: Any, back: Any, 
 
 
 @_compiled
-def log_likelihood(symbols: Any, emission: Any, start: Any, transition: Any, found: Any) -> int:
+def log_likelihood(
+    symbols: Any, labels: Any, emission: Any, start: Any, moves: Any, found: Any
+) -> int:
     """Write ``log Pr[z, known points]`` to ``found[0]``."""
-    moved, vector = start.copy(), np.empty(len(start))
-    logarithm = 0.0
+    moved, vector = np.empty(start.shape[1]), np.empty(start.shape[1])
+    logarithm, before = 0.0, 0
     for t in range(len(symbols)):
+        label = labels[symbols[t]]
         if t > 0:
-            _move(vector, transition, moved)
+            _move(vector, moves, before * len(start) + label, moved)
+        else:
+            moved[:] = start[label]
+        before = label
         total = _weigh(moved, emission, symbols[t], vector)
         if total <= 0.0:
             return t
@@ -136,26 +152,36 @@ def log_likelihood(symbols: Any, emission: Any, start: Any, transition: Any, fou
 
 @_compiled
 def viterbi(
-    symbols: Any, log_emission: Any, log_start: Any, log_back: Any, pointers: Any, path: Any
+    symbols: Any,
+    labels: Any,
+    log_emission: Any,
+    log_start: Any,
+    log_back: Any,
+    pointers: Any,
+    path: Any,
 ) -> int:
     """Write the likeliest path to ``path``, shape (n,); equal paths go to the lower state.
 
-    ``log_back[b, a] = log P(a, b)``; ``pointers`` has shape (n, k). Scores are kept with
+    ``log_back[…, b, a] = log P(a, b)``; ``pointers`` has shape (n, k). Scores are kept with
     their maximum at zero, so that they do not lose digits as the series goes on.
     """
-    n, k = len(symbols), len(log_start)
+    n, k = len(symbols), log_start.shape[1]
     if n == 0:
         return DONE
-    score, best = log_start + log_emission[symbols[0]], np.empty(k)
+    before = labels[symbols[0]]
+    score, best = log_start[before] + log_emission[symbols[0]], np.empty(k)
     if np.max(score) == -np.inf:
         return 0
     for t in range(1, n):
         symbol = symbols[t]
+        label = labels[symbol]
+        step = before * len(log_start) + label
+        before = label
         top = -np.inf
         for b in range(k):
-            value, origin = score[0] + log_back[b, 0], 0
+            value, origin = score[0] + log_back[step, b, 0], 0
             for a in range(1, k):
-                candidate = score[a] + log_back[b, a]
+                candidate = score[a] + log_back[step, b, a]
                 if candidate > value:
                     value = candidate
                     origin = a
@@ -180,25 +206,28 @@ def viterbi(
 def forward_many(
     symbols: Any,
     offsets: Any,
+    labels: Any,
     emission: Any,
     start: Any,
-    transition: Any,
+    moves: Any,
     out: Any,
     outcomes: Any,
 ) -> None:
     """``forward`` for series laid end to end."""
     for series in range(len(outcomes)):
         begin, end = offsets[series], offsets[series + 1]
-        outcomes[series] = forward(symbols[begin:end], emission, start, transition, out[begin:end])
+        part = symbols[begin:end]
+        outcomes[series] = forward(part, labels, emission, start, moves, out[begin:end])
 
 
 @_compiled
 def smooth_many(
     symbols: Any,
     offsets: Any,
+    labels: Any,
     emission: Any,
     start: Any,
-    transition: Any,
+    moves: Any,
     back: Any,
     out: Any,
     outcomes: Any,
@@ -207,7 +236,7 @@ def smooth_many(
     for series in range(len(outcomes)):
         begin, end = offsets[series], offsets[series + 1]
         outcomes[series] = smooth(
-            symbols[begin:end], emission, start, transition, back, out[begin:end]
+            symbols[begin:end], labels, emission, start, moves, back, out[begin:end]
         )
 
 
@@ -215,9 +244,10 @@ def smooth_many(
 def log_likelihood_many(
     symbols: Any,
     offsets: Any,
+    labels: Any,
     emission: Any,
     start: Any,
-    transition: Any,
+    moves: Any,
     found: Any,
     outcomes: Any,
 ) -> None:
@@ -225,7 +255,7 @@ def log_likelihood_many(
     for series in range(len(outcomes)):
         begin, end = offsets[series], offsets[series + 1]
         outcomes[series] = log_likelihood(
-            symbols[begin:end], emission, start, transition, found[series : series + 1]
+            symbols[begin:end], labels, emission, start, moves, found[series : series + 1]
         )
 
 
@@ -233,6 +263,7 @@ def log_likelihood_many(
 def viterbi_many(
     symbols: Any,
     offsets: Any,
+    labels: Any,
     log_emission: Any,
     log_start: Any,
     log_back: Any,
@@ -243,6 +274,7 @@ def viterbi_many(
     """``viterbi`` for series laid end to end; ``pointers`` is as long as the longest of them."""
     for series in range(len(outcomes)):
         begin, end = offsets[series], offsets[series + 1]
+        part = symbols[begin:end]
         outcomes[series] = viterbi(
-            symbols[begin:end], log_emission, log_start, log_back, pointers, path[begin:end]
+            part, labels, log_emission, log_start, log_back, pointers, path[begin:end]
         )

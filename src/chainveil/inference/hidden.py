@@ -1,12 +1,13 @@
 """A model and a noise together, as one hidden Markov model.
 
-Forward-backward, Viterbi and the simulated attackers know only this. Noise that looks at its
-own point alone has the states of the model; noise that looks further back has pairs of the
-last report and a state, which then tell the report for certain.
+It has two forms. In the first (:class:`HiddenModel`) noise that looks at its own point alone has
+the states of the model; noise that looks further back has pairs of the last report and a state,
+which then tell the report for certain.
 
-The same model has a second form, weights of steps from report to report (:class:`StepWeights`):
-there no noise needs more states than the model has, but under noise that looks back no report
-may be missing.
+In the second, weights of steps from label to label (:class:`StepWeights`; ``inference.labels``
+says what a label is), no noise needs more states than the model has. Points without a report
+have a label there unless the noise runs on beneath them, out of sight: then the first form is
+the only one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.inference.labels import report_labels
 from chainveil.model.base import check_model
 from chainveil.noise.base import Noise, check_noise
 
@@ -50,30 +52,18 @@ class HiddenModel:
         """Number of reports, a missing one included."""
         return int(self.emission.shape[1])
 
-    @property
-    def plain(self) -> bool:
-        """Whether the hidden states are the states themselves."""
-        return len(self.value) == self.states
-
-    def by_value(self, found: FloatArray) -> FloatArray:
-        """Probabilities of hidden states, shape (n, s), as those of the series' states, (n, k)."""
-        if self.plain:
-            return found
-        summed = np.zeros((len(found), self.states))
-        for hidden, value in enumerate(self.value):
-            summed[:, value] += found[:, hidden]
-        return summed
-
 
 @dataclass(frozen=True)
 class StepWeights:
-    """A hidden model as weights of steps from one report to the next.
+    """A hidden model as weights of steps from one label to the next.
+
+    Where every point reports, labels are the reports, L = m; see ``inference.labels``.
 
     Attributes
     ----------
-    first : array of shape (m, s)
+    first : array of shape (L, s)
         ``Pr[Z_1 = z, S_1 = s]`` at ``[z, s]``, with S the hidden state.
-    step : array of shape (m, m, s, s)
+    step : array of shape (L, L, s, s)
         ``Pr[Z_t = z', S_t = s' | Z_{t-1} = z, S_{t-1} = s]`` at ``[z, z', s, s']``.
     """
 
@@ -83,13 +73,13 @@ class StepWeights:
 
 @dataclass(frozen=True)
 class ReportLaws:
-    """How probable each report is after the one before it, given the hidden states.
+    """How probable each label is after the one before it, given the hidden states.
 
     Attributes
     ----------
-    first : array of shape (m, s)
+    first : array of shape (L, s)
         ``Pr[Z_1 = z | S_1 = s]`` at ``[z, s]``.
-    step : array of shape (m, m, s, s)
+    step : array of shape (L, L, s, s)
         ``Pr[Z_t = z' | Z_{t-1} = z, S_{t-1} = s, S_t = s']`` at ``[z, z', s, s']``.
     """
 
@@ -104,21 +94,24 @@ class ReportLaws:
 def report_laws(
     noise: Noise, value: NDArray[np.int64] | None = None, gaps: bool = False
 ) -> ReportLaws:
-    """The laws of reports under a noise, given hidden states that stand for ``value``.
+    """The laws of labels under a noise, given hidden states that stand for ``value``.
 
-    By default hidden states are the states themselves. ``gaps`` adds one report, that of a
-    missing point, which says nothing.
+    By default hidden states are the states themselves. Where ``gaps`` says that points may be
+    missing, or the noise is silent at some, there are labels of silence.
     """
     value = np.arange(noise.states) if value is None else value
     first = np.ascontiguousarray(np.asarray(noise.first_law())[value].T)
-    if gaps:
-        return _laws_with_gaps(noise, first)
+    silent = report_labels(noise, gaps).silent
+    if silent and not noise.holds:
+        return _laws_with_silence(noise, first)
     # From last report, state, next state, next report.
     step = np.moveaxis(noise.step_law()[:, value[:, None], value[None, :], :], 3, 1)
+    if silent:
+        return _laws_with_holding(first, step, noise.after_gap_law()[:, value, :])
     return ReportLaws(first, np.ascontiguousarray(step))
 
 
-def _laws_with_gaps(noise: Noise, first: FloatArray) -> ReportLaws:
+def _laws_with_silence(noise: Noise, first: FloatArray) -> ReportLaws:
     if noise.ordered:
         raise NotSupported(
             f"weights of steps over gaps under {noise.kind} noise: what it did there is not known"
@@ -129,14 +122,33 @@ def _laws_with_gaps(noise: Noise, first: FloatArray) -> ReportLaws:
     return ReportLaws(wider, np.ascontiguousarray(step))
 
 
-def step_weights(model: Any, noise: Noise) -> StepWeights:
-    """The weights of steps of a data model and a noise."""
-    _check_states(model, noise)
+def _laws_with_holding(first: FloatArray, step: FloatArray, after_gap: FloatArray) -> ReportLaws:
+    """Labels "report z", "held z" and "none yet"; a step that cannot be weighs nothing.
+
+    ``step`` has shape (m, m, s, s), ``after_gap`` (m, s, m).
+    """
+    m, size = first.shape
+    none = 2 * m
+    start = np.zeros((none + 1, size))
+    start[:m], start[none] = first, 1.0
+    laws = np.zeros((none + 1, none + 1, size, size))
+    laws[:m, :m] = step
+    laws[m:none, :m] = np.swapaxes(after_gap, 1, 2)[:, :, None, :]
+    laws[none, :m] = first[:, None, :]
+    for z in range(m):
+        laws[z, m + z] = laws[m + z, m + z] = 1.0
+    laws[none, none] = 1.0
+    return ReportLaws(start, laws)
+
+
+def step_weights(model: Any, noise: Noise, gaps: bool = False) -> StepWeights:
+    """The weights of steps of a data model and a noise; ``gaps`` where points may be missing."""
+    check_states(model, noise)
     start, transition, value = model.hidden_chain()
-    return report_laws(noise, value).weights(start, transition)
+    return report_laws(noise, value, gaps).weights(start, transition)
 
 
-def _check_states(model: Any, noise: Noise) -> None:
+def check_states(model: Any, noise: Noise) -> None:
     """Error unless the two are what they should be, for as many states."""
     check_model(model)
     check_noise(noise)
@@ -147,17 +159,24 @@ def _check_states(model: Any, noise: Noise) -> None:
 def hidden_model(model: Any, noise: Noise, gaps: bool = False) -> HiddenModel:
     """The hidden model of a data model and a noise.
 
-    ``gaps`` adds one report, that of a missing point, which says nothing; noise that looks
-    back runs on beneath it.
+    ``gaps``, or noise that is silent at some points, adds one report, that of a missing point,
+    which says nothing; noise that looks back runs on beneath it. Noise that holds its last
+    report instead has weights of steps only.
     """
-    _check_states(model, noise)
+    check_states(model, noise)
+    silent = report_labels(noise, gaps).silent
+    if silent and noise.holds:
+        raise NotSupported(
+            f"{noise.kind} noise over points without a report: it holds the last one, which "
+            "step_weights(model, noise, gaps=True) knows about"
+        )
     start, transition, value = model.hidden_chain()
     if noise.ordered:
         hidden = _with_last_report(step_weights(model, noise), value, noise.states)
     else:
         emission = np.asarray(noise.first_law())[value]
         hidden = HiddenModel(np.array(start), np.array(transition), emission, value, model.states)
-    if not gaps:
+    if not silent:
         return hidden
     wider = np.hstack([hidden.emission, np.ones((len(hidden.value), 1))])
     return HiddenModel(hidden.start, hidden.transition, wider, hidden.value, hidden.states)

@@ -26,13 +26,21 @@ def _log_sum(values: Any) -> Any:
 
 
 @_compiled
-def forward(symbols: Any, log_emission: Any, log_start: Any, log_back: Any, out: Any) -> int:
+def forward(
+    symbols: Any, labels: Any, log_emission: Any, log_start: Any, log_back: Any, out: Any
+) -> int:
     """Write ``log Pr[X_t | z_0 … z_t]`` to ``out``, shape (n, k)."""
-    k = len(log_start)
+    k = log_start.shape[1]
+    before = 0
     for t in range(len(symbols)):
+        label = labels[symbols[t]]
         for b in range(k):
-            moved = log_start[b] if t == 0 else _log_sum(out[t - 1] + log_back[b])
+            if t == 0:
+                moved = log_start[label, b]
+            else:
+                moved = _log_sum(out[t - 1] + log_back[before * len(log_start) + label, b])
             out[t, b] = moved + log_emission[symbols[t], b]
+        before = label
         total = _log_sum(out[t])
         if total == -np.inf:
             return t
@@ -42,20 +50,27 @@ def forward(symbols: Any, log_emission: Any, log_start: Any, log_back: Any, out:
 
 @_compiled
 def smooth(
-    symbols: Any, log_emission: Any, log_start: Any, log_transition: Any, log_back: Any, out: Any
+    symbols: Any,
+    labels: Any,
+    log_emission: Any,
+    log_start: Any,
+    log_moves: Any,
+    log_back: Any,
+    out: Any,
 ) -> int:
     """Write ``Pr[X_t | z]`` (no logarithm) to ``out``, shape (n, k)."""
-    outcome = forward(symbols, log_emission, log_start, log_back, out)
+    outcome = forward(symbols, labels, log_emission, log_start, log_back, out)
     if outcome != DONE:
         return outcome
-    k = len(log_start)
+    k = log_start.shape[1]
     message, weighted = np.zeros(k), np.empty(k)
     for t in range(len(symbols) - 1, -1, -1):
         if t < len(symbols) - 1:
             weighted[:] = message + log_emission[symbols[t + 1]]
             weighted -= np.max(weighted)
+            steps = log_moves[labels[symbols[t]] * len(log_start) + labels[symbols[t + 1]]]
             for a in range(k):
-                message[a] = _log_sum(log_transition[a] + weighted)
+                message[a] = _log_sum(steps[a] + weighted)
         out[t] += message
         out[t] = np.exp(out[t] - _log_sum(out[t]))
     return DONE
@@ -63,16 +78,21 @@ def smooth(
 
 @_compiled
 def log_likelihood(
-    symbols: Any, log_emission: Any, log_start: Any, log_back: Any, found: Any
+    symbols: Any, labels: Any, log_emission: Any, log_start: Any, log_back: Any, found: Any
 ) -> int:
     """Write ``log Pr[z, known points]`` to ``found[0]``."""
-    k = len(log_start)
-    vector, moved = log_start.copy(), np.empty(k)
-    logarithm = 0.0
+    k = log_start.shape[1]
+    vector, moved = np.empty(k), np.empty(k)
+    logarithm, before = 0.0, 0
     for t in range(len(symbols)):
+        label = labels[symbols[t]]
         for b in range(k):
-            arrived = vector[b] if t == 0 else _log_sum(vector + log_back[b])
+            if t == 0:
+                arrived = log_start[label, b]
+            else:
+                arrived = _log_sum(vector + log_back[before * len(log_start) + label, b])
             moved[b] = arrived + log_emission[symbols[t], b]
+        before = label
         total = _log_sum(moved)
         if total == -np.inf:
             return t

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.errors import InvalidInput
+from chainveil.inference.labels import Labels
 from chainveil.sequences import (
     Sequences,
     as_column,
@@ -38,7 +39,8 @@ class Observations:
     Attributes
     ----------
     symbols : uint8 or uint16 array of shape (total,)
-        ``z`` where the state is unknown, ``outputs + z * states + y`` where it is ``y``.
+        ``z`` where the state is unknown, ``outputs + z * states + y`` where it is ``y``; z is
+        a report, or a label (``inference.labels``) where points make none.
     offsets : int64 array of shape (series + 1,)
     grid : tuple (rows, points) or None
         Shape of a 2-D input, else None.
@@ -70,8 +72,13 @@ class Observations:
         return f"point {point - int(self.offsets[series])} of series {series}"
 
 
-def read(z: Any, states: int, outputs: int, known: Any = None) -> Observations:
-    """Check a release against the alphabet and fold the known points in."""
+def read(
+    z: Any, states: int, outputs: int, known: Any = None, labels: Labels | None = None
+) -> Observations:
+    """Check a release against the alphabet and fold the known points in.
+
+    Symbols are those of ``labels`` where these are given, else what was published.
+    """
     series = as_sequences("z", z, outputs)
     column = is_column(z)
     grid = z.shape if isinstance(z, np.ndarray) and z.ndim == 2 and not column else None
@@ -79,7 +86,10 @@ def read(z: Any, states: int, outputs: int, known: Any = None) -> Observations:
     single = column or (
         grid is None and (isinstance(z, np.ndarray) or all(np.ndim(a) == 0 for a in z))
     )
-    symbols = _narrow(series.flat, outputs, states)
+    flat = series.flat
+    if labels is not None:
+        flat, outputs = labels.of(flat, series.offsets), labels.count
+    symbols = _narrow(flat, outputs, states)
     if known is not None:
         symbols = _fold(symbols, known_points(known, series, states), states, outputs)
     return Observations(symbols, series.offsets, grid, single, column)

@@ -8,17 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.inference.hidden import hidden_model
-from chainveil.inference.observations import Observations, is_masked, read, with_marks
+from chainveil.inference.observations import Observations
 from chainveil.inference.posterior import abreast, raise_impossible
 from chainveil.inference.tables import (
     CERTAIN,
     Odds,
     Tables,
-    check_possible,
     logarithms,
     odds,
-    tables,
+    read_release,
 )
 from chainveil.noise.base import Noise
 
@@ -29,14 +27,11 @@ def viterbi(chain: Any, noise: Noise, z: Any, known: Any = None) -> Any:
     The arguments are as in :func:`chainveil.inference.smoothed`. Where several paths are
     equally likely, comparisons that tie go to the lower state.
     """
-    hidden = hidden_model(chain, noise, is_masked(z))
-    model = tables(hidden)
-    seen = read(with_marks(z, noise.outputs), model.values, model.outputs, known)
-    check_possible(model, seen)
+    model, seen = read_release(chain, noise, z, known)
     ratios = odds(model)
     flat = _general(model, seen) if ratios is None else _two_state(ratios, seen)
-    if not hidden.plain:
-        flat = hidden.value.astype(flat.dtype)[flat]
+    if not model.plain:
+        flat = model.value.astype(flat.dtype)[flat]
     return seen.restore(flat)
 
 
@@ -80,9 +75,9 @@ def _general(model: Tables, seen: Observations) -> NDArray[Any]:
     pointers = np.empty((longest, model.states), dtype=small)
     outcomes = np.empty(len(seen.offsets) - 1, dtype=np.int64)
     emission, start = logarithms(model.emission), logarithms(model.start)
-    back = logarithms(model.transition.T)
+    back = logarithms(model.back)
     kernels.viterbi_many(
-        seen.symbols, seen.offsets, emission, start, back, pointers, path, outcomes
+        seen.symbols, seen.offsets, model.labels, emission, start, back, pointers, path, outcomes
     )
     raise_impossible(model, seen, outcomes)
     return path

@@ -3,6 +3,10 @@
 All functions take a model, a noise and ``z``: one series (1-D), many of one length (2-D, a
 row a series) or many of any length (a list of 1-D arrays). ``known`` clamps states: a mapping
 from position to state, or an array (or list) shaped like ``z`` with -1 where nothing is known.
+
+``z`` is as :func:`chainveil.mechanism.sanitize` returns it. Under noise on one point in several
+only the entries at ``noise.places(n)`` count, each as the report that was made there; the others
+repeat them. A report that comes late stands where it was published.
 """
 
 from __future__ import annotations
@@ -15,16 +19,14 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.inference.hidden import hidden_model
-from chainveil.inference.observations import Observations, is_masked, read, with_marks
+from chainveil.inference.observations import Observations
 from chainveil.inference.tables import (
     Odds,
     Tables,
-    check_possible,
     impossible_at,
     logarithms,
     odds,
-    tables,
+    read_release,
 )
 from chainveil.noise.base import Noise
 
@@ -50,8 +52,8 @@ def smoothed(
     noise : Channel, CorrelatedNoise or another noise
         What it knows of the noise.
     z : 1-D array, 2-D array or list of 1-D arrays
-        What was released; masked where points are missing, beneath which noise that looks back
-        runs on.
+        What was released; masked where points are missing. Noise holds its last report there,
+        or runs on beneath (``noise.holds``).
     known : mapping or array, optional
         Points that the attacker knows; see the head of this module.
     state : int, optional
@@ -77,17 +79,18 @@ def filtered(
 
 
 def log_likelihood(chain: Any, noise: Noise, z: Any, known: Any = None) -> Any:
-    """``log Pr[z, X_K = known]`` of each series: a float, or an array of shape (series,)."""
-    model = tables(hidden_model(chain, noise))
-    seen = read(z, model.values, model.outputs, known)
-    check_possible(model, seen)
+    """``log Pr[z, X_K = known]`` of each series: a float, or an array of shape (series,).
+
+    The arguments are as in :func:`smoothed`.
+    """
+    model, seen = read_release(chain, noise, z, known)
     ratios = odds(model)
     if ratios is not None:
         from chainveil.inference import two_state
 
         found = two_state.log_likelihood_many(
             seen.symbols, seen.offsets, model.emission, ratios.ratio,
-            float(model.start[1]), ratios.q, ratios.r,
+            float(model.start[0, 1]), ratios.q, ratios.r,
         )  # fmt: skip
     else:
         found = _general_log_likelihood(model, seen)
@@ -102,17 +105,14 @@ def _posterior(
     state: int | None,
     direction: Direction,
 ) -> Any:
-    hidden = hidden_model(chain, noise, is_masked(z))
-    model = tables(hidden)
+    model, seen = read_release(chain, noise, z, known)
     if state is not None:
         state = checks.whole("state", state, 0)
         if state >= model.values:
             raise InvalidInput("state", state, f"states 0 … {model.values - 1}")
-    seen = read(with_marks(z, noise.outputs), model.values, model.outputs, known)
-    check_possible(model, seen)
     ratios = odds(model)
     if ratios is None:
-        posterior = hidden.by_value(_general(model, seen, direction))
+        posterior = model.by_value(_general(model, seen, direction))
         return seen.restore(posterior if state is None else posterior[:, state])
     return seen.restore(_two_state(ratios, seen, state, direction))
 
@@ -161,7 +161,7 @@ def needs_logarithms(model: Tables) -> bool:
     from chainveil.inference.finite_state import SMALLEST
 
     start, move, emission = (
-        array[array > 0].min() for array in (model.start, model.transition, model.emission)
+        array[array > 0].min() for array in (model.start, model.moves, model.emission)
     )
     return bool(min(start, move) * emission < SMALLEST)
 
@@ -173,11 +173,11 @@ def _general(model: Tables, seen: Observations, direction: Direction) -> FloatAr
     out = np.empty((len(seen.symbols), model.states))
     outcomes = np.full(len(seen.offsets) - 1, kernels.SHRUNK)
     if not needs_logarithms(model):
-        numbers = (seen.symbols, seen.offsets, model.emission, model.start, model.transition)
+        numbers = (seen.symbols, seen.offsets, *model.numbers)
         if direction == "filter":
             kernels.forward_many(*numbers, out, outcomes)
         else:
-            back = np.ascontiguousarray(model.transition.T)
+            back = model.back
             kernels.smooth_many(*numbers, back, out, outcomes)
     for series in np.flatnonzero(outcomes == kernels.SHRUNK):
         begin, end = seen.offsets[series : series + 2]
@@ -200,11 +200,11 @@ def _logarithmic(
     from chainveil.inference import log_domain as kernels
 
     emission, start = logarithms(model.emission), logarithms(model.start)
-    back = logarithms(model.transition.T)
+    back = logarithms(model.back)
     if direction == "smooth":
-        forth = logarithms(model.transition)
-        return int(kernels.smooth(symbols, emission, start, forth, back, out))
-    outcome = int(kernels.forward(symbols, emission, start, back, out))
+        forth = logarithms(model.moves)
+        return int(kernels.smooth(symbols, model.labels, emission, start, forth, back, out))
+    outcome = int(kernels.forward(symbols, model.labels, emission, start, back, out))
     np.exp(out, out=out)
     return outcome
 
@@ -215,13 +215,15 @@ def _general_log_likelihood(model: Tables, seen: Observations) -> FloatArray:
     result = np.zeros(len(seen.offsets) - 1)
     outcomes = np.full(len(result), finite_state.SHRUNK)
     if not needs_logarithms(model):
-        numbers = (seen.symbols, seen.offsets, model.emission, model.start, model.transition)
+        numbers = (seen.symbols, seen.offsets, *model.numbers)
         finite_state.log_likelihood_many(*numbers, result, outcomes)
     emission, start = logarithms(model.emission), logarithms(model.start)
-    back = logarithms(model.transition.T)
+    back = logarithms(model.back)
     for series in np.flatnonzero(outcomes == finite_state.SHRUNK):
         part = seen.symbols[seen.offsets[series] : seen.offsets[series + 1]]
         found = result[series : series + 1]
-        outcomes[series] = log_domain.log_likelihood(part, emission, start, back, found)
+        outcomes[series] = log_domain.log_likelihood(
+            part, model.labels, emission, start, back, found
+        )
     raise_impossible(model, seen, outcomes)
     return result
