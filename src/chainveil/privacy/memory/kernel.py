@@ -92,8 +92,8 @@ def told(low: float, high: float, prior: Any, direction: int) -> float:
     if high < 0 or prior[0] <= 0 or prior[1] == np.inf:
         return np.nan
     if direction == 1:
-        return high / prior[0] * UP
-    return np.inf if low <= 0 else prior[1] / low * UP
+        return float(high / prior[0] * UP)
+    return np.inf if low <= 0 else float(prior[1] / low * UP)
 
 
 @compiled(error_model="numpy")
@@ -148,10 +148,11 @@ def scan(
     """All families side by side, until what lies further out cannot tell more.
 
     ``phases`` (families,) is the phase of each family's next step; the last family is ANY, the
-    others come in threes: an end of the series, a known 0, a known 1. ``best`` has the shape (period, labels, 2, 3): what each kind of family tells at most to a point
-    of that phase; ``where`` the same with (family, depth) as a last axis; ``tails`` of shape
-    (period, labels, 2) bounds whatever was not walked. Returns the depth reached, negative
-    where the limit struck first.
+    others come in threes: an end of the series, a known 0, a known 1. ``best`` has the shape
+    (period, labels, 2, 3): what each kind of family tells at most to a point of that phase;
+    ``where`` the same with (family, depth) as a last axis; ``tails`` of shape (period, labels,
+    2) bounds whatever was not walked. Returns the depth reached, negative where the limit
+    struck first.
     """
     period, labels, families = len(offsets) - 1, low.shape[1], low.shape[0]
     to = np.empty((2, labels))
@@ -192,9 +193,8 @@ def scan(
                             best[here, label, direction, kind] = found
                             where[here, label, direction, kind, 0] = family
                             where[here, label, direction, kind, 1] = depth
-        if depth % (4 * period) == 0 and depth > period:
-            if _met(best, tails, tolerance):
-                return depth
+        if depth % (4 * period) == 0 and depth > period and _met(best, tails, tolerance):
+            return depth
     return -limit
 
 

@@ -32,7 +32,7 @@ class Rhythm:
     @cached_property
     def move(self) -> FloatArray:
         """From one report to the next."""
-        return np.linalg.matrix_power(self.step, self.every)
+        return np.asarray(np.linalg.matrix_power(self.step, self.every))
 
     def long_run(self, kernel: FloatArray) -> FloatArray:
         """The stationary law of the last report and the state at it, shape (2, 2)."""
@@ -55,7 +55,7 @@ class Rhythm:
         """The kernel with the state before averaged out, shape (report, state, report)."""
         weights = law[:, :, None] * self.move[None]
         weights = weights / weights.sum(axis=1, keepdims=True)
-        return np.einsum("zxy,zxyw->zyw", weights, kernel)
+        return np.asarray(np.einsum("zxy,zxyw->zyw", weights, kernel))
 
     @cached_property
     def _standing(self) -> tuple[FloatArray, FloatArray]:

@@ -55,14 +55,14 @@ class _Numbered:
     def first_law(self) -> FloatArray:
         """Places of the first law."""
         m = self.outputs
-        return 4.0 * m * m + np.arange(2 * m).reshape(2, m)
+        return np.asarray(4.0 * m * m + np.arange(2 * m).reshape(2, m), np.float64)
 
     def after_gap_law(self) -> FloatArray:
         """Places of the kernel after gaps: the kernel's own where that is the same."""
         m = self.outputs
         if self.sees != "series":
             return self.step_law()[:, 0]
-        return 4.0 * m * m + 2 * m + np.arange(m * 2 * m).reshape(m, 2, m)
+        return np.asarray(4.0 * m * m + 2 * m + np.arange(2 * m * m).reshape(m, 2, m), np.float64)
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,9 @@ class Losses:
         for left in (True, False):
             side = Side(self.template, self.corners, self.start, left)
             begins = side.begins(self.kinds)
-            low, high, prior = (np.array(part) for part in zip(*(b.interval for b in begins)))
+            low, high, prior = (
+                np.array(part) for part in zip(*(b.interval for b in begins), strict=True)
+            )
             phases = np.array([side.first_phase(begin.time) for begin in begins])
             both.append((low, high, prior, phases))
         return tuple(both)

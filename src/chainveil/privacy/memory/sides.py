@@ -124,7 +124,9 @@ class Side:
     def scan(self, kinds: tuple[int, ...], tolerance: float = TOLERANCE) -> Reach:
         """What the side tells at most, over every length of the series."""
         begins = self.begins(kinds)
-        low, high, prior = (np.array(part) for part in zip(*(b.interval for b in begins)))
+        low, high, prior = (
+            np.array(part) for part in zip(*(b.interval for b in begins), strict=True)
+        )
         phases = np.array([self.first_phase(begin.time) for begin in begins])
         period, labels = self.layout.period, self.layout.labels
         best = np.zeros((period, labels, 2, 3))
@@ -187,7 +189,7 @@ class Reach:
     def upper(self) -> FloatArray:
         """No less than what any family tells, shape (period, labels, 2); 0 where none does."""
         top = self.best.max(axis=3)
-        return np.maximum(top, np.where(top > 0, self.tails, 0.0))
+        return np.asarray(np.maximum(top, np.where(top > 0, self.tails, 0.0)))
 
 
 def flipped(side: Side) -> Side:
