@@ -5,7 +5,7 @@ Nothing here is certified; what a search finds goes through ``loss`` afterwards.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -81,12 +81,25 @@ class Losses:
 
     def told(self, laws: Laws) -> FloatArray:
         """What both sides tell: (side, phase, label, direction, how the side begins)."""
+        if Side(self.template, self.corners, self.start, True).is_slow:
+            return self._told_in_leaps(laws)
         settings = np.array([MOST_WORK / self._work, ACCURACY, END in self.kinds], float)
         found: FloatArray = kernel.both_sides(
             laws.vector(), self._links, self._first, self._plain,
             np.array(self.start), self._begins, settings,
         )  # fmt: skip
         return found
+
+    def _told_in_leaps(self, laws: Laws) -> FloatArray:
+        vector, (labels, given, numbers) = laws.vector(), self._first
+        own = np.take(vector, self._numbers)[self._links[2]]
+        first = tuple(
+            (int(label), one * vector[places], ())
+            for label, one, places in zip(labels, given, numbers, strict=True)
+        )
+        changed = replace(self.template, factor=self._given * own, first=first)
+        sides = (Side(changed, self.corners, self.start, left) for left in (True, False))
+        return np.stack([side.scan(self.kinds, ACCURACY).best for side in sides])
 
     def parts(self, laws: Laws) -> FloatArray:
         """Log ratios by phase, label, direction and how both sides begin, (p, l, 2, 3, 3)."""

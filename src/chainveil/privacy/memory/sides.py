@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
-from chainveil.privacy.memory import kernel
+from chainveil.privacy.memory import kernel, runs
 from chainveil.privacy.memory.layout import BoolArray, IntArray, Layout
 
 # The ways a side begins, in the order in which families come: an end of the series, or a known
@@ -19,6 +19,11 @@ END, KNOWN_0, KNOWN_1 = range(3)
 MOST_WORK = 400_000_000
 # How close the bound on what was not walked must come, as a ratio.
 TOLERANCE = 1e-12
+
+# Forgetting from point to point below which points are taken in leaps, and steps that may be
+# walked between leaps.
+FORGETS = 0.01
+MOST_WALKED = 1_000_000
 
 Corner = tuple[float, float]
 
@@ -132,13 +137,43 @@ class Side:
         best = np.zeros((period, labels, 2, 3))
         where = np.zeros((period, labels, 2, 3, 2), np.int64)
         tails = np.full((period, labels, 2), np.inf)
-        work = len(begins) * max(1, len(self.layout.source) // period)
-        depth = kernel.scan(
-            self.matrices, self.plain, *self.ways, self.layout.offsets, self.stride,
-            phases, low, high, prior, MOST_WORK // work, tolerance, best, where, tails,
-        )  # fmt: skip
+        if self.is_slow:
+            depth = runs.scan_runs(
+                *self._pairs, *self.ways, low, high, prior, self._far, MOST_WALKED, tolerance,
+                best, where, tails,
+            )  # fmt: skip
+        else:
+            work = len(begins) * max(1, len(self.layout.source) // period)
+            depth = kernel.scan(
+                self.matrices, self.plain, *self.ways, self.layout.offsets, self.stride,
+                phases, low, high, prior, MOST_WORK // work, tolerance, best, where, tails,
+            )  # fmt: skip
         times = np.array([begin.time for begin in begins])
         return Reach(best, where, tails, times, depth > 0)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether many points shall be one leap: every point reported, and a chain that forgets
+        little from one to the next."""
+        if self.layout.period > 1 or len(self.corners) > 1:
+            return False
+        q, r = self.corners[0]
+        return min(q + r, 2 - q - r) < FORGETS
+
+    @cached_property
+    def _pairs(self) -> tuple[FloatArray, FloatArray]:
+        """Steps and transitions as pairs of doubles, (corners, steps, 4, 2) and (corners, 4, 2)."""
+        plain = np.array([_exact_transition(q, r, self.left) for q, r in self.corners])
+        factor = self.layout.factor if self.left else self.layout.factor.swapaxes(1, 2)
+        steps = np.empty((len(plain), len(factor), 4, 2))
+        runs.pairs_of(plain, np.ascontiguousarray(factor.reshape(-1, 4)), steps)
+        return steps, plain
+
+    @property
+    def _far(self) -> FloatArray:
+        """Least and most prior odds far from where a family began."""
+        odds = [q / r if self.left else 1.0 for q, r in self.corners]
+        return np.array([min(odds) * kernel.DOWN, max(odds) * kernel.UP])
 
     def begins(self, kinds: tuple[int, ...]) -> list[Begin]:
         """The families in threes, by the phase of their beginning, and ANY at the end."""
@@ -192,6 +227,8 @@ class Reach:
         return np.asarray(np.maximum(top, np.where(top > 0, self.tails, 0.0)))
 
 
-def flipped(side: Side) -> Side:
-    """The other side of the same series."""
-    return replace(side, left=not side.left)
+def _exact_transition(q: float, r: float, left: bool) -> FloatArray:
+    """A chain's matrix, transposed for the right side, as pairs of doubles, shape (4, 2)."""
+    stay = [(1 - number, ((1 - (1 - number)) - number)) for number in (q, r)]
+    change = [(q, 0.0), (r, 0.0)] if left else [(r, 0.0), (q, 0.0)]
+    return np.array([stay[0], change[0], change[1], stay[1]])

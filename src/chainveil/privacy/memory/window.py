@@ -47,6 +47,7 @@ def worst(
     Parameters
     ----------
     layout : Layout
+        Labels and steps.
     possible : bool array of shape (2, 2)
         Steps of the chain that can occur.
     left, right : arrays of shape (labels, 2)
