@@ -90,6 +90,14 @@ def test_lists_rows_and_columns_agree(noise: Noise) -> None:
     assert np.array_equal(table[7], sanitize(rows[7], noise, rng=seeded(1).at(series=7)))
 
 
+def test_blocks_that_are_longer_than_a_piece() -> None:
+    noise, x = STICKY.thinned(300_000), data(STICKY, 700_001)
+    z = sanitize(x, noise, rng=seeded(1))
+    made = sanitize(x[noise.places(len(x))], STICKY, rng=seeded(1))
+    assert len(made) == 2
+    assert z.tolist() == held(noise, x.tolist(), made.tolist())
+
+
 def test_only_points_that_report_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
     veil = Keystream.veil

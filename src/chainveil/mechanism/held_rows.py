@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chainveil.errors import InvalidInput
 from chainveil.mechanism.rows import Rows
 from chainveil.mechanism.turns import memory_kernels
 from chainveil.noise.base import Noise
@@ -49,6 +50,10 @@ class HeldRows:
         before, count = self.waiting, len(rows.owner)
         block, inside = np.divmod(rows.points, self._every)
         when = 1 + np.sign(inside - self._first)
+        if (made := int((when == 1).sum())) != len(reports):
+            raise InvalidInput(
+                "reports", f"{len(reports)} reports", f"{made}, one for each row that reports"
+            )
         self._rows = np.concatenate([self._rows, [rows.owner, block, when]], axis=1)
         self._values = np.concatenate([self._values, np.full(count, WAITS)])
         self._link = np.concatenate([self._link, np.full(count, -1)])
