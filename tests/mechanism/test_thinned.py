@@ -155,6 +155,23 @@ def test_series_that_end_before_their_first_report(noise: Noise) -> None:
     assert not np.isnan(rows[1]).any()
 
 
+@pytest.mark.parametrize("every", [2, 3])
+def test_the_mask_of_the_input_stays_as_it_is(every: int) -> None:
+    gone = np.array([every == 2, every == 3, False, False, False, True])
+    x = np.ma.MaskedArray(np.ones(6, np.uint8), mask=gone.copy())
+    z = sanitize(x, STICKY.thinned(every), rng=seeded(1), missing="keep")
+    assert np.array_equal(np.ma.getmaskarray(x), gone)
+    assert z.mask[:every].all()
+    assert np.array_equal(z.mask[every:], gone[every:])
+    listed = [np.ma.MaskedArray(np.ones(6, np.uint8), mask=gone.copy()), np.zeros(7, np.uint8)]
+    hidden, plain = sanitize(listed, STICKY.thinned(every), rng=seeded(1), missing="keep")
+    assert np.array_equal(hidden.mask, z.mask)
+    assert np.array_equal(np.ma.getmaskarray(listed[0]), gone)
+    assert not plain.mask.any()
+    with pytest.raises(cv.InvalidInput, match="out"):
+        sanitize(x, STICKY.thinned(every), out=x, missing="keep")
+
+
 def test_masks_grow_over_points_that_nobody_heard_of() -> None:
     x = np.ma.MaskedArray(data(STICKY, 600_000).astype(np.uint8))
     x[2] = np.ma.masked
