@@ -89,8 +89,8 @@ def _check_threshold(drawer: TwoReports, context: int, last: int, rate: Fraction
 
     def ones(word: int) -> Any:
         symbols = np.arange(256, dtype=np.uint8)
-        drawer._draws.keystream = cast(Keystream, Crafted(symbols, [word] * 256))
-        words = drawer._turns(one_series(0, 0, 256), around)
+        drawer.turns._draws.keystream = cast(Keystream, Crafted(symbols, [word] * 256))
+        words = drawer.turns.words(one_series(0, 0, 256), around)
         return np.unpackbits(words[last].view(np.uint8), bitorder="little")
 
     whole = int(ones(0)[1:].sum())
@@ -99,7 +99,7 @@ def _check_threshold(drawer: TwoReports, context: int, last: int, rate: Fraction
     assert 0 <= tied <= 2**45
     for number in {0, 2**45 - 1, int(tied) - 1, int(tied)}:
         if 0 <= number < 2**45:
-            assert ones(number << drawer.shift)[0] == (number < tied)
+            assert ones(number << drawer.turns.shift)[0] == (number < tied)
 
 
 @named

@@ -180,6 +180,12 @@ def test_rows_wait_no_longer_than_their_report() -> None:
     assert np.concatenate(out).tolist() == [1] * 4 + [0] * 4 + [1] * 2
 
 
+def test_reports_must_be_those_of_the_rows() -> None:
+    rows = Rows(np.zeros(4, np.int64), np.arange(4), NUMBERS[:1])
+    with pytest.raises(cv.InvalidInput, match=r"reports: .*2 reports; allowed: 1"):
+        HeldRows(STICKY.thinned(4)).add(rows, np.zeros(2, np.uint8))
+
+
 def test_every_kind_is_thinned_as_it_should() -> None:
     assert all(noise.every > 1 for noise in THINNED.values())
     assert all(noise.every == 1 and noise.holds for noise in HOLDING.values())

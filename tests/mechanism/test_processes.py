@@ -24,9 +24,12 @@ from chainveil.mechanism.packed import PackedFlips
 from chainveil.mechanism.pieces import one_series
 from chainveil.mechanism.rows import Rows
 from chainveil.mechanism.samplers import sampler
+from chainveil.noise.base import Noise
 from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.memory import StickyNoise
 
 CHANNEL = cv.Channel.binary(0.5, 0.5)
+STICKY = StickyNoise.binary([[0.5, 0.5], [0.5, 0.5]], [0.5, 0.5])
 ZEROS = np.zeros(4096, np.uint8)
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 
@@ -61,8 +64,8 @@ def test_forked_processes_share_no_noise_when_sanitizing() -> None:
 
 
 @needs_fork
-@pytest.mark.parametrize("noise", [CHANNEL, CorrelatedNoise(0.5, 0.5)], ids=repr)
-def test_forked_streams_share_no_noise(noise: cv.Channel | CorrelatedNoise) -> None:
+@pytest.mark.parametrize("noise", [CHANNEL, CorrelatedNoise(0.5, 0.5), STICKY], ids=repr)
+def test_forked_streams_share_no_noise(noise: Noise) -> None:
     stream = Stream(noise)
     stream.push(0)
     stream.push(ZEROS)
@@ -185,10 +188,8 @@ def test_threads_of_a_forked_stream_never_draw_the_parents_noise() -> None:
 
 
 @needs_fork
-@pytest.mark.parametrize("noise", [CHANNEL, CorrelatedNoise(0.5, 0.5)], ids=repr)
-def test_a_fork_at_any_moment_of_a_push_gives_the_child_a_whole_stream(
-    noise: cv.Channel | CorrelatedNoise,
-) -> None:
+@pytest.mark.parametrize("noise", [CHANNEL, CorrelatedNoise(0.5, 0.5), STICKY], ids=repr)
+def test_a_fork_at_any_moment_of_a_push_gives_the_child_a_whole_stream(noise: Noise) -> None:
     """While another thread pushes pairs of points, every child counts an even number of them."""
     stream, done = Stream(noise), threading.Event()
 

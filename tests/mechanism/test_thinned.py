@@ -90,6 +90,14 @@ def test_lists_rows_and_columns_agree(noise: Noise) -> None:
     assert np.array_equal(table[7], sanitize(rows[7], noise, rng=seeded(1).at(series=7)))
 
 
+def test_blocks_that_are_longer_than_a_piece() -> None:
+    noise, x = STICKY.thinned(300_000), data(STICKY, 700_001)
+    z = sanitize(x, noise, rng=seeded(1))
+    made = sanitize(x[noise.places(len(x))], STICKY, rng=seeded(1))
+    assert len(made) == 2
+    assert z.tolist() == held(noise, x.tolist(), made.tolist())
+
+
 def test_only_points_that_report_draw(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
     veil = Keystream.veil
@@ -145,6 +153,23 @@ def test_series_that_end_before_their_first_report(noise: Noise) -> None:
     rows = sanitize([short.astype(float), np.ones(4)], noise)
     assert np.isnan(rows[0]).all()
     assert not np.isnan(rows[1]).any()
+
+
+@pytest.mark.parametrize("every", [2, 3])
+def test_the_mask_of_the_input_stays_as_it_is(every: int) -> None:
+    gone = np.array([every == 2, every == 3, False, False, False, True])
+    x = np.ma.MaskedArray(np.ones(6, np.uint8), mask=gone.copy())
+    z = sanitize(x, STICKY.thinned(every), rng=seeded(1), missing="keep")
+    assert np.array_equal(np.ma.getmaskarray(x), gone)
+    assert z.mask[:every].all()
+    assert np.array_equal(z.mask[every:], gone[every:])
+    listed = [np.ma.MaskedArray(np.ones(6, np.uint8), mask=gone.copy()), np.zeros(7, np.uint8)]
+    hidden, plain = sanitize(listed, STICKY.thinned(every), rng=seeded(1), missing="keep")
+    assert np.array_equal(hidden.mask, z.mask)
+    assert np.array_equal(np.ma.getmaskarray(listed[0]), gone)
+    assert not plain.mask.any()
+    with pytest.raises(cv.InvalidInput, match="out"):
+        sanitize(x, STICKY.thinned(every), out=x, missing="keep")
 
 
 def test_masks_grow_over_points_that_nobody_heard_of() -> None:

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
-from chainveil.mechanism import thresholds
-from chainveil.mechanism.draws import Draws, RowRuns, settling
+from chainveil.mechanism.draws import Draws, RowRuns
 from chainveil.mechanism.pieces import PIECE, Piece
 from chainveil.mechanism.randomness import Plane, Source
+from chainveil.mechanism.turns import WORD, Turns, Words, memory_kernels
 from chainveil.noise.base import GRID
 from chainveil.noise.correlated import CorrelatedNoise
 
@@ -42,10 +42,11 @@ class ChainFlips:
             )
         grid = noise.on_grid()
         self._begin, self._stop = int(grid.rho0 * GRID), int(grid.rho1 * GRID)
-        self.table = thresholds.flip_table((self._begin, self._stop))
-        self._settling = settling(self.table)
         self._draws = Draws(source) if draws is None else draws
-        self._codes = np.empty(0, np.uint8)
+        # The chance to turn away from either noise state, whatever the point: one context.
+        planes = (Plane.CHAIN, Plane.CHAIN_REFINED)
+        self._turns = Turns([(self._begin, self._stop)], self._draws, planes)
+        self._around = np.zeros(0, np.uint8)
         # Whether the last point was flipped: as secret as the data.
         self.current = 0
 
@@ -60,45 +61,34 @@ class ChainFlips:
 
     def apply(self, piece: Piece, states: NDArray[Any], out: NDArray[Any]) -> bool:
         """Run the noise along the piece, on from where the last one ended."""
-        codes, noise = self.turns(piece), self._starts(piece)
-        self._draws.kernels.walk(states, codes, piece.offsets, noise, piece.begin == 0, out)
-        self.current = int(noise[-1])
+        words, kernels = self.turns(piece), memory_kernels()
+        if piece.begin == 0:
+            begun = np.flatnonzero(np.diff(piece.offsets))
+            kernels.start_turns(words, piece.offsets[begun], self.starts(piece.series + begun))
+        self.current = int(kernels.join_turns(words, self.current, out))
+        np.bitwise_xor(states, out, out=out)
         return True
 
-    def turns(self, piece: Any) -> NDArray[np.uint8]:
-        """What becomes of either noise state at each point, as ``kernels.flip_codes`` says it.
+    def turns(self, piece: Any) -> Words:
+        """What becomes of either noise state at each point, uint64 (2, words).
 
         ``piece`` is whatever the draws know; the result is overwritten by the next one.
         """
-        draws, kernels = self._draws, self._draws.kernels
-        symbols = draws.symbols(Plane.CHAIN, piece)
-        if len(self._codes) < piece.size:
-            self._codes = np.empty(piece.size, np.uint8)
-        codes = self._codes[: piece.size]
-        high0, high1 = (np.uint8(high) for high in self.table.high)
-        ties = draws.ties[: kernels.flip_codes(symbols, high0, high1, codes, draws.ties)]
-        words = draws.refined(Plane.CHAIN_REFINED, piece, ties)
-        kernels.settle_codes(ties, words, *self._settling, codes)
-        return codes
+        whole = -(-piece.size // WORD) * WORD
+        if len(self._around) < whole:
+            self._around = np.zeros(whole, np.uint8)
+        words = self._turns.words(piece, self._around)
+        # Noise that turns away from 1 is 0.
+        np.invert(words[1], out=words[1])
+        return words
 
     def one(self, point: int, state: int) -> int:
         """The report of one point; points must come in order."""
         if point == 0:
             self.current = int(self.starts(np.zeros(1))[0])
-            return state ^ self.current
-        symbol = self._draws.symbol(Plane.CHAIN, point)
-        if symbol:
-            self.current ^= int(symbol <= self.table.high[self.current])
         else:
-            draw = self._draws.refined_one(Plane.CHAIN_REFINED, point, self.table.shift)
-            self.current ^= int(draw < self.table.low[self.current])
+            self.current ^= self._turns.one(point, 0, self.current)
         return state ^ self.current
-
-    def _starts(self, piece: Piece) -> NDArray[np.uint8]:
-        """The noise of each series before the piece, or at its first point if it starts there."""
-        if piece.begin:
-            return np.array([self.current], np.uint8)
-        return self.starts(np.arange(piece.series, piece.series + piece.count))
 
     def starts(self, series: NDArray[Any]) -> NDArray[np.uint8]:
         """The noise at the first point of series: ``rho0 / (rho0 + rho1)`` flip, exactly."""
@@ -148,11 +138,11 @@ class ChainRows:
         fresh = points == 0
         beginning = owner[fresh]
         names = rows.numbers[beginning] if self._runs.by_address else beginning
-        self._noise[beginning] = self._flips.starts(names)
-        codes = self._flips.turns(self._runs.next(rows, owner, points))
-        reports = np.empty(len(row), np.uint8)
-        held = states[row].astype(np.uint8, copy=False)
-        self._draws.kernels.walk_rows(held, codes, owner, fresh, self._noise, reports)
+        words, kernels = self._flips.turns(self._runs.next(rows, owner, points)), memory_kernels()
+        kernels.start_turns(words, np.flatnonzero(fresh), self._flips.starts(names))
+        noise = np.empty(len(row), np.uint8)
+        kernels.join_row_turns(words, owner, self._noise, noise)
+        reports = noise ^ states[row].astype(np.uint8, copy=False)
         seen = before == 0
         out[row[seen]] = reports[seen]
 

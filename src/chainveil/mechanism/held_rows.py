@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.mechanism.holding import holding_kernels
+from chainveil.errors import InvalidInput
 from chainveil.mechanism.rows import Rows
+from chainveil.mechanism.turns import memory_kernels
 from chainveil.noise.base import Noise
 
 IntArray = NDArray[np.int64]
 
-# What is known of a series before its first row, in the order of ``holding_kernels.hold_rows``.
+# What is known of a series before its first row, in the order of ``memory_kernels.hold_rows``.
 UNSEEN = np.array([[-1], [-1], [0], [-1]], np.int64)
 UNHEARD, WAITS = -1, -2
 
@@ -49,10 +50,14 @@ class HeldRows:
         before, count = self.waiting, len(rows.owner)
         block, inside = np.divmod(rows.points, self._every)
         when = 1 + np.sign(inside - self._first)
+        if (made := int((when == 1).sum())) != len(reports):
+            raise InvalidInput(
+                "reports", f"{len(reports)} reports", f"{made}, one for each row that reports"
+            )
         self._rows = np.concatenate([self._rows, [rows.owner, block, when]], axis=1)
         self._values = np.concatenate([self._values, np.full(count, WAITS)])
         self._link = np.concatenate([self._link, np.full(count, -1)])
-        holding_kernels().hold_rows(
+        memory_kernels().hold_rows(
             self._rows, reports, before, self._series, self._link, self._values
         )
         waits = self._values == WAITS

@@ -14,21 +14,18 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.mechanism import thresholds
 from chainveil.mechanism.draws import Draws, RowRuns
 from chainveil.mechanism.kernel_walk import SPARE_BITS, WIDTH, bounds, check_start, numbers_of
 from chainveil.mechanism.pieces import PIECE, Piece
 from chainveil.mechanism.randomness import Plane, Source
+from chainveil.mechanism.turns import WORD, Turns, memory_kernels
 from chainveil.noise.base import GRID, Noise
-
-# Points of a word of turns, and room for contexts in a register; see ``holding_kernels``.
-WORD, CONTEXTS = 64, 16
 
 
 def context_laws(noise: Noise) -> FloatArray:
     """``Pr[report z' | context, last report z]`` at ``[context, z, z']``, exactly as realised.
 
-    Contexts are numbered as ``holding_kernels`` says: k^2 + 2 k + 1 of them.
+    Contexts are numbered as ``memory_kernels`` says: k^2 + 2 k + 1 of them.
     """
     realised = noise.on_grid()
     m, k = noise.outputs, noise.states
@@ -66,44 +63,21 @@ class TwoReports:
 
     def __init__(self, noise: Noise, draws: Draws) -> None:
         units = context_laws(noise)[:, :, 1] * GRID
-        tables = [thresholds.flip_table((int(a), int(b))) for a, b in units.tolist()]
-        self.shift = tables[0].shift
-        # By last report and context: symbols up to which a 1 is reported, and where ties do.
-        self.highs = np.zeros((2, CONTEXTS), np.uint8)
-        self.lows = np.zeros((2, CONTEXTS), np.uint64)
-        self.highs[:, : len(tables)] = np.transpose([table.high for table in tables])
-        self.lows[:, : len(tables)] = np.transpose([table.low for table in tables])
-        self._draws = draws
-        self._words = np.empty((2, 0), np.uint64)
+        chances = [(int(after0), int(after1)) for after0, after1 in units.tolist()]
+        self.turns = Turns(chances, draws, (Plane.TURN, Plane.TURN_REFINED))
 
     def along(self, piece: Any, around: NDArray[Any], last: int, out: NDArray[Any]) -> int:
-        words = self._turns(piece, around)
-        return int(holding_kernels().join_turns(words, last, out))
+        words = self.turns.words(piece, around)
+        return int(memory_kernels().join_turns(words, last, out))
 
     def rows(
         self, piece: Any, around: NDArray[Any], owner: Any, last: Any, out: NDArray[Any]
     ) -> None:
-        holding_kernels().join_row_turns(self._turns(piece, around), owner, last, out)
+        words = self.turns.words(piece, around)
+        memory_kernels().join_row_turns(words, owner, last, out)
 
     def one(self, point: int, context: int, last: int) -> int:
-        symbol = self._draws.symbol(Plane.TURN, point)
-        if symbol:
-            return int(symbol <= self.highs[last, context])
-        draw = self._draws.refined_one(Plane.TURN_REFINED, point, self.shift)
-        return int(draw < self.lows[last, context])
-
-    def _turns(self, piece: Any, around: NDArray[Any]) -> NDArray[np.uint64]:
-        """What becomes of either last report, uint64 (2, words), overwritten by the next ones."""
-        draws, kernels = self._draws, holding_kernels()
-        symbols = draws.symbols(Plane.TURN, piece)
-        count = -(-piece.size // WORD)
-        if self._words.shape[1] < count:
-            self._words = np.empty((2, count), np.uint64)
-        words = self._words[:, :count]
-        ties = draws.ties[: kernels.turn_words(around, symbols, self.highs, words, draws.ties)]
-        drawn = draws.refined(Plane.TURN_REFINED, piece, ties)
-        kernels.settle_turns(ties, drawn, np.uint64(self.shift), around, self.lows, words)
-        return words
+        return self.turns.one(point, context, last)
 
 
 class ManyReports:
@@ -119,13 +93,13 @@ class ManyReports:
 
     def along(self, piece: Any, around: NDArray[Any], last: int, out: NDArray[Any]) -> int:
         drawn = numbers_of(self._draws, piece)
-        return int(holding_kernels().walk_contexts(around, drawn, self._bounds, last, out))
+        return int(memory_kernels().walk_contexts(around, drawn, self._bounds, last, out))
 
     def rows(
         self, piece: Any, around: NDArray[Any], owner: Any, last: Any, out: NDArray[Any]
     ) -> None:
         drawn = numbers_of(self._draws, piece)
-        holding_kernels().walk_row_contexts(around, drawn, owner, self._bounds, last, out)
+        memory_kernels().walk_row_contexts(around, drawn, owner, self._bounds, last, out)
 
     def one(self, point: int, context: int, last: int) -> int:
         number = self._draws.symbol(Plane.KERNEL, point, WIDTH) >> int(SPARE_BITS)
@@ -193,7 +167,7 @@ class HoldingWalk:
         ``out`` means nothing where ``gaps`` says that a point is missing.
         """
         around, memory, last = self._room(piece.size), self._memory(piece), self._report or 0
-        k, fresh, kernels = around.dtype.type(self.states), piece.begin == 0, holding_kernels()
+        k, fresh, kernels = around.dtype.type(self.states), piece.begin == 0, memory_kernels()
         if gaps is None:
             joined = kernels.contexts(states, piece.offsets, k, fresh, memory, around)
         else:
@@ -226,7 +200,7 @@ class HoldingWalk:
         self._state = state if self._keeps_state and state >= 0 else None
 
     def _memory(self, piece: Piece) -> NDArray[np.int64]:
-        """As ``holding_kernels.contexts`` takes it."""
+        """As ``memory_kernels.contexts`` takes it."""
         reported = self._report is not None and piece.begin > 0
         return np.array([reported, -1 if self._state is None else self._state], np.int64)
 
@@ -274,7 +248,7 @@ class HoldingRows:
         owner, points = rows.owner[part], rows.points[part]
         around = np.zeros(-(-len(owner) // WORD) * WORD, self._drawer.contexts)
         held = states.astype(self._drawer.dtype, copy=False)
-        holding_kernels().row_contexts(held, owner, steps, self._states, self._memory, around)
+        memory_kernels().row_contexts(held, owner, steps, self._states, self._memory, around)
         reports = np.empty(len(owner), self._drawer.dtype)
         piece = self._runs.next(rows, owner, points)
         self._drawer.rows(piece, around, owner, self._last, reports)
@@ -287,10 +261,3 @@ class HoldingRows:
             self._last = np.concatenate([self._last, np.zeros(extra, np.int64)])
             self._memory = np.concatenate([self._memory, np.zeros((extra, 2), np.int64)])
             self._points = np.concatenate([self._points, np.full(extra, -1, np.int64)])
-
-
-def holding_kernels() -> Any:
-    """The compiled loops: they take a second to import, and single points need none."""
-    from chainveil.mechanism import holding_kernels
-
-    return holding_kernels

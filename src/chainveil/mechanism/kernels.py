@@ -89,20 +89,6 @@ def flip(states: Any, high0: Any, high1: Any, out: Any, base: int, ties: Any) ->
 
 
 @compiled(nogil=True)
-def flip_codes(symbols: Any, high0: Any, high1: Any, codes: Any, ties: Any) -> int:
-    """Noise chain: what each symbol makes of either noise state; lists ties like ``flip``.
-
-    Bit 0 of ``codes`` is the next noise state from 0; bit 1 says whether that from 1 differs.
-    """
-    for i in range(len(codes)):
-        symbol = np.uint8(symbols[i] - np.uint8(1))
-        from0 = np.uint8(symbol < high0)
-        from1 = np.uint8(symbol >= high1)
-        codes[i] = np.uint8(from0 | np.uint8((from0 ^ from1) << np.uint8(1)))
-    return _find(symbols, np.uint8(1), ties)
-
-
-@compiled(nogil=True)
 def settle_flips(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, out: Any) -> None:
     """Decide ties of two states; ``draws`` : uint64 (2 n,), of which every other is used."""
     either = low0 ^ low1
@@ -110,53 +96,6 @@ def settle_flips(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, out: A
         state = out[ties[i]]
         low = low0 ^ (either & (_ZERO - np.uint64(state)))
         out[ties[i]] = state ^ np.uint8((draws[2 * i] >> shift) < low)
-
-
-@compiled(nogil=True)
-def settle_codes(ties: Any, draws: Any, shift: Any, low0: Any, low1: Any, codes: Any) -> None:
-    """Decide ties of the noise chain, from either noise state."""
-    for i in range(len(ties)):
-        draw = draws[2 * i] >> shift
-        from0 = np.uint8(draw < low0)
-        from1 = np.uint8(draw >= low1)
-        codes[ties[i]] = np.uint8(from0 | np.uint8((from0 ^ from1) << np.uint8(1)))
-
-
-@compiled(nogil=True)
-def walk(states: Any, codes: Any, offsets: Any, starts: Any, fresh: Any, out: Any) -> None:
-    """Run the noise chain along each series and flip: ``out = states XOR noise``.
-
-    ``starts`` : uint8 (series,), the noise at the first point (``fresh``) or before it;
-    overwritten with the noise at the last point.
-    """
-    for j in range(len(starts)):
-        noise = starts[j]
-        part = slice(offsets[j], offsets[j + 1])
-        held, turns, reports = states[part], codes[part], out[part]
-        if fresh and len(turns):
-            turns[0] = noise
-        for i in range(len(turns)):
-            code = turns[i]
-            noise = np.uint8((code & np.uint8(1)) ^ (noise & (code >> np.uint8(1))))
-            reports[i] = held[i] ^ noise
-        starts[j] = noise
-
-
-@compiled(nogil=True)
-def walk_rows(states: Any, codes: Any, owner: Any, fresh: Any, noise: Any, out: Any) -> None:
-    """As ``walk``, where neighbouring rows may belong to different series.
-
-    ``owner`` : int64 (n,), the series of each row; ``fresh`` : bool (n,), rows that begin
-    one; ``noise`` : uint8 (series,), the noise at the last row of each series, or at its
-    first if that comes now; overwritten.
-    """
-    for i in range(len(states)):
-        held = noise[owner[i]]
-        code = codes[i]
-        moved = np.uint8((code & np.uint8(1)) ^ (held & (code >> np.uint8(1))))
-        held = held if fresh[i] else moved
-        noise[owner[i]] = held
-        out[i] = states[i] ^ held
 
 
 @compiled(nogil=True)

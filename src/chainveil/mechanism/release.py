@@ -75,11 +75,11 @@ def release(
     """Sanitize ``x``. On an error the input is untouched and ``out`` holds nothing of it."""
     reading.check_missing(missing)
     table, masks = reading.as_table("x", x)
-    least = getattr(sampler, "least", 1)
-    reading.check_least(table, masks, missing, least)
+    thinned = hasattr(sampler, "unheard")
+    reading.check_least(table, masks, missing, getattr(sampler, "least", 1))
     column = is_column(x)
     destination, in_place = _destination(table, _flat(out) if column else out, sampler.outputs)
-    if least > 1 and masks is not None:
+    if thinned and masks is not None:
         masks = _own_masks(masks, out)
     if in_place:
         check_points(table, masks, sampler, missing)

@@ -55,8 +55,7 @@ def reports(
     if any(len(part) for part in asked):
         made = release(asked, work, None, source, missing, noise.kind).values
     found = [
-        _about(noise, np.asarray(made[j]), _present(table, masks, j, noise.states, missing))
-        for j in _all(table)
+        _about(noise, np.asarray(made[j]), _present(table, masks, j, missing)) for j in _all(table)
     ]
     several = not isinstance(table.held, np.ndarray) or table.held.ndim == 2
     return found if several else found[0]
@@ -72,9 +71,7 @@ def _series(table: Table, masks: Table | None, j: int) -> NDArray[Any]:
     return np.ma.MaskedArray(table.row(j), mask=masks.row(j))
 
 
-def _present(
-    table: Table, masks: Table | None, j: int, states: int, missing: str
-) -> NDArray[np.bool_]:
+def _present(table: Table, masks: Table | None, j: int, missing: str) -> NDArray[np.bool_]:
     mask = None if masks is None else masks.row(j)
     gaps = reading.gaps_of(table.row(j), mask, missing)
     return np.ones(len(table.row(j)), np.bool_) if gaps is None else ~gaps

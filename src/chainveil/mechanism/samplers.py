@@ -27,7 +27,9 @@ class PieceSampler(Protocol):
     """A noise at work on arrays: knows its randomness and writes reports for a piece.
 
     One that ``holds`` its last report over missing points says so by an attribute of that
-    name, and its ``apply`` takes one more argument: which points are missing, or None.
+    name, and its ``apply`` takes one more argument: which points are missing, or None. One
+    that may come to points before any report has ``unheard``, which of the last piece they
+    are or None, and ``least``, the points of a series that has a report if none is missing.
     """
 
     @property

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
-from chainveil.mechanism.holding import holding_kernels
 from chainveil.mechanism.pieces import PIECE, Piece
 from chainveil.mechanism.randomness import Source
 from chainveil.mechanism.samplers import PieceSampler, Sampler, draw, sampler
+from chainveil.mechanism.turns import memory_kernels
 from chainveil.noise.base import Noise
 
 IntArray = NDArray[np.int64]
@@ -47,7 +47,7 @@ class Thinned:
         self, piece: Piece, states: NDArray[Any], out: NDArray[Any], gaps: Mask | None = None
     ) -> bool:
         """Draw the reports of the points that report, and write each over its block."""
-        inner, kernels = self._inner(piece), holding_kernels()
+        inner, kernels = self._inner(piece), memory_kernels()
         reports = np.empty(inner.size, self.dtype)
         missing: Mask = np.zeros(0, np.bool_) if gaps is None else self._pick(piece, inner, gaps)
         if inner.size:
@@ -71,7 +71,7 @@ class Thinned:
     def _pick(self, piece: Piece, inner: Piece, values: NDArray[Any]) -> NDArray[Any]:
         """The values of those points of a piece that report."""
         picked = np.empty(inner.size, values.dtype)
-        holding_kernels().pick(values, piece.offsets, self._every, self._first, picked)
+        memory_kernels().pick(values, piece.offsets, self._every, self._first, picked)
         return picked
 
 

@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 
 # Bytes of a bit plane in a group of packed points: one vector.
 STRIPE = 64
-# Contexts of a report at most; see ``holding_kernels.py``.
+# Contexts of a report at most; see ``memory_kernels.py``.
 CONTEXTS = 16
 # Points that ``fill_block`` writes at once.
 FILL = 16

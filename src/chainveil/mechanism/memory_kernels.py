@@ -1,4 +1,4 @@
-"""Compiled loops of noise that holds its last report over missing points.
+"""Compiled loops of noise that looks back: turns, contexts, and reports that are held.
 
 What a report looks at beside the last report is one number, its *context*. With k states:
 
@@ -140,6 +140,16 @@ def settle_turns(ties: Any, draws: Any, shift: Any, around: Any, lows: Any, word
                 here = np.uint64(around[place] == context)
                 low |= lows[last, context] & (_ZERO - here)
             words[last, place >> 6] |= np.uint64(draw < low) << bit
+
+
+@compiled(nogil=True)
+def start_turns(words: Any, places: Any, reports: Any) -> None:
+    """Let the turns at some places lead to given reports, whatever came before them."""
+    for i in range(len(places)):
+        bit = np.uint64(places[i] & 63)
+        for last in range(2):
+            kept = words[last, places[i] >> 6] & ~(_ONE << bit)
+            words[last, places[i] >> 6] = kept | (np.uint64(reports[i]) << bit)
 
 
 @compiled(nogil=True, inline="always")
