@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from chainveil.estimate.counts.covariance import (
     share_drawing,
 )
 from chainveil.estimate.counts.pair_shares import PAIR, expected_pair_shares
+from chainveil.estimate.counts.places import between_reports, check_neighbours
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.questions.autocorrelation import correlations
 from chainveil.estimate.results import Covers, read_covers
@@ -98,9 +99,13 @@ def error_at(
     noise, about = as_noise_law(plan), read_covers(covers)
     checks.one_of("question", question, QUESTIONS)
     points = checks.whole("length", length, 2)
-    value, variance = _variance(plan.chain, noise, points, question, about)
+    if question != "frequency":
+        check_neighbours(noise, question)
+    chain = cast(MarkovChain, between_reports(plan.chain, noise))
+    reports = len(noise.noise.places(points))
+    value, variance = _variance(chain, noise, max(reports, 1), question, about)
     window = (0,) if question == "frequency" else PAIR
-    needed = noise.points_needed(window) + len(window) - 1
+    needed = (noise.points_needed(window) + len(window) - 1) * noise.every
     return ExpectedError(question, points, value, np.sqrt(variance), about, needed)
 
 
