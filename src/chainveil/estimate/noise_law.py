@@ -48,7 +48,7 @@ class NoiseLaw:
 
     @property
     def looks_back(self) -> bool:
-        """Whether a report depends on its own point and the last report (``counts.last_report``)."""
+        """Whether a report depends on its point and the last report (``counts.last_report``)."""
         return self.source.sees == "last report"
 
     @cached_property

@@ -102,8 +102,8 @@ def error_at(
     if question != "frequency":
         check_neighbours(noise, question)
     chain = cast(MarkovChain, between_reports(plan.chain, noise))
-    reports = len(noise.noise.places(points))
-    value, variance = _variance(chain, noise, max(reports, 1), question, about)
+    reports = max(-(-(points - noise.noise.first_place) // noise.every), 1)
+    value, variance = _variance(chain, noise, reports, question, about)
     window = (0,) if question == "frequency" else PAIR
     needed = (noise.points_needed(window) + len(window) - 1) * noise.every
     return ExpectedError(question, points, value, np.sqrt(variance), about, needed)

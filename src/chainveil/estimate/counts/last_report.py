@@ -1,12 +1,13 @@
 """Unbiased shares from reports that look back at the last one, whatever law the series follows.
 
-Given the report z before it and the state x of its point, a report z' has the law K(z' | z, x). The
-inverse of that matrix, one for each z, gives the report a weight for each state, ``phi_t``, whose mean
-is the indicator of the state that is there, given all reports before. So ``u_t = phi_t - 1[x_t]``
-are martingale differences, products of phi at different points are unbiased too, and
+Given the report z before it and the state x of its point, a report z' has the law K(z' | z, x).
+The inverse of that matrix, one for each z, gives the report a weight for each state, ``phi_t``,
+whose mean is the indicator of the state that is there, given all reports before. So
+``u_t = phi_t - 1[x_t]`` are martingale differences, products of phi at different points are
+unbiased too, and with ``*`` the outer product
 
-    shares   sum of phi_t                      strays by the sum of  u_s
-    pairs    sum of phi_t (x) phi_{t+h}        strays by the sum of  u_s (x) 1[x_{s+h}] + phi_{s-h} (x) u_s
+    the sum of phi_t              strays by the sum of  u_s
+    the sum of phi_t * phi_{t+h}  strays by the sum of  u_s * 1[x_{s+h}] + phi_{s-h} * u_s
 
 Both are sums of martingale differences: their covariance is the sum of the conditional ones, which
 are linear in the indicators of x_s and x_{s+h}, and so estimated without bias in the same way.
@@ -81,9 +82,7 @@ def look_back(cells: Cells, noise: NoiseLaw) -> LookedBack:
     return LookedBack(np.where(there & (last >= begin), code, -1), group, stretch)
 
 
-def last_report_shares(
-    cells: Cells, noise: NoiseLaw
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def last_report_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares (groups, k), their covariance (2, groups, k, k), and how many points, (groups,)."""
     seen = look_back(cells, noise)
     weights = report_weights(noise.source)

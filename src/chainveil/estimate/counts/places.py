@@ -66,4 +66,3 @@ def check_neighbours(noise: NoiseLaw, question: str) -> None:
             f"{question} from reports on one point in {noise.every}: no two neighbours report. "
             "Shares, and correlations at distances that are multiples of it, can be asked for"
         )
-

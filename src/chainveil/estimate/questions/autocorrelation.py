@@ -73,7 +73,9 @@ def autocorrelation(
     if about == "sampling" and chain is None:
         chain = fit_release(cells, source)
     columns = [
-        _at_lag(cells, source, lag // source.every, chain if about == "sampling" else None, deviations)
+        _at_lag(
+            cells, source, lag // source.every, chain if about == "sampling" else None, deviations
+        )
         for lag in wanted
     ]
     stacked = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
