@@ -4,8 +4,8 @@ The chain of the heart-rate record N10 and a sticky kernel. Seeds are fixed. A s
 releases has a standard error of 0.34 points, so an interval of exactly 95% coverage leaves 94%
 to 96% once in 270 runs of one comparison, and one of 8,000 once in 24,000. There are about ten
 of the first kind, most of them dependent: with other seeds a run of this file would fail about
-one time in thirty without a fault. Means stray by more than five of their standard errors once in 1.7
-million comparisons.
+one time in thirty without a fault. Means stray by more than five of their standard errors once
+in 1.7 million comparisons.
 """
 
 from __future__ import annotations
