@@ -21,7 +21,6 @@ from functools import lru_cache
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.errors import NotSupported
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.simplex import project
@@ -42,11 +41,6 @@ def noise_covariance(noise: NoiseLaw, window: Sequence[int], law: Law) -> FloatA
 
     For noise that looks at its own point alone, or that runs on whatever the points are.
     """
-    if noise.looks_back:
-        raise NotSupported(
-            f"the error to expect under {noise.source.kind} noise: it depends on the reports. An "
-            "estimate from a release says how far it strays"
-        )
     shape = tuple(window)
     size: int = noise.states ** len(shape)
     known, count = law(shape)

@@ -29,6 +29,7 @@ from chainveil.errors import NotSupported
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.noise_law import NoiseLaw, report_weights
 from chainveil.estimate.simplex import project
+from chainveil.inference import report_laws
 from chainveil.noise.base import Noise
 
 IntArray = NDArray[np.int64]
@@ -181,6 +182,38 @@ def _stray(
     across = np.einsum("ub,uc,uad->uabcd", right, left, inner)
     second = np.einsum("ua,uc,ubd->uabcd", left, left, inner)
     return np.asarray(first + across + across.transpose(0, 3, 4, 1, 2) + second)
+
+
+def settled_covariance(noise: NoiseLaw, transition: FloatArray, pair: bool, n: int) -> FloatArray:
+    """Covariance to expect of shares from ``n`` points, or pairs of neighbours, of a chain.
+
+    In the long run, the ends of a series left out of account; shape (k, k), or (k * k, k * k).
+    """
+    source, k = noise.source, noise.states
+    weights = report_laws(source).weights(np.ones(k), transition).step
+    last = _settled(weights)
+    if not pair:
+        arrived = last @ transition
+        return np.asarray(np.einsum("zx,zxab->ab", arrived, conditional_spread(source)) / n)
+    # The law of four reports in a row, with the state of the last: (m, m, m, m, k).
+    law = last
+    for _ in range(3):
+        law = np.einsum("...zx,zwxy->...zwy", law, weights)
+    first = np.indices((noise.outputs,) * 4).reshape(4, -1)
+    before, code, after = (first[i] * noise.outputs + first[i + 1] for i in range(3))
+    chances = law.sum(axis=-1).reshape(-1)
+    found = np.einsum("u,uabcd->abcd", chances, _stray(source, before, code, after, None))
+    return np.asarray(found.reshape(k * k, k * k) / n)
+
+
+def _settled(weights: FloatArray) -> FloatArray:
+    """The long-run law of the last report and the state, shape (m, k)."""
+    m, _, k, _ = weights.shape
+    move = np.moveaxis(weights, 1, 2).reshape(m * k, m * k)
+    # Balance, with the sum in place of one of its equations, which follow from each other.
+    system = np.vstack([move.T - np.eye(m * k), np.ones((1, m * k))])
+    law, *_ = np.linalg.lstsq(system, np.append(np.zeros(m * k), 1.0), rcond=None)
+    return np.asarray(law.reshape(m, k))
 
 
 @lru_cache(maxsize=64)
