@@ -95,7 +95,7 @@ def test_tracking_answers_by_likelihood_alone() -> None:
     for ask in (estimate.frequency, estimate.transitions, estimate.autocorrelation):
         with pytest.raises(NotSupported, match='method="likelihood"'):
             ask(z, TRACKING)
-    found = estimate.transitions(z, TRACKING, method="likelihood", covers="sampling")
+    found = estimate.transitions(z, TRACKING, method="likelihood", covers="sampling", level=0.9999)
     assert np.all((found.low < CHAIN.transition) & (CHAIN.transition < found.high))
     assert found.log_likelihood is not None
     fitted = log_likelihood(found.chain, TRACKING, z)
