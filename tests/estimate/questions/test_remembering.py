@@ -152,3 +152,14 @@ def test_a_chain_is_fitted_to_sticky_reports_over_gaps() -> None:
     found = estimate.denoise(z, STICKY)
     assert abs(found.chain.transition[0, 1] - 0.0893) < 0.1
     assert found.expected_accuracy > 0.6
+
+
+def test_too_few_reports() -> None:
+    with pytest.raises(InvalidInput, match="at least two reports"):
+        estimate.frequency([np.array([0]), np.array([1])], STICKY)
+    with pytest.raises(InvalidInput, match="at least three points"):
+        estimate.transitions([0, 1], STICKY)
+    with pytest.raises(InvalidInput, match="at least one released point"):
+        estimate.frequency([0, 1], CHANNEL.thinned(9))
+    with pytest.raises(InvalidInput, match="too close to singular"):
+        estimate.frequency([0, 1, 0], STICKY)

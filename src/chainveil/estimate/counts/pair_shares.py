@@ -101,7 +101,7 @@ def bare_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
     if not pairs.max() > 0:
         raise InvalidInput(
             "z", f"{cells.size} points and no two neighbours of one group",
-            "series of at least two points",
+            f"series of at least {'three' if noise.looks_back else 'two'} points",
         )  # fmt: skip
     noise.check_length(PAIR, int(pairs.max()), "transitions")
     return shares, pairs

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainveil.checks import FloatArray
+from chainveil.errors import InvalidInput
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.covariance import (
     credible,
@@ -113,6 +114,10 @@ def _shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, Floa
     """Debiased share of each state, (groups, k), its covariance, and how many points, (groups,)."""
     if noise.looks_back:
         shares, covariance, points = last_report_shares(cells, noise)
+        if not points.any():
+            raise InvalidInput(
+                "z", "no report with another before it", "series of at least two reports"
+            )
         noise.check_length(POINT, int(points.max()), "a frequency")
         return shares, covariance, points
     counts = cells.windows(POINT)
