@@ -71,14 +71,19 @@ class Setting:
 
 
 def best_mechanism(
-    chain: MarkovChain, epsilon: float, length: int, tell: Callable[[str], None] = lambda text: None
+    chain: MarkovChain,
+    epsilon: float,
+    length: int,
+    ahead: int | None = None,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> BestMechanism:
     """The least share of wrong reports at a budget over all mechanisms.
 
-    For chains of two states in which every step is possible.
+    For chains of two states in which every step is possible. ``ahead``: only mechanisms that
+    publish in turn, each report knowing all points up to so many after its own.
     """
-    setting = read_setting(chain, length)
-    programme = Programme(setting, epsilon)
+    setting = read_setting(chain, length, backwards=ahead is None)
+    programme = Programme(setting, epsilon, ahead)
     while True:
         value, law = programme.solve()
         added = programme.add_violated(law)
@@ -89,8 +94,11 @@ def best_mechanism(
     return BestMechanism(value, wrong_share(setting, law), law, law_loss(setting, law))
 
 
-def read_setting(chain: MarkovChain, length: int) -> Setting:
-    """Everything about a series of a two-state chain that does not depend on the budget."""
+def read_setting(chain: MarkovChain, length: int, backwards: bool = True) -> Setting:
+    """Everything about a series of a two-state chain that does not depend on the budget.
+
+    ``backwards``: whether reading it backwards counts as a symmetry.
+    """
     series = np.array(list(product(range(2), repeat=length)))
     steps = chain.transition[series[:, :-1], series[:, 1:]].prod(axis=1)
     prior = chain.start[series[:, 0]] * steps
@@ -98,16 +106,18 @@ def read_setting(chain: MarkovChain, length: int) -> Setting:
     for axis in range(length):
         given = np.concatenate([given, given.sum(axis=axis, keepdims=True)], axis=axis)
     given = given / given.sum(axis=-1, keepdims=True)
-    return Setting(series, prior, given, _symmetries(series, prior))
+    return Setting(series, prior, given, _symmetries(series, prior, backwards))
 
 
-def _symmetries(series: IntArray, prior: FloatArray) -> list[IntArray]:
+def _symmetries(series: IntArray, prior: FloatArray, backwards: bool) -> list[IntArray]:
     """Of reading backwards and swapping the states, what keeps the law of the series.
 
     The average of a best mechanism over them is a best mechanism, so one that has them is
     enough: error and constraints are linear.
     """
-    images = (series, series[:, ::-1], 1 - series, 1 - series[:, ::-1])
+    images = [series, 1 - series]
+    if backwards:
+        images += [image[:, ::-1] for image in images]
     numbers = [image @ (2 ** np.arange(series.shape[1])[::-1]) for image in images]
     return [number for number in numbers if np.allclose(prior[number], prior, rtol=1e-12, atol=0)]
 
@@ -158,7 +168,7 @@ def _comparisons(setting: Setting, epsilon: float) -> Any:
 class Programme:
     """The linear programme, one variable for all ``p(z | x)`` that a symmetry makes equal."""
 
-    def __init__(self, setting: Setting, epsilon: float) -> None:
+    def __init__(self, setting: Setting, epsilon: float, ahead: int | None = None) -> None:
         size = len(setting.series)
         images = [g[:, None] * size + g[None, :] for g in setting.symmetries]
         found, place = np.unique(np.min(images, axis=0), return_inverse=True)
@@ -173,9 +183,31 @@ class Programme:
         self._blocks: list[Any] = []
         self._added = np.zeros((self.comparisons.shape[0], len(self.outputs)), dtype=bool)
         self._add_informed()
+        self._equal = self._sums() if ahead is None else self._sums_in_turn(setting.length, ahead)
 
     def _sum_up(self, weights: FloatArray) -> FloatArray:
         return np.asarray(np.bincount(self.variable.ravel(), weights, self.variables), float)
+
+    def _sums(self) -> FloatArray:
+        """Rows whose products with the variables are one: each series has some output."""
+        rows = [np.bincount(self.variable[x], minlength=self.variables) for x in self.outputs]
+        return np.array(rows, dtype=np.float64)
+
+    def _sums_in_turn(self, length: int, ahead: int) -> FloatArray:
+        """The same, and rows whose products are zero: early reports know no late point.
+
+        The law of the first t reports is that with the point after all they may know changed.
+        Points beyond are 0 in both: what is asked of t + 1 reports sees to those.
+        """
+        rows = []
+        for t in range(1, length - ahead):
+            later = length - t - ahead
+            blocks = np.arange(2**length).reshape(2**t, -1)
+            for x, outputs in product(np.arange(2 ** (t + ahead)) << later, blocks):
+                row = np.bincount(self.variable[x, outputs], minlength=self.variables)
+                other = self.variable[x | 1 << (later - 1), outputs]
+                rows.append(row - np.bincount(other, minlength=self.variables))
+        return np.concatenate([self._sums(), np.array(rows).reshape(-1, self.variables)])
 
     def _add_informed(self) -> None:
         """Begin with those who know every other point: rows with two series."""
@@ -205,15 +237,14 @@ class Programme:
     def solve(self) -> tuple[float, FloatArray]:
         """The least share of wrong reports under the constraints so far, and a law with it."""
         from scipy.optimize import linprog
-        from scipy.sparse import vstack
+        from scipy.sparse import csr_matrix, vstack
 
         self.rounds += 1
         bounds = vstack(self._blocks)
-        sums = np.stack([
-            np.bincount(self.variable[x], minlength=self.variables) for x in self.outputs
-        ])  # fmt: skip
+        totals = np.zeros(len(self._equal))
+        totals[: len(self.outputs)] = 1.0
         found = linprog(
-            self.cost, bounds, np.zeros(bounds.shape[0]), sums, np.ones(len(sums)),
+            self.cost, bounds, np.zeros(bounds.shape[0]), csr_matrix(self._equal), totals,
             bounds=(0, 1), method="highs-ds", options=SOLVER,
         )  # fmt: skip
         if found.status != 0:

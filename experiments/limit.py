@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 MECHANISMS = ("independent", "correlated", "tracking")
 LIMIT = "limit"
+
+
+def limit_name(ahead: int | None) -> str:
+    """The limit of all mechanisms, or of those whose reports look so many points ahead."""
+    return LIMIT if ahead is None else f"{LIMIT}, {ahead} ahead"
 
 
 def wrong_reports(noise: Any, chain: MarkovChain, length: int) -> float:
@@ -50,36 +56,46 @@ def compute_mechanism(mechanism: str, epsilon: float, length: int, theta: float)
     }]  # fmt: skip
 
 
-def compute_limit(epsilon: float, length: int, theta: float, place: Place) -> list[Row]:
-    """The best of all mechanisms."""
-    best = best_mechanism(MarkovChain.symmetric(theta), epsilon, length, place.tell)
+def compute_limit(
+    epsilon: float, length: int, theta: float, ahead: int | None, place: Place
+) -> list[Row]:
+    """The best of all mechanisms, or of those that publish in turn."""
+    best = best_mechanism(MarkovChain.symmetric(theta), epsilon, length, ahead, place.tell)
     return [{
-        "epsilon": epsilon, "length": length, "mechanism": LIMIT, "wrong": best.limit,
-        "loss": best.loss, "attained": best.attained,
+        "epsilon": epsilon, "length": length, "mechanism": limit_name(ahead),
+        "wrong": best.limit, "loss": best.loss, "attained": best.attained,
     }]  # fmt: skip
 
 
 def parts(settings: Settings, place: Place) -> list[Part]:
-    """One part a budget, length and mechanism, and one for the limit there."""
+    """One part a budget, length and mechanism, and one for each limit there."""
     theta, listed = settings["theta"], []
     mechanisms = [mechanism for mechanism in MECHANISMS if offered(mechanism)]
-    for epsilon, length in cases(settings):
+    for (epsilon, length), limits in cases(settings).items():
         case = {"theta": theta, "epsilon": epsilon, "length": length}
-        name = f"epsilon-{epsilon:g}-length-{length}"
-        listed += [
-            Part(f"{name}-{mechanism}", case,
-                 partial(compute_mechanism, mechanism, epsilon, length, theta))
+        work: dict[str, Callable[[], list[Row]]] = {
+            mechanism: partial(compute_mechanism, mechanism, epsilon, length, theta)
             for mechanism in mechanisms
-        ]  # fmt: skip
-        work = partial(compute_limit, epsilon, length, theta, place)
-        listed.append(Part(f"{name}-{LIMIT}", case, work))
+        }
+        for ahead in limits:
+            found = partial(compute_limit, epsilon, length, theta, ahead, place)
+            work[limit_name(ahead)] = found
+        for name, compute in work.items():
+            told = f"epsilon-{epsilon:g}-length-{length}-{name}".replace(", ", "-")
+            listed.append(Part(told.replace(" ", "-"), case, compute))
     return listed
 
 
-def cases(settings: Settings) -> list[tuple[float, int]]:
-    """Budgets and lengths, and the longest series, for which the programme takes minutes."""
-    usual = [(epsilon, n) for epsilon in settings["budgets"] for n in settings["lengths"]]
-    return usual + [(case["epsilon"], case["length"]) for case in settings.get("longer", [])]
+def cases(settings: Settings) -> dict[tuple[float, int], list[int | None]]:
+    """Budgets and lengths, each with the limits that are asked for: how far reports look ahead."""
+    found: dict[tuple[float, int], list[int | None]] = {
+        (epsilon, length): [0, None]
+        for epsilon in settings["budgets"] for length in settings["lengths"]
+    }  # fmt: skip
+    for case in settings["more"]:
+        key = case["epsilon"], case["length"]
+        found[key] = [*case["ahead"], *found.get(key, [None])]
+    return found
 
 
 def draw(rows: list[Row], settings: Settings) -> Figure:
@@ -93,7 +109,7 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
         axes.set(xlabel="number of points n", ylim=(0, 0.5),
                  title=f"({letter}) ε = {epsilon:g}")  # fmt: skip
     panels[0].set_ylabel("share of wrong reports")
-    style.legend_below(figure, columns=4)
+    style.legend_below(figure, columns=6)
     return figure
 
 
@@ -102,15 +118,17 @@ def _draw_budget(axes: Axes, rows: list[Row]) -> None:
 
     looks = {
         "independent": (style.BLUE, "o", "-"), "correlated": (style.ORANGE, "s", "--"),
-        "tracking": (style.GREEN, "^", "-."), LIMIT: (style.BLACK, "D", "-"),
+        "tracking": (style.GREEN, "^", "-."), limit_name(0): (style.GREY, "v", ":"),
+        LIMIT: (style.BLACK, "D", "-"),
     }  # fmt: skip
+    labels = {LIMIT: "limit of every mechanism", limit_name(0): "limit without looking ahead"}
     for mechanism, (colour, marker, dash) in looks.items():
         own = sorted((row["length"], row["wrong"]) for row in rows if row["mechanism"] == mechanism)
         if not own:
             continue
-        label = "limit of every mechanism" if mechanism == LIMIT else mechanism
         lengths, wrong = zip(*own, strict=True)
-        axes.plot(lengths, wrong, dash, marker=marker, color=colour, ms=4.5, lw=1.5, label=label)
+        axes.plot(lengths, wrong, dash, marker=marker, color=colour, ms=4.5, lw=1.5,
+                  label=labels.get(mechanism, mechanism))  # fmt: skip
         if mechanism == LIMIT:
             axes.fill_between(lengths, wrong, color=style.GREY, alpha=0.15, lw=0,
                               label="out of reach")  # fmt: skip

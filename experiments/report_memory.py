@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.limit import LIMIT, MECHANISMS
+from experiments.limit import LIMIT, MECHANISMS, limit_name
 from experiments.markdown import NONE, number, table
 from experiments.memory import CONTENDERS
 from experiments.parts import Row
@@ -69,55 +69,67 @@ def _fewest(rows: list[Row], column: str) -> str:
 
 
 def limit(result: Result) -> list[str]:
-    """Each mechanism beside the limit, by budget and length."""
-    found: dict[tuple[Any, ...], Any] = {
-        (row["epsilon"], row["length"], row["mechanism"]): row for row in result.rows
+    """Each mechanism beside the limits, by budget and length."""
+    found: dict[tuple[Any, ...], float] = {
+        (row["epsilon"], row["length"], row["mechanism"]): row["wrong"] for row in result.rows
     }
-    columns = [name for name in (*MECHANISMS, LIMIT) if any(key[2] == name for key in found)]
+    asked = (*MECHANISMS, limit_name(0), LIMIT)
+    columns = [name for name in asked if any(key[2] == name for key in found)]
     cases = sorted({key[:2] for key in found})
-    rows = []
-    for epsilon, length in cases:
-        own = [found.get((epsilon, length, name)) for name in columns]
-        cells = [number(None if row is None else row["wrong"]) for row in own]
-        rows.append((f"{epsilon:g}", str(length), *cells))
-    bests = [row for row in result.rows if row["mechanism"] == LIMIT]
-    gap = max(0.0, *(row["attained"] - row["wrong"] for row in bests))
+    rows = [
+        (f"{epsilon:g}", str(n), *(number(found.get((epsilon, n, name))) for name in columns))
+        for epsilon, n in cases
+    ]
+    gaps = [row["attained"] - row["wrong"] for row in result.rows if "attained" in row]
     theta = result.record["settings"]["theta"]
     return [
         "## The limit of every mechanism",
         "How much is lost by keeping to one kind of noise? For short series the least share of "
         "wrong reports over *all* mechanisms, any law of the reports given the whole series, is a "
         "linear programme. Its constraints are those of the definition: every point, known set, "
-        f"known value and output. Symmetric chain with θ = {theta:g}, any adversary; each "
-        "mechanism is calibrated for that length:",
-        table(("ε", "n", *(_title(name) for name in columns)), rows),
-        _verdict(found, columns, _largest(cases)),
+        "known value and output. “0 ahead” is the least over all that publish a report as soon as "
+        f"its point is there, whatever they remember. Symmetric chain with θ = {theta:g}, any "
+        "adversary; each mechanism is calibrated for that length:",
+        table(("ε", "n", *columns), rows),
+        _distances(found, columns, _middle(cases)),
+        _looking_ahead(found),
         "The programmes are solved in floating point, with constraints added until none is "
-        f"violated; mechanisms that keep the budget come within {gap:.0e} of each limit.",
+        f"violated; mechanisms that keep the budget come within {max(0.0, *gaps):.0e} of each "
+        "limit.",
     ]
 
 
-def _title(name: str) -> str:
-    return "limit" if name == LIMIT else name
-
-
-def _largest(cases: list[tuple[float, int]]) -> tuple[float, int]:
+def _middle(cases: list[tuple[float, int]]) -> tuple[float, int]:
     """The middle budget at the greatest length that all budgets have."""
     budgets = sorted({epsilon for epsilon, _ in cases})
     length = min(max(n for e, n in cases if e == epsilon) for epsilon in budgets)
     return budgets[len(budgets) // 2], length
 
 
-def _verdict(found: dict[tuple[Any, ...], Any], columns: list[str], case: tuple[float, int]) -> str:
+def _distances(
+    found: dict[tuple[Any, ...], float], columns: list[str], case: tuple[float, int]
+) -> str:
     """How far each mechanism is from the limit at one case."""
-    best = found[(*case, LIMIT)]["wrong"]
-    parts = [
-        f"{name} noise {found[(*case, name)]['wrong'] / best:.2f} times"
-        for name in columns if name != LIMIT and (*case, name) in found
+    best = found[(*case, LIMIT)]
+    times = [
+        f"{name} noise {found[(*case, name)] / best:.2f} times"
+        for name in columns if name in MECHANISMS and (*case, name) in found
     ]  # fmt: skip
-    listed = ", ".join(parts) or NONE
     return (
-        f"At ε = {case[0]:g} and n = {case[1]} the limit is {best:.4f} wrong reports; {listed} as "
-        "many. A best mechanism reads the whole series before it speaks, so its limit says what "
-        "looking ahead could still give, not what owners of single points could reach."
+        f"At ε = {case[0]:g} and n = {case[1]} the limit is {best:.4f}; {', '.join(times)} as many "
+        f"wrong reports, the best without looking ahead {found[(*case, limit_name(0))] / best:.2f} "
+        "times."
     )
+
+
+def _looking_ahead(found: dict[tuple[Any, ...], float]) -> str:
+    """What each point of looking ahead gives, where it was asked."""
+    lines = []
+    for epsilon, n in sorted({key[:2] for key in found if key[2] == limit_name(1)}):
+        steps = [d for d in range(n) if (epsilon, n, limit_name(d)) in found]
+        values = [number(found[epsilon, n, limit_name(d)]) for d in [*steps, None]]
+        lines.append(
+            f"A report that may look {', '.join(map(str, steps))} points ahead or everywhere, at "
+            f"ε = {epsilon:g} and n = {n}: {', '.join(values)}."
+        )
+    return " ".join(lines)

@@ -78,6 +78,29 @@ def test_known_limits(n: int) -> None:
     assert found.law.min() >= 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("ahead", "expected"), [(0, 0.207), (1, 0.177), (2, 0.167)])
+def test_known_limits_of_reports_in_turn(ahead: int, expected: float) -> None:
+    found = best.best_mechanism(cv.MarkovChain.symmetric(0.1), 2.0, 5, ahead)
+    assert found.limit == pytest.approx(expected, abs=6e-4)
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 2])
+def test_reports_in_turn_know_no_later_point(ahead: int) -> None:
+    chain = cv.MarkovChain.symmetric(0.1)
+    found = best.best_mechanism(chain, 2.0, 4, ahead)
+    law = found.law.reshape((2,) * 8)
+    for t in range(1, 4 - ahead):
+        early = law.sum(axis=tuple(range(4 + t, 8)))
+        for late in range(t + ahead, 4):
+            zero, one = (np.take(early, value, axis=late) for value in (0, 1))
+            np.testing.assert_allclose(zero, one, atol=1e-9)
+    assert found.loss <= 2.0 + 1e-12
+    # Whoever may look everywhere does no worse, and here better.
+    assert found.limit > KNOWN[4] + 1e-3
+    assert best.best_mechanism(chain, 2.0, 4, 3).limit == pytest.approx(KNOWN[4], abs=6e-5)
+
+
 def test_committed_limits() -> None:
     result = read_result("limit", DOCS / "reproduction")
     assert result is not None
@@ -88,6 +111,13 @@ def test_committed_limits() -> None:
         assert rows[2.0, n]["wrong"] == pytest.approx(expected, abs=6e-5)
     assert rows[1.0, 6]["wrong"] == pytest.approx(0.279, abs=6e-4)
     assert rows[4.0, 6]["wrong"] == pytest.approx(0.045, abs=6e-4)
+    ahead = {
+        row["mechanism"]: row["wrong"] for row in result.rows
+        if (row["epsilon"], row["length"]) == (2.0, 6) and row["mechanism"].startswith("limit")
+    }  # fmt: skip
+    names = [f"limit, {d} ahead" for d in range(3)]
+    order = [ahead[name] for name in (*names, "limit")]
+    assert order == sorted(order, reverse=True)
     for row in result.rows:
         limit = rows[row["epsilon"], row["length"]]["wrong"]
         assert row["wrong"] >= limit - 1e-9
