@@ -30,11 +30,11 @@ from experiments.run import HOMES, check_place, run_experiment
 def reproduce(names: tuple[str, ...], quick: bool, device: str, out: str, as_json: bool) -> None:
     """Run the paper's figures and claims again, beside the corrected ones.
 
-    NAME is fig1, fig2, fig3, fig4, correlated, theorem2 or all. Each leaves results (CSV), their
-    circumstances (JSON) and a figure (SVG and PNG) in a folder of its own. What an interrupted
-    run has finished is kept, and the same command goes on from there. --quick takes a minute or
-    so, --full some minutes, but for the networks of fig4: a quarter of an hour on a CUDA device,
-    and far longer on a CPU.
+    NAME is fig1, fig2, fig3, fig4, correlated, theorem2, memory, limit or all. Each leaves results
+    (CSV), their circumstances (JSON) and a figure (SVG and PNG) in a folder of its own. What an
+    interrupted run has finished is kept, and the same command goes on from there. --quick takes
+    a minute or so, --full some minutes, but for the networks of fig4: a quarter of an hour on a
+    CUDA device, and far longer on a CPU.
 
     \b
     Example:

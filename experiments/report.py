@@ -10,6 +10,7 @@ from experiments import settings as stored
 from experiments.markdown import NONE, number, pair, signed, table
 from experiments.parts import Row, write_text
 from experiments.report_fig4 import figure4
+from experiments.report_memory import limit, memory
 from experiments.run import HOMES, Result, read_result
 
 TITLE = "# The paper, reproduced and corrected"
@@ -50,6 +51,7 @@ def page(results: list[Result], folder: str) -> str:
     sections: dict[str, Callable[[Result], list[str]]] = {
         "fig1": figure1, "fig2": figure2, "fig3": figure3, "fig4": figure4,
         "correlated": correlated, "theorem2": theorem2,
+        "memory": memory, "limit": limit,
     }  # fmt: skip
     for result in results:
         parts += sections[result.name](result)

@@ -35,6 +35,8 @@ HOMES = {
     "fig4": "experiments.fig4.figure",
     "correlated": "experiments.correlated",
     "theorem2": "experiments.theorem2",
+    "memory": "experiments.memory",
+    "limit": "experiments.limit",
 }
 PACKAGES = ("numpy", "scipy", "numba", "python-flint", "cryptography", "matplotlib", "torch")
 
