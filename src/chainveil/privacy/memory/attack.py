@@ -9,7 +9,6 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.noise.base import Noise
-from chainveil.privacy.memory import kernel
 from chainveil.privacy.memory.layout import Layout
 from chainveil.privacy.memory.sides import END, KNOWN_0, Side
 from chainveil.privacy.memory.window import Worst
@@ -35,6 +34,10 @@ class Case:
     right: Flank | None
 
 
+# A step of the layout and how many points in a row it leads to.
+Run = tuple[int, int]
+
+
 def build(
     case: Case, left: Side, right: Side, releases: tuple[Noise, ...], length: int | None
 ) -> MemoryWitness:
@@ -45,27 +48,27 @@ def build(
     last = worst.label if not worst.steps else int(layout.target[worst.steps[-1]])
     future, known_right, _ = _flank_steps(case.right, right, last, worst.value[-1])
     # Steps lead to points: those of the past end at the window's first point.
-    steps = [*past[::-1], *worst.steps, *future]
-    first_time = case.begin - len(past)
-    label = int(layout.source[steps[0]]) if past else worst.label
-    end = int(layout.target[steps[-1]]) if steps else label
-    reports = [
-        *_before(layout, first_time, label, known, favoured),
-        *(tuple(layout.reports[step]) for step in steps),
-    ]
-    total = len(reports) if length is None else length
-    reports += _after(layout, len(reports), total, end)
-    symbols = [_symbol(point, releases) for point in reports]
+    steps = [*past[::-1], *((step, 1) for step in worst.steps), *future]
+    behind, ahead = (sum(count for _, count in side) for side in (past, future))
+    first_time = case.begin - behind
+    label = int(layout.source[steps[0][0]]) if past else worst.label
+    end = int(layout.target[steps[-1][0]]) if steps else label
+    runs = [(point, 1) for point in _before(layout, first_time, label, known, favoured)]
+    runs += [(tuple(layout.reports[step]), count) for step, count in steps]
+    done = sum(count for _, count in runs)
+    total = done if length is None else length
+    runs += _after(layout, done, total, end)
+    symbols = [(_symbol(point, releases), count) for point, count in runs]
     place = {first_time: known} if known is not None else {}
     if known_right is not None:
-        place[case.begin + size - 1 + len(future)] = known_right
+        place[case.begin + size - 1 + ahead] = known_right
     value, other = (int("".join(map(str, bits)), 2) for bits in (worst.value, worst.other))
     return MemoryWitness(total, case.begin, place, value, other, in_runs(symbols), size)
 
 
 def _flank_steps(
     flank: Flank | None, side: Side, label: int, favoured: int
-) -> tuple[list[int], int | None, int | None]:
+) -> tuple[list[Run], int | None, int | None]:
     """The steps of a side from the target on, and the value that is known at their end.
 
     Where nothing is known there, the state that the first report shall speak for.
@@ -77,13 +80,8 @@ def _flank_steps(
     else:
         reach = side.layout.reach(flank.time) if side.left else np.ones(side.layout.labels, bool)
         low, high, _ = side.known(flank.kind - KNOWN_0, reach)
-    source, target = side.ways
-    path, end = kernel.trace(
-        side.matrices, source, target, side.layout.offsets, side.first_phase(flank.time),
-        side.stride, low, high, flank.depth, label, favoured,
-    )  # fmt: skip
-    steps = [int(step) for step in path]
-    return (steps, None, int(end)) if flank.kind == END else (steps, flank.kind - KNOWN_0, None)
+    steps, end = side.trace(flank.time, low, high, flank.depth, label, favoured)
+    return (steps, None, end) if flank.kind == END else (steps, flank.kind - KNOWN_0, None)
 
 
 def _before(
@@ -111,19 +109,23 @@ def _before(
     return reports[::-1]
 
 
-def _after(layout: Layout, time: int, total: int, label: int) -> list[tuple[int, ...]]:
-    """Possible reports from a point to the end of the series."""
-    reports = []
-    for point in range(time, total):
-        phase = point % layout.period
+def _after(
+    layout: Layout, time: int, total: int, label: int
+) -> list[tuple[tuple[int, ...], int]]:
+    """Possible reports from a point to the end of the series, in runs."""
+    runs = []
+    while time < total:
+        phase = time % layout.period
         steps = [
             step for step in range(layout.offsets[phase], layout.offsets[phase + 1])
             if layout.source[step] == label
         ]  # fmt: skip
         step = max(steps, key=lambda step: float(layout.factor[step].min()))
-        reports.append(tuple(layout.reports[step]))
-        label = int(layout.target[step])
-    return reports
+        stays = layout.period == 1 and layout.target[step] == label
+        count = total - time if stays else 1
+        runs.append((tuple(layout.reports[step]), count))
+        label, time = int(layout.target[step]), time + count
+    return runs
 
 
 def _weight(factor: FloatArray, known: int | None) -> float:

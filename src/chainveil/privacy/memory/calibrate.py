@@ -10,7 +10,7 @@ returned.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,25 +18,27 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
 from chainveil.privacy import engines
+from chainveil.privacy.memory.layout import LONGEST_PERIOD
 from chainveil.privacy.memory.objective import Rhythm
-from chainveil.privacy.memory.quest import MOST, SHAPES, Form, Quest
+from chainveil.privacy.memory.quest import MOST, Form, Quest
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated
-from chainveil.privacy.roots import retreat
+from chainveil.privacy.roots import close_bracket, retreat, straight
 
 # Steps of the search from one start, and the progress at which it ends.
-MOST_STEPS, PROGRESS = 80, 1e-9
+MOST_STEPS, PROGRESS = 80, 1e-8
 # Width of the differences that stand for derivatives, in logits.
 DIFFERENCE = 1e-6
 # How far below the budget a search aims, relative to it, and what is given up on top, as a share
 # of the way to a kernel that says nothing, until the certified loss is within the budget.
 MARGIN = 1e-9
 GIVEN_UP = (0.0, *(10.0**-power for power in range(12, 1, -1)))
-# The most points to a report that a search for the best number looks at, in times that the
-# chain takes to forget.
-MOST_FORGOTTEN = 6.0
+# The fewest and most points to a report that a search for the best number looks at, above one,
+# in times that the chain takes to forget.
+LEAST_FORGOTTEN, MOST_FORGOTTEN = 0.2, 6.0
 
-Point = FloatArray
+# A search is made with so many points to a report at most, or on a chain that forgets so much.
+HANDY_EVERY, HANDY_PACE = 9, 0.04
 
 
 def least_independent(problem: Problem, aim: Aim) -> Calibrated:
@@ -108,45 +110,92 @@ def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatAr
     """The quest and its best kernel, over how many points there are to a report."""
     if aim.every != "best" or form == "tracking":
         quest = _quest(form, problem, aim, 1 if aim.every == "best" else int(aim.every))
-        return quest, _best_kernel(quest)
+        return quest, _at_true_pace(quest, _best_kernel(_handy(quest)))
     tried: dict[int, tuple[Quest, FloatArray]] = {}
 
     def error(every: int) -> float:
         if every not in tried:
             quest = _quest(form, problem, aim, every)
-            near = min(tried, key=lambda other: abs(other - every), default=None)
-            warm = None if near is None else tried[near][1]
-            tried[every] = quest, _best_kernel(quest, warm)
+            # Both starts lead to the same kernel wherever that was tried: one does.
+            start = list(_starts(_handy(quest)))[-1:]
+            tried[every] = quest, _best_kernel(_handy(quest), start)
         quest, ones = tried[every]
-        return quest.goal(ones)
+        return quest.goal(ones) if every > 1 else _handy(quest).goal(ones)
 
-    _descend(error, _most_every(problem))
-    best = min(tried, key=error)
-    return tried[best]
+    _descend(error, *_every_range(problem))
+    quest, ones = tried[min(tried, key=error)]
+    return quest, _at_true_pace(quest, ones)
 
 
-def _most_every(problem: Problem) -> int:
+def _handy(quest: Quest) -> Quest:
+    """The quest on a chain that is quick to search and has almost the same answer.
+
+    Where a chain forgets little, only what it forgets from report to report matters: the search
+    is then made on a faster chain, and what it finds is brought to the budget on the true one.
+    """
+    rhythm = quest.rhythm
+    pace = rhythm.q + rhythm.r
+    plain = quest.problem.event == 1 and quest.problem.length is None
+    if not plain or any(noise.every > 1 or noise.ordered for noise in quest.problem.releases):
+        return quest
+    if rhythm.every > HANDY_EVERY and pace < 0.5:
+        faster = rhythm.at_pace(HANDY_EVERY, 0.0)
+    elif rhythm.every == 1 and pace < HANDY_PACE and quest.form != "independent":
+        faster = rhythm.at_pace(1, HANDY_PACE)
+    else:
+        return quest
+    return replace(quest, rhythm=faster, corners=((faster.q, faster.r),))
+
+
+def _at_true_pace(quest: Quest, ones: FloatArray) -> FloatArray:
+    """A kernel of the handy quest on the true chain, brought to the budget there."""
+    handy = _handy(quest)
+    if handy is quest:
+        return ones
+    if quest.rhythm.every == 1:
+        # Reports change as much more rarely as the chain does.
+        rarer = (quest.rhythm.q + quest.rhythm.r) / (handy.rhythm.q + handy.rhythm.r)
+        ones = _balanced(np.stack([ones[0] * rarer, 1 - (1 - ones[1]) * rarer]))
+    return _to_budget(quest, ones)
+
+
+def _balanced(ones: FloatArray) -> FloatArray:
+    """The kernel changed so that a report that turns over and back again says nothing at all.
+
+    Where a chain changes slowly, reports that turn at every point would else tell more and
+    more about a state that stays: no budget could be kept.
+    """
+    up, down = ones[0], 1 - ones[1]
+    product = up[1, 1] / up[0, 0] * (down[1, 1] / down[0, 0])
+    by_state = np.array([product**0.25, product**-0.25])
+    return np.stack([up * by_state, 1 - down * by_state])
+
+
+def _every_range(problem: Problem) -> tuple[int, int]:
+    """Numbers of points to a report between which the best one lies, if it is not 1."""
     chain = problem.model.likeliest
-    forgets = -math.log(max(abs(1 - chain.transition[0, 1] - chain.transition[1, 0]), 1e-3))
+    kept = max(abs(1 - chain.transition[0, 1] - chain.transition[1, 0]), 1e-3)
     longest = problem.length or math.inf
-    return max(1, int(min(MOST_FORGOTTEN / forgets, longest, 10_000)))
+    least, most = (share / -math.log(kept) for share in (LEAST_FORGOTTEN, MOST_FORGOTTEN))
+    top = max(1, int(min(most, longest, LONGEST_PERIOD)))
+    return min(max(2, int(least)), top), top
 
 
-def _descend(error: Callable[[int], float], most: int) -> None:
-    """Look at numbers that grow by half, then around the best of them in smaller steps."""
-    places = sorted({min(most, round(1.5**power)) for power in range(40)})
-    best = min(places[0], most)
-    worse = 0
+def _descend(error: Callable[[int], float], least: int, most: int) -> None:
+    """Look at 1 and at numbers that grow by half, then around the best in smaller steps."""
+    places = sorted({1, *(min(most, round(least * 1.5**power)) for power in range(40))})
+    best, worse = 1, 0
     for place in places:
         if error(place) < error(best):
             best, worse = place, 0
-        else:
-            worse += place != best
-        if worse >= 3:
+        elif place > 1:
+            worse += 1
+        if worse >= 4:
             break
     step = max(1, best // 4)
     while True:
-        near = [place for place in (best - step, best + step) if 1 <= place <= most]
+        # Odd numbers have a point in the middle, and so an advantage: look two steps far.
+        near = [best + away * step for away in (-2, -1, 1, 2) if 1 <= best + away * step <= most]
         better = min([best, *near], key=error)
         if better != best:
             best = better
@@ -156,9 +205,9 @@ def _descend(error: Callable[[int], float], most: int) -> None:
             step = max(1, step // 2)
 
 
-def _best_kernel(quest: Quest, warm: FloatArray | None = None) -> FloatArray:
+def _best_kernel(quest: Quest, starts: Sequence[FloatArray] | None = None) -> FloatArray:
     """The best kernel over several starts, brought to the budget."""
-    starts = [warm] if warm is not None else list(_starts(quest))
+    starts = list(_starts(quest)) if starts is None else starts
     found = [_to_budget(quest, _improve(quest, ones)) for ones in starts]
     best = min(found, key=quest.goal)
     return _refine(quest, best) if quest.aim.objective == "decoded" else best
@@ -217,10 +266,17 @@ def _improve(quest: Quest, ones: FloatArray) -> FloatArray:
 
 
 def blended(quest: Quest, ones: FloatArray, share: float) -> FloatArray:
-    """A share of the way to the kernel that says nothing about the states."""
-    axes = tuple(axis for axis, size in enumerate(SHAPES[quest.form]) if axis > 0 or size == 1)
-    silent = ones.mean(axis=axes, keepdims=True)
-    return np.asarray(np.clip((1 - share) * ones + share * silent, 1e-13, 1 - 1e-13))
+    """A share of the way to the kernel that says nothing about the states.
+
+    That one reports after each last report as often as the kernel does on average.
+    """
+    move, kernel = quest.rhythm.move, np.stack([1 - ones, ones], axis=-1)
+    weights = quest.rhythm.long_run(kernel)[:, :, None] * move[None]
+    silent = (weights * ones).sum(axis=(1, 2)) / weights.sum(axis=(1, 2))
+    if quest.form == "independent":
+        silent = np.full(2, float((weights * ones).sum()))
+    mixed = (1 - share) * ones + share * silent[:, None, None]
+    return np.asarray(np.clip(mixed, 1e-13, 1 - 1e-13))
 
 
 def _to_budget(quest: Quest, ones: FloatArray) -> FloatArray:
@@ -230,20 +286,26 @@ def _to_budget(quest: Quest, ones: FloatArray) -> FloatArray:
     def excess(share: float) -> float:
         return float(quest.excess(blended(quest, ones, share)).max()) - goal
 
-    here = excess(0.0)
-    inside, outside = (0.0, -1e-3) if here <= 0 else (1.0, 0.0)
-    if here <= 0:
-        # Away from silence, as long as there is room and probabilities stay what they are.
-        while outside > -0.5 and excess(outside) <= 0:
-            inside, outside = outside, outside * 4
-        if outside <= -0.5:
-            return blended(quest, ones, inside)
-    for _ in range(60):
-        if abs(inside - outside) <= 1e-13 * max(abs(inside), 1e-3):
+    here = (0.0, excess(0.0))
+    if -2 * abs(goal) <= here[1] <= 0:
+        return blended(quest, ones, 0.0)
+    # The loss falls nearly in proportion to the share of silence.
+    step = here[1] / max(quest.aim.epsilon, 1e-12) * 1.2
+    inside, outside = (here, None) if here[1] <= 0 else (None, here)
+    for _ in range(40):
+        place = min(max(step, -0.9), 1.0)
+        there = (place, excess(place))
+        inside, outside = (there, outside) if there[1] <= 0 else (inside, there)
+        if (inside and outside) or abs(place) >= 0.9:
             break
-        middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if excess(middle) <= 0 else (inside, middle)
-    return blended(quest, ones, inside)
+        step *= 3
+    if inside is None or outside is None:
+        return blended(quest, ones, inside[0] if inside else 1.0)
+    share = close_bracket(
+        lambda place: excess(-place), (-inside[0], inside[1]), (-outside[0], outside[1]),
+        lambda low, high: low[1] >= 2 * goal or high[0] - low[0] <= 1e-14, straight,
+    )  # fmt: skip
+    return blended(quest, ones, -share)
 
 
 def _refine(quest: Quest, ones: FloatArray) -> FloatArray:

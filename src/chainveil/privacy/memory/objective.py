@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +24,17 @@ class Rhythm:
     r: float
     every: int
     delay: int
+
+    def at_pace(self, every: int, forgets: float) -> Rhythm:
+        """A chain with the same shares of states that reports one point in ``every``.
+
+        From one report to the next it forgets as much as this one (several points to a report),
+        or from point to point as much as ``forgets`` says (every point reported).
+        """
+        both = self.q + self.r
+        if self.every > 1:
+            forgets = -math.expm1(self.every / every * math.log1p(-both))
+        return Rhythm(self.q / both * forgets, self.r / both * forgets, every, self.delay)
 
     @cached_property
     def step(self) -> FloatArray:

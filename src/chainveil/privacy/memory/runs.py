@@ -32,6 +32,8 @@ ROUNDING, LOG_ROUNDING, WIDER = 1e-12, 4e-15, 1e-13
 # Where two steps lead almost equally far, either may be followed: over a whole leap the other
 # leads further by a relative 4 times this at most, which the result is widened by.
 EITHER = 2e-15
+# Images that differ by less than this, relatively, may do so by rounding alone.
+ALIKE = 1e-15
 # How often a policy may be bettered before a leap is given up.
 SWAPS = 6
 
@@ -143,7 +145,7 @@ def noted_step(pairs: Any, source: Any, target: Any, value: Any, to: Any, policy
         to[node] = np.inf if node % 2 == 0 else -1.0
     old = policy.copy()
     for node in range(nodes):
-        policy[node, 0] = -1
+        policy[node, 0] = policy[node, 2] = -1
     for step in range(len(source)):
         before, after = source[step], target[step]
         if value[2 * before + 1] < 0:
@@ -155,11 +157,16 @@ def noted_step(pairs: Any, source: Any, target: Any, value: Any, to: Any, policy
                 for goal in range(2):
                     place = 2 * after + goal
                     better = found < to[place] if goal == 0 else found > to[place]
-                    if better:
-                        to[place] = found
+                    # Of steps that rounding cannot tell apart, to stay is noted.
+                    alike = abs(found - to[place]) <= ALIKE * found
+                    if (better and not (alike and policy[place, 2] == place)) or (
+                        alike and node == place
+                    ):
                         policy[place, 0] = step
                         policy[place, 1] = corner
                         policy[place, 2] = node
+                    if better:
+                        to[place] = found
     same = True
     for node in range(nodes):
         value[node] = to[node] * (DOWN if node % 2 == 0 else UP)
@@ -307,6 +314,9 @@ def _leads(
                     # root, as functions of what it was.
                     root = roots[from_node]
                     if roots[node] != root or policy[root, 2] != root:
+                        if node == place and better[0] < 0:
+                            # To stay is the first thing to try where two turns are alike.
+                            better[0], better[1], better[2], better[3] = place, step, corner, node
                         return False
                     multiply(chains[from_node], chosen, ours)
                     multiply(chains[node], matrix, theirs)
@@ -710,3 +720,59 @@ def scan_runs(
                     tails[0, label, direction], unused[label, direction]
                 )
     return deepest if met else -deepest
+
+
+@compiled(error_model="numpy")
+def trace_runs(
+    pairs: Any, plain: Any, source: Any, target: Any, low: Any, high: Any, depth: int, label: int,
+    end: int,
+) -> Any:  # fmt: skip
+    """``kernel.trace`` in leaps: steps and how often each is taken, the target's first.
+
+    Returns an array of shape (runs, 2) and the end of the interval from which the way starts.
+    """
+    nodes = 2 * len(low)
+    value = np.empty(nodes)
+    value[0::2], value[1::2] = low, high
+    segments = [(0, np.full((nodes, 3), -1))]
+    policy, to = np.full((nodes, 3), -1), np.empty(nodes)
+    earlier, prior, before = value.copy(), np.ones(2), np.ones(2)
+    nothing = np.empty((1, 0, 2, 3))
+    reached, steady, count = 0, 0, SHORTEST
+    while reached < depth:
+        while count > SHORTEST and count + nodes + 2 > depth - reached:
+            count //= 2
+        if steady > nodes + 2 and count + nodes + 2 <= depth - reached:
+            taken = leap(
+                pairs, plain, source, target, policy, value, earlier, prior, before, count,
+                nothing, 1.0,
+            )  # fmt: skip
+            if taken > 0:
+                segments.append((taken, policy.copy()))
+                reached, count = reached + taken, min(2 * count, 1 << 40)
+                continue
+            if count > SHORTEST:
+                count //= 2
+                continue
+            steady = nodes
+        earlier[:] = value
+        same = noted_step(pairs, source, target, value, to, policy)
+        steady = steady + 1 if same else 0
+        segments.append((1, policy.copy()))
+        reached += 1
+    path = [(0, 0)]
+    node = 2 * label + end
+    for back in range(len(segments) - 1, 0, -1):
+        left, how = segments[back]
+        while left > 0:
+            step, ahead = how[node, 0], how[node, 2]
+            times = left if ahead == node else 1
+            if path[-1][1] > 0 and path[-1][0] == step:
+                path[-1] = (step, path[-1][1] + times)
+            else:
+                path.append((step, times))
+            node, left = ahead, left - times
+    found = np.empty((len(path) - 1, 2), np.int64)
+    for place in range(1, len(path)):
+        found[place - 1, 0], found[place - 1, 1] = path[place]
+    return found, node % 2

@@ -122,6 +122,22 @@ class Side:
         )  # fmt: skip
         return out
 
+    def trace(
+        self, time: int, low: FloatArray, high: FloatArray, depth: int, label: int, end: int
+    ) -> tuple[list[tuple[int, int]], int]:
+        """The steps by which a family comes to an end of a label, the target's first.
+
+        Steps and how often each is taken in a row, then the end from which the way starts.
+        """
+        if self.is_slow:
+            path, start = runs.trace_runs(*self._pairs, *self.ways, low, high, depth, label, end)
+            return [(int(step), int(count)) for step, count in path], int(start)
+        path, start = kernel.trace(
+            self.matrices, *self.ways, self.layout.offsets, self.first_phase(time), self.stride,
+            low, high, depth, label, end,
+        )  # fmt: skip
+        return [(int(step), 1) for step in path], int(start)
+
     def first_phase(self, time: int) -> int:
         """The phase of the first step away from a point."""
         return (time + 1 if self.left else time) % self.layout.period

@@ -224,6 +224,7 @@ def _probability(move: arb_mat, start: list[Any], fixed: dict[int, int], factors
     return law[0, 0] + law[0, 1]
 
 
-def in_runs(symbols: Sequence[int]) -> Runs:
-    """Symbols as pairs of a symbol and how often it is repeated."""
-    return tuple((int(symbol), sum(1 for _ in group)) for symbol, group in groupby(symbols))
+def in_runs(symbols: Sequence[tuple[int, int]]) -> Runs:
+    """Symbols and counts with neighbours that are the same joined."""
+    joined = ((symbol, list(group)) for symbol, group in groupby(symbols, key=lambda run: run[0]))
+    return tuple((int(symbol), sum(count for _, count in group)) for symbol, group in joined)
