@@ -109,9 +109,7 @@ def _before(
     return reports[::-1]
 
 
-def _after(
-    layout: Layout, time: int, total: int, label: int
-) -> list[tuple[tuple[int, ...], int]]:
+def _after(layout: Layout, time: int, total: int, label: int) -> list[tuple[tuple[int, ...], int]]:
     """Possible reports from a point to the end of the series, in runs."""
     runs = []
     while time < total:

@@ -33,9 +33,15 @@ DIFFERENCE = 1e-6
 # of the way to a kernel that says nothing, until the certified loss is within the budget.
 MARGIN = 1e-9
 GIVEN_UP = (0.0, *(10.0**-power for power in range(12, 1, -1)))
+GIVEN_UP_OVER_REGIONS = (3e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 # The fewest and most points to a report that a search for the best number looks at, above one,
 # in times that the chain takes to forget.
 LEAST_FORGOTTEN, MOST_FORGOTTEN = 0.2, 6.0
+# Errors this close are taken for the same: where all that is left is a guess, they all are.
+SAME = 1e-4
+# On chains that forget less than this from point to point, changes are so rare that to follow
+# them gains nothing to speak of: tracking noise is then sticky noise.
+TRACKED = 1e-3
 
 # A search is made with so many points to a report at most, or on a chain that forgets so much.
 HANDY_EVERY, HANDY_PACE = 9, 0.04
@@ -74,7 +80,7 @@ def _delays(form: Form, aim: Aim) -> tuple[int, ...]:
 def _check(form: Form, problem: Problem, aim: Aim) -> None:
     """Error where something is asked for that the form does not have."""
     model = problem.model
-    if (model.states, model.order) != (2, 1):
+    if model.states != 2 or model.likeliest.order != 1:
         raise NotSupported(
             f"mechanism: {form} noise of this kind is calibrated for chains of order 1 with two "
             f"states; found {model.states} states. Use independent noise on every point."
@@ -108,6 +114,9 @@ def _corners(problem: Problem) -> tuple[tuple[float, float], ...]:
 
 def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatArray]:
     """The quest and its best kernel, over how many points there are to a report."""
+    if form == "tracking" and _pace(problem) < TRACKED and aim.delay == 0:
+        sticky, ones = _best_rhythm("sticky", problem, replace(aim, every=1))
+        return replace(sticky, form="tracking"), ones
     if aim.every != "best" or form == "tracking":
         quest = _quest(form, problem, aim, 1 if aim.every == "best" else int(aim.every))
         return quest, _at_true_pace(quest, _best_kernel(_handy(quest)))
@@ -171,6 +180,11 @@ def _balanced(ones: FloatArray) -> FloatArray:
     return np.stack([up * by_state, 1 - down * by_state])
 
 
+def _pace(problem: Problem) -> float:
+    chain = problem.model.likeliest
+    return float(chain.transition[0, 1] + chain.transition[1, 0])
+
+
 def _every_range(problem: Problem) -> tuple[int, int]:
     """Numbers of points to a report between which the best one lies, if it is not 1."""
     chain = problem.model.likeliest
@@ -188,7 +202,7 @@ def _descend(error: Callable[[int], float], least: int, most: int) -> None:
     for place in places:
         if error(place) < error(best):
             best, worse = place, 0
-        elif place > 1:
+        elif error(place) > error(best) + SAME:
             worse += 1
         if worse >= 4:
             break
@@ -332,7 +346,9 @@ def _certified(quest: Quest, ones: FloatArray) -> Calibrated:
         noise = quest.noise(blended(quest, ones, share))
         return Calibrated(noise, engines.loss(quest.problem.with_release(noise)))
 
-    found = retreat(GIVEN_UP, attempt, quest.aim.epsilon)
+    # The loss over a region is bounded to its own tolerance only, and takes its time.
+    shares = GIVEN_UP if quest.problem.model.single else GIVEN_UP_OVER_REGIONS
+    found = retreat(shares, attempt, quest.aim.epsilon)
     if found is None:
         raise UnreachableBudget(
             f"epsilon = {quest.aim.epsilon!r} could not be certified for {quest.form} noise; the "

@@ -35,18 +35,22 @@ LONGEST_TABLE_OF_EVENTS = 500
 
 
 def solves(problem: Problem) -> bool:
-    """Any releases of one two-state chain of order 1."""
+    """Any releases of two-state chains of order 1: one, or a box of them."""
     model = problem.model
-    return model.single and (model.states, model.order) == (2, 1)
+    return model.states == 2 and (model.order == 1 or not model.single)
 
 
 def loss(problem: Problem) -> PrivacyLoss:
     """The loss of all releases together, for every length or a given one."""
+    if not problem.model.single:
+        from chainveil.privacy.memory import box
+
+        return box.loss(problem)
     setting = Setting.of(problem)
     case = setting.worst_case()
     if case.worst.log == IMPOSSIBLE:
         return PrivacyLoss(0.0, 0.0, None, problem.adversary, problem.length)
-    epsilon = max(0.0, _up(case.worst.log, problem.event))
+    epsilon = max(0.0, rounded_up(case.worst.log, problem.event))
     found = setting.witness(case)
     lower = max(0.0, _attained(found, problem))
     if lower == 0.0 and epsilon < 1e-11:
@@ -60,7 +64,7 @@ def witness(attack: DescribedAttack) -> MemoryWitness:
     return MemoryWitness.of(attack)
 
 
-def _up(log: float, event: int) -> float:
+def rounded_up(log: float, event: int) -> float:
     """A log ratio that is summed from a few logarithms per point of the event, rounded up."""
     return log + (8 + 4 * event) * 2.0**-52 * max(1.0, abs(log))
 

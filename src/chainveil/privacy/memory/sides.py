@@ -86,18 +86,23 @@ class Side:
         if not self.left:
             return np.ones(labels), np.ones(labels), np.ones(2)
         low, high = np.full(labels, np.inf), np.full(labels, -1.0)
-        prior = self._odds(*self.start)
+        priors = self._start_odds
         with np.errstate(divide="ignore", invalid="ignore"):
             for label, factor, _ in self.layout.first:
-                odds = np.divide(self.start[1] * factor[1], self.start[0] * factor[0])
-                if not np.isnan(odds):
-                    low[label] = min(low[label], odds * kernel.DOWN)
-                    high[label] = max(high[label], odds * kernel.UP)
-        return low, high, np.array([prior * kernel.DOWN, prior * kernel.UP])
+                told = np.divide(factor[1], factor[0])
+                for prior in priors:
+                    if not np.isnan(prior * told):
+                        low[label] = min(low[label], prior * told * kernel.DOWN)
+                        high[label] = max(high[label], prior * told * kernel.UP)
+        return low, high, np.array([min(priors) * kernel.DOWN, max(priors) * kernel.UP])
 
-    @staticmethod
-    def _odds(zero: float, one: float) -> float:
-        return one / zero if zero > 0 else np.inf
+    @property
+    def _start_odds(self) -> list[float]:
+        """Odds of the first point: one, or over a box those of all its stationary laws."""
+        if len(self.corners) > 1:
+            return [q / r for q, r in self.corners]
+        zero, one = self.start
+        return [one / zero if zero > 0 else np.inf]
 
     def empty(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """A family that does not occur."""
@@ -170,7 +175,8 @@ class Side:
     @property
     def is_slow(self) -> bool:
         """Whether many points shall be one leap: every point reported, and a chain that forgets
-        little from one to the next."""
+        little from one to the next.
+        """
         if self.layout.period > 1 or len(self.corners) > 1:
             return False
         q, r = self.corners[0]
