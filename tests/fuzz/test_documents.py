@@ -39,10 +39,13 @@ CERTIFICATES, PLANS, CHAINS, STREAMS = 2400, 600, 1250, 1250
 # Seconds of this process that one document may take: far more than any does.
 CPU_SECONDS = 30
 # What a process of its own may take, and how many a round may start.
-APART_SECONDS, APART = 5.0, 6
+APART_SECONDS, APART = 5.0, 3
 
 TWO = cv.MarkovChain.binary(0.1, 0.2)
 THREE = cv.MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
+LONGER = cv.HigherOrderChain.from_json(
+    {"transition": [[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.2, 0.8]]}
+)
 FITTED = cv.MarkovChain.fit(TWO.sample(500, rng=1))
 TABLE = pa.table({"person": ["a"] * 9 + ["b"] * 6, "x": [0, 1, 1] * 5})
 
@@ -84,6 +87,7 @@ def originals() -> list[tuple[dict[str, Any], Released | None]]:
         cv.calibrate(cv.MarkovChain.binary(0.1, 0.3, [0.25, 0.75]), 2.0, 12),
         cv.calibrate(cv.ChainRegion((0.09, 0.11), (0.18, 0.22)), 3.0),
         cv.calibrate(THREE, 3.0), cv.calibrate(THREE, 3.0, 2, family="per-state"),
+        cv.calibrate(LONGER, 2.0, 3),
     ]  # fmt: skip
     seen = [released_facts(done.certificate, done.table) for done in releases]
     certificates = [done.certificate for done in releases]
