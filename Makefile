@@ -37,10 +37,10 @@ demo: $(INSTALLED)
 	$(BIN)/chainveil demo
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 test-all: $(INSTALLED)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""A real Spark for the tests that need one, started once in the process that runs them."""
+"""A real Spark for the tests that need one, started once in the one process that runs them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,26 @@ from chainveil.spark.needs import java_is_missing
 NEEDED = "CHAINVEIL_NEED_SPARK"
 # Programs of a few seconds do not live to see what better compiled code would bring.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+# Tests that share what is dear to make, by words in their names: one worker runs all of them.
+TOGETHER = ("spark", "tests/experiments/test_quick.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests go wherever there is room, but those that belong together to one worker.
+
+    The marks that pytest-xdist has for this come to nothing with pytest 9.2, where a test
+    cannot be given another name.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):  # type: ignore[misc]
+        def _split_scope(self, nodeid: str) -> str:
+            return next((word for word in TOGETHER if word in nodeid), nodeid)
+
+    return Together(config, log)
 
 
 def why_no_spark() -> str | None:

@@ -18,12 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
 # Pages whose examples run on Spark: in the process that has one.
 ON_SPARK = {"spark.md"}
-EXAMPLES = [
-    pytest.param(page, id=page.name, marks=pytest.mark.xdist_group("spark"))
-    if page.name in ON_SPARK
-    else pytest.param(page, id=page.name)
-    for page in PAGES
-]
+EXAMPLES = [pytest.param(page, id=page.name) for page in PAGES]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+?)(?:#[^)]*)?\)")

@@ -69,8 +69,10 @@ def test_a_weaker_promise_says_why_first(kind: str) -> None:
 
 def test_what_was_taken_from_private_data_is_not_protected() -> None:
     done = cv.sanitize_table(TABLE, "x", 2.0, series="person", threshold=0.5)
-    unprotected = [text for name, text in cv.verify(done.certificate).promise if "not" in name]
-    assert done.certificate["chain.meaning"] in unprotected
+    said = cv.verify(done.certificate).promise
+    meaning = done.certificate["chain.meaning"]
+    # Once, and where it belongs.
+    assert [name for name, text in said if meaning in text] == ["not protected"]
 
 
 def test_a_promise_for_shorter_series_does_not_pass_for_one_for_these() -> None:
@@ -118,21 +120,25 @@ def test_four_levels_certified_and_verified() -> None:
 
 
 @pytest.mark.parametrize(
-    ("maker", "reader"),
-    [("Sandybridge", None), pytest.param(None, "Sandybridge", marks=pytest.mark.slow)],
+    ("maker", "reader", "every"),
+    [
+        ("Sandybridge", None, 3),
+        pytest.param("Sandybridge", None, 1, marks=pytest.mark.slow),
+        pytest.param(None, "Sandybridge", 1, marks=pytest.mark.slow),
+    ],
 )
-def test_other_processors_agree(maker: str | None, reader: str | None) -> None:
-    made = _machine("make", maker, "")
+def test_other_processors_agree(maker: str | None, reader: str | None, every: int) -> None:
+    made = _machine(f"make {every}", maker, "")
     found = _machine("verify", reader, made).split()
     assert found == ["[]"] * len(list(made.splitlines()))
-    assert len(found) >= 13
+    assert len(found) == -(-len(machines.PLANS) // every)
 
 
 def _machine(task: str, processor: str | None, given: str) -> str:
     """What a process prints that takes OpenBLAS's kernels for another processor."""
     environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
     environment |= {} if processor is None else {"OPENBLAS_CORETYPE": processor}
-    command = [sys.executable, "-m", "tests.machines", task]
+    command = [sys.executable, "-m", "tests.machines", *task.split()]
     done = subprocess.run(
         command, input=given, env=environment, cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -154,10 +160,10 @@ def _large(states: int) -> cv.Certificate:
 @pytest.mark.parametrize(
     ("certificate", "words"),
     [
-        (lambda: _claiming(CHAIN, cv.Channel.binary(0.45, 0.45), 18), "more than 2 seconds"),
+        (lambda: _claiming(CHAIN, cv.Channel.binary(0.45, 0.45), 18), "more than 1 seconds"),
         (lambda: _claiming(CHAIN, cv.Channel.binary(0.45, 0.45), 24), "probabilities"),
         (lambda: _claiming(CHAIN, cv.Channel.binary(0.45, 0.45), 40), "probabilities"),
-        (lambda: _large(40), "more than 2 seconds"),
+        (lambda: _large(40), "more than 1 seconds"),
     ],
     ids=["18 releases", "24 releases", "40 releases", "40 states"],
 )
@@ -165,14 +171,14 @@ def test_what_is_too_large_is_neither_confirmed_nor_denied(
     certificate: Callable[[], cv.Certificate], words: str
 ) -> None:
     asked = certificate()
-    result = asked.verify(max_seconds=2)
+    result = asked.verify(max_seconds=1)
     assert not result.failures
     assert not result.holds
     assert result.verdict == "cannot be decided here"
     assert "too large to check here" in result.undecided[0]
     assert words in result.undecided[0]
     with pytest.raises(cv.TooLarge, match="too large to check here"):
-        asked.plan(max_seconds=2)
+        asked.plan(max_seconds=1)
 
 
 def test_memory_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

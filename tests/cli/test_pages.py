@@ -34,7 +34,6 @@ def test_a_session_in_a_page_prints_what_it_says(
     _replay(name, tmp_path, capsys)
 
 
-@pytest.mark.xdist_group("spark")
 @pytest.mark.usefixtures("spark_session")
 def test_the_session_on_spark_prints_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

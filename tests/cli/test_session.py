@@ -55,13 +55,13 @@ def test_fit_calibrate_sanitize_verify_attack(folder: Path) -> None:
 
 
 def test_changes_are_found(folder: Path) -> None:
-    program("sanitize", "heart.csv", *WHERE, *STATES, "--epsilon", "1", "--q", "0.09",
-            "--r", "0.11", "-o", "tampered.csv", folder=folder)  # fmt: skip
+    called("sanitize", "heart.csv", *WHERE, *STATES, "--epsilon", "1", "--q", "0.09",
+           "--r", "0.11", "-o", "tampered.csv", folder=folder)  # fmt: skip
     text = (folder / "tampered.csv").read_text()
     other = "high" if text.rstrip().endswith("low") else "low"
     changed = text.rstrip().rsplit(",", 1)[0] + f",{other}\n"
     (folder / "changed.csv").write_text(changed)
-    done = program("verify", "tampered.certificate.json", "changed.csv", folder=folder, code=1)
+    done = called("verify", "tampered.certificate.json", "changed.csv", folder=folder, code=1)
     lines = done.stdout.splitlines()
     assert lines[0].split(None, 1) == [b"verdict", b"fails: not as claimed"]
     assert lines[1].startswith(b"FAILS")
@@ -71,7 +71,7 @@ def test_changes_are_found(folder: Path) -> None:
     certificate = (folder / "tampered.certificate.json").read_text()
     forged = certificate.replace('"epsilon": 1.0', '"epsilon": 1.5')
     (folder / "forged.json").write_text(forged)
-    done = program("verify", "forged.json", folder=folder, code=1)
+    done = called("verify", "forged.json", folder=folder, code=1)
     assert b"FAILS" in done.stdout
     (folder / "broken.json").write_text(certificate[:100])
     done = program("verify", "broken.json", "--json", folder=folder, code=2)
@@ -87,8 +87,8 @@ def test_standard_input_to_standard_output(folder: Path) -> None:
     assert lines[0] == "person,bpm"
     assert len(lines) == 30_001
     assert {line.rsplit(",", 1)[1] for line in lines[1:]} == {"low", "high"}
-    bare = program("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--theta", "0.1",
-                   "-o", "-", folder=folder, stdin=table)  # fmt: skip
+    bare = called("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--theta", "0.1",
+                  "-o", "-", folder=folder, stdin=table)  # fmt: skip
     assert b"no certificate was written" in bare.stderr
     done = program("verify", "piped.json", "-", folder=folder, stdin=done.stdout)
     assert b"holds as promised to anyone" in done.stdout

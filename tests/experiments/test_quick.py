@@ -20,7 +20,7 @@ from tests.experiments.recorded import check_rows
 from tests.oracle.enumeration import loss_of_every_adversary
 
 pytest.importorskip("matplotlib")
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("reproduction")]
+pytestmark = pytest.mark.slow
 
 Results = dict[str, Result]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import chainveil as cv
 from chainveil.certificate import Released, Verification, statements
+from chainveil.model import read_model
 from chainveil.privacy.adversary import MEANING
 from tests.oracle import correlated, enumeration
 
@@ -76,7 +78,12 @@ def _computed(certificate: cv.Certificate) -> float:
     """The loss by the library, asked in a way of our own."""
     fields = ("chain.transition", "chain.initial", "chain.region", "noise.mechanism",
               "noise.matrix", "noise.spent", "promise.length", "promise.adversary")  # fmt: skip
-    return computed_loss(json.dumps({key: certificate[key] for key in fields}))
+    return computed_loss(_question(certificate, fields))
+
+
+def _question(certificate: cv.Certificate, fields: Sequence[str]) -> str:
+    """Fields of a certificate, and its model where that is no chain."""
+    return json.dumps({key: certificate[key] for key in fields} | {"model": certificate.model})
 
 
 @functools.cache
@@ -84,6 +91,8 @@ def computed_loss(question: str) -> float:
     """The loss of chain and noise in fields of a certificate."""
     fields = json.loads(question)
     model: Any = cv.MarkovChain(fields["chain.transition"], fields["chain.initial"])
+    if fields["model"] is not None:
+        model = read_model(*fields["model"])
     if fields["chain.region"] is not None:
         q, r = map(tuple, fields["chain.region"])
         model = cv.ChainRegion(q, r)
@@ -101,7 +110,7 @@ def least(certificate: cv.Certificate) -> float:
     """A loss that the noise in a certificate has at least on its chain."""
     fields = ("chain.transition", "chain.initial", "noise.mechanism", "noise.matrix",
               "noise.spent", "promise.length", "promise.adversary")  # fmt: skip
-    return least_loss(json.dumps({key: certificate[key] for key in fields}))
+    return least_loss(_question(certificate, fields))
 
 
 @functools.cache
@@ -111,22 +120,30 @@ def least_loss(question: str) -> float:
     points = min(fields["promise.length"] or POINTS, POINTS)
     if fields["noise.mechanism"] == "correlated":
         return _least_correlated(fields, points)
-    transition = np.array(fields["chain.transition"], float)
-    chain = cv.MarkovChain(transition, fields["chain.initial"])
-    noise = np.ones((len(transition), 1))
+    noise = np.ones((len(fields["noise.matrix"]), 1))
     for matrix in (*fields["noise.spent"], fields["noise.matrix"]):
-        shape = len(transition), -1
+        shape = len(noise), -1
         noise = (noise[:, :, None] * np.array(matrix, float)[:, None, :]).reshape(shape)
     if noise.shape[1] > 16:
         points = 1
     with np.errstate(divide="ignore", invalid="ignore"):
-        losses = enumeration.loss_of_every_adversary(chain.start, transition, noise, points)
+        losses = _losses(fields, noise, points)
     who = fields["promise.adversary"]
     if who["model"] == "one":
         asked = who["target"], frozenset(who["known"])
         inside = max(asked[1] | {asked[0]}) < points == fields["promise.length"]
         return losses[asked] if inside else 0.0
     return enumeration.worst_loss(losses, points, who["model"])
+
+
+def _losses(fields: Any, noise: Any, points: int) -> Any:
+    """The loss of every adversary on a few points of the chain, or of the model."""
+    if fields["model"] is not None:
+        law = read_model(*fields["model"]).series_law(points)
+        return enumeration.loss_under_law(law, noise)
+    transition = np.array(fields["chain.transition"], float)
+    chain = cv.MarkovChain(transition, fields["chain.initial"])
+    return enumeration.loss_of_every_adversary(chain.start, transition, noise, points)
 
 
 def _least_correlated(fields: Any, points: int) -> float:

@@ -19,6 +19,7 @@ from chainveil.mechanism.pieces import one_series
 from chainveil.mechanism.randomness import Keystream, Seeded, seeded
 from chainveil.noise.correlated import CorrelatedNoise
 from tests.mechanism.crafted import Crafted, Remembering
+from tests.mechanism.exactly import realised
 
 RATES = [0.0, 2.0**-53, 2.0**-45, 1 / 256, 0.1, 0.25, 1 / 3, 0.5, 0.75, 1 - 2.0**-53, 1.0]
 CHANNELS = [
@@ -73,7 +74,7 @@ def test_two_states_flip_with_exactly_their_probability(rho0: float, rho1: float
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda c: f"{c.states}x{c.outputs}")
 def test_tables_of_any_channel_hold_its_grid_exactly(channel: cv.Channel) -> None:
     grid = channel.on_grid().matrix
-    rows = thresholds.realised(thresholds.report_table(channel))
+    rows = realised(thresholds.report_table(channel))
     assert rows == [[Fraction(float(entry)) for entry in row] for row in grid]
 
 

@@ -22,19 +22,24 @@ def joint_law(
     start: FloatArray, transition: FloatArray, channel: FloatArray, n: int
 ) -> tuple[FloatArray, FloatArray]:
     """``Pr[x]`` with shape (k,)*n, and ``Pr[x, z]`` with shape (k,)*n + (m**n,)."""
-    k, m = channel.shape
-    law = np.zeros((k,) * n, channel.dtype)
-    joint = np.zeros((k,) * n + (m**n,), channel.dtype)
-    for x in itertools.product(range(k), repeat=n):
+    law = np.zeros((len(channel),) * n, channel.dtype)
+    for x in itertools.product(range(len(channel)), repeat=n):
         probability = start[x[0]]
         for a, b in itertools.pairwise(x):
             probability = probability * transition[a, b]
+        law[x] = probability
+    return law, _released(law, channel)
+
+
+def _released(law: FloatArray, channel: FloatArray) -> FloatArray:
+    """``Pr[x, z]`` with shape (k,)*n + (m**n,), for series of any law."""
+    joint = np.zeros((*law.shape, channel.shape[1] ** law.ndim), channel.dtype)
+    for x in itertools.product(range(len(channel)), repeat=law.ndim):
         output = np.ones(1, channel.dtype)
         for state in x:
             output = np.multiply.outer(output, channel[state]).ravel()
-        law[x] = probability
-        joint[x] = probability * output
-    return law, joint
+        joint[x] = law[x] * output
+    return joint
 
 
 def loss_of_every_adversary(
@@ -49,11 +54,21 @@ def loss_of_every_adversary(
     return {case: math.log(ratio) for case, ratio in ratios.items()}
 
 
+def loss_under_law(law: FloatArray, channel: FloatArray) -> dict[Case, float]:
+    """The same where series have any law, ``Pr[x]`` with shape (k,)*n."""
+    ratios = _ratios(law, _released(law, channel))
+    return {case: math.log(ratio) for case, ratio in ratios.items()}
+
+
 def ratio_of_every_adversary(
     start: FloatArray, transition: FloatArray, channel: FloatArray, n: int
 ) -> dict[Case, Any]:
     """BDPL of every adversary before its logarithm, in the numbers of the arrays."""
-    law, joint = joint_law(start, transition, channel, n)
+    return _ratios(*joint_law(start, transition, channel, n))
+
+
+def _ratios(law: FloatArray, joint: FloatArray) -> dict[Case, Any]:
+    n = law.ndim
     return {
         (i, frozenset(known)): _ratio(law, joint, n, i, known)
         for i in range(n)

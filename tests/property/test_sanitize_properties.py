@@ -18,6 +18,7 @@ from chainveil.mechanism import (
     thresholds,
 )
 from chainveil.noise.correlated import CorrelatedNoise
+from tests.mechanism.exactly import realised
 
 RATES = st.floats(0, 1)
 POSITIVE = st.floats(2.0**-60, 1)
@@ -47,7 +48,7 @@ def cuts(draw: st.DrawFn, n: int) -> list[int]:
 def test_tables_hold_the_grid_exactly(channel: cv.Channel) -> None:
     grid = channel.on_grid().matrix
     expected = [[Fraction(float(entry)) for entry in row] for row in grid]
-    assert thresholds.realised(thresholds.report_table(channel)) == expected
+    assert realised(thresholds.report_table(channel)) == expected
 
 
 @few
@@ -59,8 +60,8 @@ def test_flip_tables_hold_the_grid_exactly(rho0: float, rho1: float) -> None:
     assert all(0 <= high <= 255 for high in table.high)
     assert all(0 <= low <= 2**45 for low in table.low)
     grid = channel.on_grid().matrix
-    assert thresholds.realised(table)[0][1] == Fraction(float(grid[0, 1]))
-    assert thresholds.realised(table)[1][0] == Fraction(float(grid[1, 0]))
+    assert realised(table)[0][1] == Fraction(float(grid[0, 1]))
+    assert realised(table)[1][0] == Fraction(float(grid[1, 0]))
 
 
 @few

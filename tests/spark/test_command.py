@@ -24,7 +24,6 @@ ON_SPARK = ["--engine", "spark", "--master", "local[2]"]
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark")
 def test_the_whole_way(spark_session: Any, tmp_path: Path) -> None:
     """A program of its own, from a text file; what it prints is what one machine prints."""
     pyarrow.csv.write_csv(shuffled(long_table()), tmp_path / "t.csv")
@@ -41,7 +40,6 @@ def test_the_whole_way(spark_session: Any, tmp_path: Path) -> None:
     program("verify", "there.certificate.json", "there.parquet", folder=tmp_path, code=4)
 
 
-@pytest.mark.xdist_group("spark")
 def test_files_and_folders_in_the_session_there_is(
     spark_session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
@@ -70,6 +68,7 @@ def test_files_and_folders_in_the_session_there_is(
         (["t.csv", "-o", "-"], "not -"),
         (["-", "-o", "r.parquet"], "not standard input"),
         (["t.csv", "-o", "r.csv"], "folder of Parquet files"),
+        (["t.csv", "-o", "r"], "end its name in .parquet"),
         (["t.arrow", "-o", "r.parquet"], "does not read arrow"),
         (["none.csv", "-o", "r.parquet"], "exists"),
         (["none\udcff.csv", "-o", "r.parquet"], "a path in UTF-8"),

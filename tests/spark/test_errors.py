@@ -15,8 +15,6 @@ from chainveil import spark
 from chainveil.mechanism import seeded
 from tests.spark.tables import correlated, frame_of, long_table, two_states
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 # How one machine and Spark say where: by number, by series.
 HERE = re.compile(r"row \d+( \(rows counted from 1, without a header\))?")
 THERE = re.compile(r"a row of series '[^']*'|one of its rows")

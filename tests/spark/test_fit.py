@@ -14,8 +14,6 @@ from chainveil.table.request.request import Layout, StateRules
 from chainveil.table.states.fitting import fit_table
 from tests.spark.tables import frame_of, long_table, shuffled
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 # How the minutes of a table are written, and how long one is in the column's units.
 TIMES: dict[str, tuple[Any, float]] = {
     "whole numbers": (pa.int32(), 1),

@@ -14,8 +14,6 @@ import chainveil as cv
 from chainveil import spark
 from tests.spark.tables import folder_table, frame_of, long_table, two_states
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 @pytest.fixture(scope="module")
 def released(spark_session: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -25,8 +25,6 @@ from tests.spark.tables import (
 )
 from tests.table.samples import KEEP_AWKWARD, awkward
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 
 @pytest.mark.parametrize(
     "partitions",

@@ -16,10 +16,7 @@ from chainveil.spark.part import SPARK_TYPES
 from tests.spark.tables import folder_table, frame_of, long_table, shuffled, two_states
 from tests.table.planted import beats, planted
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
 STATES: dict[str, Any] = {"column": "x", "series": "series", "states": [0, 1]}
 

@@ -18,8 +18,6 @@ from chainveil.spark.part import WritePart
 from chainveil.spark.table import mapped
 from tests.spark.tables import folder_table, two_states
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 ROWS, PARTITIONS = 2_000, 2
 
 

@@ -40,6 +40,12 @@ with session("local[2]") as spark:
 
 def _started(scratch: Path, **more: str) -> tuple[subprocess.Popen[str], int]:
     """The process, and the number of its Java."""
+    running = _running(scratch, WAITING, **more)
+    assert running.stdout is not None
+    return running, int(running.stdout.readline())
+
+
+def _running(scratch: Path, code: str, **more: str) -> subprocess.Popen[str]:
     reason = why_no_spark()
     if reason is not None and not os.environ.get(NEEDED):
         pytest.skip(f"Spark cannot start: {reason}")
@@ -47,12 +53,10 @@ def _started(scratch: Path, **more: str) -> tuple[subprocess.Popen[str], int]:
     there = {**environment(), "SPARK_LOCAL_IP": "127.0.0.1", "JDK_JAVA_OPTIONS": QUICK_JAVA}
     there.pop("SPARK_LOCAL_DIRS", None)
     there |= {"TMPDIR": str(scratch), **more}
-    running = subprocess.Popen(
-        [sys.executable, "-c", WAITING], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env=there, cwd=scratch.parent,
     )  # fmt: skip
-    assert running.stdout is not None
-    return running, int(running.stdout.readline())
 
 
 def _check_private(scratch: Path) -> None:
@@ -65,7 +69,6 @@ def _check_private(scratch: Path) -> None:
     assert not [path for path in files if SECRET in path.read_bytes()]
 
 
-@pytest.mark.xdist_group("spark")
 def test_what_a_killed_run_leaves_the_next_one_removes(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     running, java = _started(scratch)
@@ -84,32 +87,48 @@ def test_what_a_killed_run_leaves_the_next_one_removes(tmp_path: Path) -> None:
     assert _names(scratch) == []
 
 
-@pytest.mark.xdist_group("spark")
-def test_a_killed_java_leaves_nothing(tmp_path: Path) -> None:
-    scratch = tmp_path / "scratch"
-    running, java = _started(scratch)
+def test_the_disks_that_were_chosen_for_it_are_cleared_also_after_a_killed_java(
+    tmp_path: Path,
+) -> None:
+    disks = [tmp_path / "one", tmp_path / "two"]
+    running, java = _started(tmp_path / "scratch", SPARK_LOCAL_DIRS=",".join(map(str, disks)))
+    for disk in disks:
+        (folder,) = disk.iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert any(folder.rglob("blockmgr-*"))
     os.kill(java, signal.SIGKILL)
     while _is_running(java):
         time.sleep(0.05)
     _, told = running.communicate(timeout=60)
     assert running.returncode == 0, told
     assert "Traceback" not in told
-    assert _names(scratch) == []
+    assert [_names(folder) for folder in (*disks, tmp_path / "scratch")] == [[], [], []]
 
 
-@pytest.mark.xdist_group("spark")
-def test_the_disks_that_were_chosen_for_it_are_used_and_cleared(tmp_path: Path) -> None:
-    disks = [tmp_path / "one", tmp_path / "two"]
-    running, _ = _started(tmp_path / "scratch", SPARK_LOCAL_DIRS=",".join(map(str, disks)))
-    for disk in disks:
-        (folder,) = disk.iterdir()
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert any(folder.rglob("blockmgr-*"))
-    assert _names(tmp_path / "scratch") == []
+# The folders of a session that has not come to start Java.
+ALONE = """
+import os
+import sys
+from chainveil.spark import scratch
+
+with scratch.cleared_when_terminated():
+    print(*scratch.private_folders(os.getpid()), flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("code", [ALONE, pytest.param(WAITING, marks=pytest.mark.slow)],
+                         ids=["alone", "with Java"])  # fmt: skip
+def test_who_is_asked_to_end_leaves_nothing(code: str, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    running = _running(scratch, code)
+    assert running.stdout is not None
+    assert running.stdout.readline()
+    assert len(_names(scratch)) == 1
     running.send_signal(signal.SIGTERM)
     _, told = running.communicate(timeout=60)
     assert running.returncode == 143, told
-    assert [_names(disk) for disk in disks] == [[], []]
+    assert _names(scratch) == []
 
 
 def _look_for_abandoned(scratch: Path) -> None:
@@ -132,7 +151,6 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.xdist_group("spark")
 def test_a_session_that_does_not_encrypt_is_told(spark_session: Any) -> None:
     other = spark_session.newSession()
     # Too late to have an effect, and so to be believed.

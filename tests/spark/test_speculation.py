@@ -15,7 +15,6 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("spark")
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the whole loopback network")
 def test_two_attempts_at_the_same_time_give_one_release(spark_session: Any, tmp_path: Path) -> None:
     done = subprocess.run(

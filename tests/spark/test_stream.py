@@ -15,11 +15,8 @@ from chainveil.mechanism import seeded
 from chainveil.spark.table import mapped
 from tests.spark.tables import correlated, folder_table, long_table, two_states
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),
-    # Spark's own gateway for callbacks leaves a socket to the collector.
-    pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning"),
-]
+# Spark's own gateway for callbacks leaves a socket to the collector.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
 TYPES = "person string, minute long, bpm double"
 

@@ -12,8 +12,6 @@ import pytest
 from chainveil.cli import run
 from tests.spark.tables import folder_table, in_order
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 ASK = ["--column", "bpm", "--series", "person", "--time", "minute", "--threshold", "60"]
 HOW = [*ASK, "--labels", "low,high", "--theta", "0.2", "--epsilon", "1", "--seed", "7"]
 SPARK = ["--engine", "spark", "--master", "local[2]"]

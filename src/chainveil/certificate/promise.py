@@ -54,9 +54,12 @@ def _length(length: int | None) -> str:
 
 
 def _chain(certificate: Certificate) -> str:
-    transition, region = certificate["chain.transition"], certificate["chain.region"]
+    # What a fit of private data means is said once, with what is not protected.
+    private = certificate["chain.origin"] == "private"
+    meaning = "" if private else f": {certificate['chain.meaning']}"
     if certificate.model is not None:
-        return f"a model of the kind {certificate.model[0]!r}: {certificate['chain.meaning']}"
+        return f"a model of the kind {certificate.model[0]!r}{meaning}"
+    transition, region = certificate["chain.transition"], certificate["chain.region"]
     words = f"{len(transition)} states"
     if len(transition) == 2:
         words += f", 0 to 1 with {transition[0][1]!r}, 1 to 0 with {transition[1][0]!r}"
@@ -65,7 +68,7 @@ def _chain(certificate: Certificate) -> str:
     if region is not None:
         (q_low, q_high), (r_low, r_high) = region
         words += f"; any chain with {q_low!r} to {q_high!r} and {r_low!r} to {r_high!r}"
-    return f"{words}: {certificate['chain.meaning']}"
+    return words + meaning
 
 
 def _release(certificate: Certificate) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from chainveil.certificate import statements
 from chainveil.errors import InvalidInput
-from chainveil.noise.base import kinds
+from chainveil.noise.base import noise_class
 
 # A state is one byte of a release. What one noise may report, and how many releases are told of.
 MOST_STATES, MOST_OUTPUTS, MOST_RELEASES = 256, 4096, 256
@@ -254,7 +254,11 @@ def _one_of(*names: str) -> tuple[Callable[[Any], bool], str]:
 
 def _is_mechanism(value: Any) -> bool:
     """Whether a kind of noise is known, here or in an installed package."""
-    return isinstance(value, str) and value in kinds()
+    try:
+        noise_class(value)
+    except InvalidInput:
+        return False
+    return True
 
 
 def _is_model(value: Any) -> bool:

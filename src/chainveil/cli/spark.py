@@ -54,11 +54,12 @@ def _check_paths(*paths: str | None) -> None:
 
 
 def _check_output(output: str, form: str | None) -> None:
-    from chainveil.table.read.formats import by_path
+    from chainveil.table.read.formats import by_path, told_by
 
     if output == "-":
         raise click.UsageError("On Spark the release is a folder: give -o a name, not -.")
-    if by_path(output, form, "output").name != "parquet":
+    told = form is not None or told_by(output)
+    if not told or by_path(output, form, "output").name != "parquet":
         raise click.UsageError("On Spark the release is a folder of Parquet files: end its name "
                                "in .parquet, or say --output-format parquet.")  # fmt: skip
 

@@ -9,9 +9,7 @@ random symbol alone, so neither the work nor the time tells anything about the s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,24 +117,6 @@ def report_table(channel: Channel) -> ReportTable:
     for array in (bounds, tied):
         array.setflags(write=False)
     return ReportTable(bits, reserved, bounds, tied)
-
-
-def realised(table: ReportTable | FlipTable) -> list[list[Fraction]]:
-    """The probabilities a table realises, row by row, exactly; for checks and tests."""
-    if isinstance(table, FlipTable):
-        unit = 1 << (GRID_BITS - 8)
-        pairs = zip(table.high, table.low, strict=True)
-        rho = [Fraction(high * unit + low, 1 << 53) for high, low in pairs]
-        return [[1 - rho[0], rho[0]], [rho[1], 1 - rho[1]]]
-    result = []
-    unit = 1 << table.rest
-    for last, tied in zip(table.last.tolist(), table.tied.tolist(), strict=True):
-        symbols = np.diff([table.reserved - 1, *last, (1 << table.bits) - 1]).tolist()
-        edges = [0, *tied, table.reserved * unit]
-        ties = [high - low for low, high in pairwise(edges)]
-        weights = [whole * unit + tie for whole, tie in zip(symbols, ties, strict=True)]
-        result.append([Fraction(weight, 1 << 53) for weight in weights])
-    return result
 
 
 def _split(row: list[int], unit: int, symbols: int) -> tuple[list[int], list[int]]:

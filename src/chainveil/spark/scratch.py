@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from chainveil.table.write.publishing import claim, is_abandoned
+from chainveil.table.write.locks import claim, is_abandoned
 
 PREFIX = "chainveil-spark-"
 # Where Spark is told to keep such files by the environment, which it heeds more than settings.

@@ -25,7 +25,8 @@ from chainveil.errors import InvalidInput
 from chainveil.spark.part import WrittenPart
 from chainveil.table.read.reading import part_files
 from chainveil.table.write.atomic import check_goal, folder_in_words, real_path
-from chainveil.table.write.publishing import beside, claim, locked, recover, sync
+from chainveil.table.write.locks import claim, locked
+from chainveil.table.write.publishing import beside, recover, sync
 
 FORMAT = "parquet"
 

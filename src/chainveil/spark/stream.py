@@ -29,7 +29,8 @@ from chainveil.table.request.discretize import Label
 from chainveil.table.request.kept import make_kept
 from chainveil.table.request.request import Layout, Request, StateRules
 from chainveil.table.states.prepare import find_discretizer
-from chainveil.table.write.publishing import is_abandoned, recover, remove
+from chainveil.table.write.locks import is_abandoned
+from chainveil.table.write.publishing import recover, remove
 
 CHECKPOINT = "_checkpoint"
 

@@ -14,7 +14,7 @@ from chainveil.spark.table import SparkTable, check_types, mapped, need_order, q
 from chainveil.spark.task import CODE, SERIES, TICK, VALUE, NumbersOf, StatesOf, in_words
 from chainveil.spark.trouble import surfaced
 from chainveil.table.request.clock import FLOAT_STEP, Clock
-from chainveil.table.request.discretize import GAP, Discretizer, make_discretizer
+from chainveil.table.request.discretize import Discretizer, make_discretizer
 from chainveil.table.request.request import Layout, LookedUp, Request
 from chainveil.table.states.prepare import (
     HERE,
@@ -78,9 +78,7 @@ def survey(
         if any(row["kind"] in ("same", "wrong") for row in found):
             _complain(linked, layout, clock)
     check_not_empty(sum(row["count"] for row in found))
-    gaps = discretizer is not None and discretizer.missing == "keep"
-    known = [row for row in found if not (gaps and GAP in (row["before"], row[CODE]))]
-    counted = _counted(known, states, memory and states <= MOST_FOR_TRIPLES, gaps)
+    counted = _counted(found, states, memory and states <= MOST_FOR_TRIPLES, discretizer)
     return _summed(found, counted, lambda: lengths(table, layout).longest)
 
 
@@ -177,19 +175,23 @@ def _complain(linked: Any, layout: Layout, clock: Clock) -> None:
 
 
 def _counted(
-    found: Iterable[Any], states: int, memory: bool, gaps: bool
+    found: Iterable[Any], states: int, memory: bool, discretizer: Discretizer | None
 ) -> tuple[IntArray, IntArray | None]:
-    """Transitions and, with ``memory``, three neighbouring states."""
+    """Transitions and, with ``memory``, three neighbouring states; none of them a gap."""
     counts = np.zeros((states, states), np.int64)
     triples = np.zeros((states,) * 3, np.int64) if memory else None
     for row in found:
-        if row["kind"] != "next":
+        earlier, *pair = row["earlier"], row["before"], row[CODE]
+        if row["kind"] != "next" or _any_gap(discretizer, *pair):
             continue
-        counts[row["before"], row[CODE]] += row["count"]
-        earlier = None if gaps and row["earlier"] == GAP else row["earlier"]
-        if triples is not None and earlier is not None:
-            triples[earlier, row["before"], row[CODE]] += row["count"]
+        counts[*pair] += row["count"]
+        if triples is not None and earlier is not None and not _any_gap(discretizer, earlier):
+            triples[earlier, *pair] += row["count"]
     return counts, triples
+
+
+def _any_gap(discretizer: Discretizer | None, *codes: int) -> bool:
+    return discretizer is not None and bool(discretizer.gaps(np.array(codes)).any())
 
 
 def _summed(

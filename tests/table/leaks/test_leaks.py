@@ -64,15 +64,16 @@ def _honest(number: int) -> tuple[pa.Table, list[str]]:
     return table, [*HONEST, *more]
 
 
-def test_honest_tables_are_refused_at_most_once_in_a_hundred() -> None:
-    """300 tables with 10 columns each, fixed seeds; stated rate 1 in 100, so 3 are allowed."""
+@pytest.mark.parametrize("tables", [100, pytest.param(300, marks=pytest.mark.slow)])
+def test_honest_tables_are_refused_at_most_once_in_a_hundred(tables: int) -> None:
+    """Tables with 10 columns each, fixed seeds; as many as the stated rate, 1 in 100, allows."""
     guilty = {}
-    for number in range(300):
+    for number in range(tables):
         table, names = _honest(number)
         found = leaks(table, names)
         if found:
             guilty[number] = found
-    assert len(guilty) <= 3, guilty
+    assert len(guilty) <= tables // 100, guilty
 
 
 @pytest.mark.parametrize(("series", "points"), [(1, 4000), (4, 1000), (20, 100), (500, 4)])

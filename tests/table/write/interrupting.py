@@ -1,11 +1,12 @@
 """A release that is stopped at each of its steps, one process a step; run as a program.
 
-``python -m tests.table.write.interrupting FOLDER HOW SCENE`` prints one JSON object: how many steps
-there were, what stood there after each, and what was wrong.
+``python -m tests.table.write.interrupting FOLDER HOW SCENE HOW SCENE …`` prints one JSON object a
+line: how many steps there were, what stood there after each, and what was wrong.
 
 The steps are those that Python itself reports (files opened, renamed, linked, removed, locked),
-or, where HOW begins with "strace", every system call of the thread that publishes; there
-"signal=SIGKILL" or "error=ENOSPC" follows. With "together" two releases run at the same time.
+or, where HOW begins with "strace", every system call of the thread that publishes and that may
+change a file; there "signal=SIGKILL" or "error=ENOSPC" follows. With "together" two releases run
+at the same time.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ STEPS = {
 MOST_STEPS = 2_000
 # System calls that fail on a disk that is full or broken.
 MAY_FAIL = ("openat", "linkat", "rename", "unlink", "fsync", "flock", "write", "getdents64")
+# System calls that leave every file as it was: stopped there, or at the next one, is the same.
+ONLY_LOOK = {
+    "newfstatat", "read", "lseek", "close", "getdents64", "futex", "getrandom", "getpid", "gettid",
+    "brk", "mmap", "munmap", "mprotect", "madvise", "rt_sigprocmask", "rt_sigaction", "ioctl",
+    "fcntl", "clone3", "clone",
+}  # fmt: skip
 PR_SET_PTRACER, ANY = 0x59616D61, -1
 
 
@@ -236,8 +243,11 @@ def codes(scene: Scene, how: str) -> Iterator[tuple[str, int]]:
     """Stop at the first step, the second, and so on until the release is done."""
     if how.startswith("strace"):
         what = how.partition(" ")[2]
-        for name, at in calls(scene):
-            if what.startswith("error") and name not in MAY_FAIL:
+        found = calls(scene)
+        for name, at in found:
+            fails = what.startswith("error")
+            ends = (name, at) in (found[0], found[-1])
+            if name not in MAY_FAIL if fails else name in ONLY_LOOK and not ends:
                 continue
             scene.prepare()
             inject = f"inject={name}:{what}:when={at}"
@@ -291,9 +301,15 @@ def _begin(scene: Scene) -> int:
 
 def main() -> None:
     global PLAN
-    folder, how, words = Path(sys.argv[1]), sys.argv[2], sys.argv[3].split()
+    folder, asked = Path(sys.argv[1]), sys.argv[2:]
     PLAN = cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0)
     (folder / "t.csv").write_text("x\n" + "0\n1\n1\n0\n" * 20)
+    for how, words in zip(asked[::2], asked[1::2], strict=True):
+        print(json.dumps(_played(folder, how, words.split())), flush=True)
+
+
+def _played(folder: Path, how: str, words: list[str]) -> dict[str, Any]:
+    """What comes of one way to be stopped in one scene."""
     kind = FolderScene if "folder" in words else Scene
     scene = kind(folder, *(word in words for word in ("force", "apart", "named", "linkless")))
     # The old pair; the compiled loops are loaded on the way.
@@ -302,7 +318,7 @@ def main() -> None:
     first.run()
     (folder / "old.csv").write_bytes(first.held())
     shutil.copy(first.certificate, folder / "old.json")
-    print(json.dumps(together(scene) if how == "together" else steps(scene, how)))
+    return together(scene) if how == "together" else steps(scene, how)
 
 
 if __name__ == "__main__":

@@ -88,6 +88,13 @@ class Cells:
         return [self.symbols[begin:end] for begin, end in pairs]
 
     @cached_property
+    def packed(self) -> list[Packed]:
+        """The stretches of two reports, eight points a byte."""
+        if isinstance(self.source, Packed):
+            return [self.source]
+        return [Packed(np.packbits(stretch), len(stretch)) for stretch in self.series]
+
+    @cached_property
     def triples(self) -> NDArray[np.int64]:
         """Counts of three neighbouring reports, shape (groups, outputs ** 3), counted once."""
         return counting.triples(self)

@@ -21,6 +21,8 @@ MOST_FOR_TRIPLES = 32
 # States that two bits can hold, and points that make a block.
 MOST_FOR_BLOCKS = 4
 BLOCK = 16
+# Points of a pattern that words are counted for.
+MOST_PLACES = 4
 
 
 def windows(cells: Cells, window: tuple[int, ...]) -> IntArray:
@@ -29,11 +31,13 @@ def windows(cells: Cells, window: tuple[int, ...]) -> IntArray:
     The point ``t`` runs over all places at which the whole window lies in one stretch and
     one group. ``window`` begins with 0 and increases.
     """
+    if isinstance(cells.source, Packed) and len(window) <= MOST_PLACES:
+        return _binary(cells, window)
     if window == (0,) and not len(cells.marks) and cells.groups == 1:
         return _single(cells)
     if window in ((0, 1), (0, 1, 2)) and _few_long(cells):
         return cells.triples if len(window) == 3 else _pairs(cells, cells.triples)
-    if cells.outputs == 2 and 2 <= len(window) <= 4 and _few_long(cells):
+    if cells.outputs == 2 and len(window) <= MOST_PLACES and _few_long(cells):
         return _binary(cells, window)
     from chainveil.estimate.counts import kernels
 
@@ -72,8 +76,8 @@ def pairs_at(cells: Cells, distance: int) -> IntArray:
 
 def _binary(cells: Cells, window: tuple[int, ...]) -> IntArray:
     out = np.zeros((cells.groups, 2 ** len(window)), np.int64)
-    for owner, stretch in zip(cells.owner, cells.series, strict=True):
-        out[owner] += binary_counts(stretch, window)
+    for owner, packed in zip(cells.owner, cells.packed, strict=True):
+        out[owner] += binary_counts(packed, window)
     return out
 
 
@@ -177,25 +181,19 @@ def plain_counts(stretch: NDArray[Any], window: tuple[int, ...], outputs: int) -
     return np.bincount(codes, minlength=outputs ** len(window))
 
 
-def binary_counts(stretch: NDArray[np.uint8], window: tuple[int, ...]) -> IntArray:
-    """Counts of the patterns of two to four points, shape (2^p,), eight points at a time."""
+def binary_counts(packed: Packed, window: tuple[int, ...]) -> IntArray:
+    """Counts of the patterns of up to four points, shape (2^p,), 64 points at a time."""
     from chainveil.estimate.counts import kernels
 
-    n, places = len(stretch) - window[-1], len(window)
-    if n <= 0:
-        return np.zeros(2**places, np.int64)
-    whole = n - n % 8
-    parts = [stretch[place : place + whole].view(np.uint64) for place in window]
-    sums = np.zeros(2**places, np.int64)
-    sums[0] = whole
-    if places == 2:
-        kernels.pair_sums(parts[0], parts[1], sums)
-    else:
-        kernels.triple_sums(parts[0], parts[1], parts[2], sums)
-    if places == 4:
-        kernels.quad_sums(parts[0], parts[1], parts[2], parts[3], sums)
-    counts = _from_sums(sums, places)
-    return np.asarray(counts + plain_counts(stretch[whole:], window, 2))
+    places = np.zeros(MOST_PLACES, np.int64)
+    places[: len(window)] = window
+    # Words whose points have all that follows them in whole words, too.
+    whole = max(len(packed.words) - 1 - window[-1] // WORD, 0)
+    sums = np.zeros(2**MOST_PLACES, np.int64)
+    sums[0] = WORD * whole
+    kernels.pattern_sums(packed.words, places, whole, sums)
+    counts = _from_sums(sums[: 2 ** len(window)], len(window))
+    return np.asarray(counts + plain_counts(packed.unpacked(WORD * whole), window, 2))
 
 
 def _from_sums(sums: IntArray, places: int) -> IntArray:

@@ -10,9 +10,6 @@ from numba.extending import intrinsic
 
 from chainveil.compiled import compiled
 
-# Ones that a byte can hold.
-SHORT = 255
-
 _compiled = compiled(nogil=True)
 
 
@@ -150,76 +147,48 @@ def packed_sums(words: Any, out: Any) -> None:
     out[0], out[1], out[2], out[3] = single, pair, apart, triple
 
 
-# Zeros and ones, a byte each, eight to a word. Words are added for as long as no byte can
-# overflow; the compiler takes several at once, and the memory sets the pace.
+@compiled(nogil=True, inline="always")
+def _across(first: Any, second: Any, shift: Any) -> Any:
+    """The 64 points from bit ``shift`` of one word on, which go on in the next."""
+    ahead = (_reversed_bytes(second) >> np.uint64(1)) >> (np.uint64(63) - shift)
+    return (_reversed_bytes(first) << shift) | ahead
 
 
 @_compiled
-def _bytes_of(word: Any) -> Any:
-    """The sum of the eight bytes of a word."""
-    odd = np.uint64(0x00FF00FF00FF00FF)
-    pairs = (word & odd) + ((word >> np.uint64(8)) & odd)
-    return np.int64((pairs * np.uint64(0x0001000100010001)) >> np.uint64(48))
+def pattern_sums(words: Any, places: Any, count: int, out: Any) -> None:
+    """Add up every product of a, b, c and d, the bits ``places`` after those of ``count`` words.
 
-
-@_compiled
-def pair_sums(a: Any, b: Any, out: Any) -> None:
-    """Add up a, b and a b."""
-    for begin in range(0, len(a), SHORT):
-        s0 = s1 = s01 = np.uint64(0)
-        u = a[begin : begin + SHORT]
-        v = b[begin : begin + SHORT]
-        for t in range(len(u)):
-            s0 += u[t]
-            s1 += v[t]
-            s01 += u[t] & v[t]
-        out[1] += _bytes_of(s0)
-        out[2] += _bytes_of(s1)
-        out[3] += _bytes_of(s01)
-
-
-@_compiled
-def triple_sums(a: Any, b: Any, c: Any, out: Any) -> None:
-    """Add up every product of a, b and c; place 1 stands for a, 2 for b, 4 for c."""
-    for begin in range(0, len(a), SHORT):
-        s1 = s2 = s3 = s4 = s5 = s6 = s7 = np.uint64(0)
-        u = a[begin : begin + SHORT]
-        v = b[begin : begin + SHORT]
-        w = c[begin : begin + SHORT]
-        for t in range(len(u)):
-            ab, bc = u[t] & v[t], v[t] & w[t]
-            s1 += u[t]
-            s2 += v[t]
-            s3 += ab
-            s4 += w[t]
-            s5 += u[t] & w[t]
-            s6 += bc
-            s7 += ab & w[t]
-        for place, word in enumerate((s1, s2, s3, s4, s5, s6, s7)):
-            out[place + 1] += _bytes_of(word)
-
-
-@_compiled
-def quad_sums(a: Any, b: Any, c: Any, d: Any, out: Any) -> None:
-    """Add up every product of a, b, c and d that has d in it; place 8 stands for d."""
-    for begin in range(0, len(a), SHORT):
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = np.uint64(0)
-        u = a[begin : begin + SHORT]
-        v = b[begin : begin + SHORT]
-        w = c[begin : begin + SHORT]
-        x = d[begin : begin + SHORT]
-        for t in range(len(u)):
-            ad, bd, cd = u[t] & x[t], v[t] & x[t], w[t] & x[t]
-            s0 += x[t]
-            s1 += ad
-            s2 += bd
-            s3 += ad & v[t]
-            s4 += cd
-            s5 += ad & w[t]
-            s6 += bd & w[t]
-            s7 += ad & v[t] & w[t]
-        for place, word in enumerate((s0, s1, s2, s3, s4, s5, s6, s7)):
-            out[place + 8] += _bytes_of(word)
+    ``words`` is what ``numpy.packbits`` leaves, eight bytes at a time; ``places`` : int64 (4,);
+    ``out`` : int64 (16,), of which place 1 stands for a, 2 for b, 4 for c and 8 for d.
+    """
+    p, q, r, s = places[0] >> 6, places[1] >> 6, places[2] >> 6, places[3] >> 6
+    # Begun where they are read: an index that is never below 0 lets words be taken together.
+    a0, b0, c0, d0 = words[p:], words[q:], words[r:], words[s:]
+    a1, b1, c1, d1 = words[p + 1 :], words[q + 1 :], words[r + 1 :], words[s + 1 :]
+    bits = (places & 63).astype(np.uint64)
+    e, f, g, h = bits[0], bits[1], bits[2], bits[3]
+    s1 = s2 = s3 = s4 = s5 = s6 = s7 = s8 = np.uint64(0)
+    s9 = s10 = s11 = s12 = s13 = s14 = s15 = np.uint64(0)
+    for t in range(count):
+        a, b = _across(a0[t], a1[t], e), _across(b0[t], b1[t], f)
+        c, d = _across(c0[t], c1[t], g), _across(d0[t], d1[t], h)
+        ab, cd = a & b, c & d
+        s1 += _ones_in(a)
+        s2 += _ones_in(b)
+        s3 += _ones_in(ab)
+        s4 += _ones_in(c)
+        s5 += _ones_in(a & c)
+        s6 += _ones_in(b & c)
+        s7 += _ones_in(ab & c)
+        s8 += _ones_in(d)
+        s9 += _ones_in(a & d)
+        s10 += _ones_in(b & d)
+        s11 += _ones_in(ab & d)
+        s12 += _ones_in(cd)
+        s13 += _ones_in(a & cd)
+        s14 += _ones_in(b & cd)
+        s15 += _ones_in(ab & cd)
+    out[1:] = (s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11, s12, s13, s14, s15)
 
 
 @_compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,7 @@ WORD = 64
 class Packed:
     """One series of zeros and ones as ``numpy.packbits`` lays it out.
 
-    Estimates take it in place of an array. Frequency and transitions under independent noise
-    read it as it is; other questions unpack it.
+    Estimates take it in place of an array, and count it as it is, but for groups and fits.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Packed:
         """The points from ``begin`` on, one a byte; ``begin`` is a multiple of 8."""
         return np.unpackbits(self.bits[begin // 8 :], count=self.length - begin)
 
-    @property
+    @cached_property
     def words(self) -> NDArray[np.uint64]:
         """All whole words of 64 points."""
         whole = self.length // WORD

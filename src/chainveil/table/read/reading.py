@@ -208,7 +208,7 @@ class FileSource:
 
     def _first_bad_row(self) -> int | None:
         with self._bytes() as file:
-            for number, line in enumerate(io.BufferedReader(_Raw(file)), start=1):
+            for number, line in enumerate(io.BufferedReader(file), start=1):
                 try:
                     line.decode()
                 except UnicodeDecodeError:
@@ -275,13 +275,12 @@ class FileSource:
     @contextmanager
     def _bytes(self) -> Iterator[Any]:
         """The file as bytes, decompressed."""
-        raw = pa.BufferReader(self.place) if isinstance(self.place, bytes) else None
-        raw = raw or pa.OSFile(_path(self.place), "r")
-        with raw:
-            if self.format.compression is None:
+        held, compression = isinstance(self.place, bytes), self.format.compression
+        with pa.BufferReader(self.place) if held else pa.OSFile(_path(self.place), "r") as raw:
+            if compression is None:
                 yield raw
             else:
-                with pa.CompressedInputStream(raw, self.format.compression) as file:
+                with pa.CompressedInputStream(raw, compression) as file:
                     yield file
 
     def _binary(self) -> Any:
@@ -311,11 +310,7 @@ class FileSource:
     @contextmanager
     def _arrow_file(self) -> Iterator[Any]:
         """A reader of either kind of Arrow file: with an index at the end, or a stream."""
-        if isinstance(self.place, bytes):
-            raw: Any = pa.BufferReader(self.place)
-        else:
-            raw = pa.memory_map(_path(self.place), "r")
-        with raw:
+        with self._binary() as raw:
             indexed = raw.read(6) == b"ARROW1"
             raw.seek(0)
             with pa.ipc.open_file(raw) if indexed else pa.ipc.open_stream(raw) as reader:
@@ -394,18 +389,3 @@ def _check_folder(folder: Path, form: str | None) -> None:
 def _path(place: Any) -> bytes:
     """A path in the bytes of the file system: not every name is UTF-8."""
     return os.fsencode(place)
-
-
-class _Raw(io.RawIOBase):
-    """An Arrow stream as a Python file, to read lines from."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        taken = self._file.read(len(buffer))
-        buffer[: len(taken)] = taken
-        return len(taken)

@@ -22,8 +22,6 @@ from chainveil.table.request.request import Readable, one_column
 from chainveil.table.states.prepare import Progress
 from chainveil.table.states.tracker import Columns, Tracker
 
-CHUNK = 1 << 22
-
 
 def released_facts(
     certificate: Certificate,
@@ -118,9 +116,6 @@ def _file(source: FileSource) -> ReleasedFile:
 def _file_digest(source: FileSource) -> tuple[int, str]:
     if isinstance(source.place, bytes):
         return len(source.place), hashlib.sha256(source.place).hexdigest()
-    digest, size = hashlib.sha256(), 0
     with source.place.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            digest.update(chunk)
-            size += len(chunk)
-    return size, digest.hexdigest()
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return file.tell(), digest

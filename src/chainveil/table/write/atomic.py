@@ -14,15 +14,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from chainveil.errors import InvalidInput
-from chainveil.table.write.publishing import (
-    Entry,
-    beside,
-    claim,
-    locked,
-    publish,
-    recover,
-    was_written,
-)
+from chainveil.table.write.locks import claim, locked
+from chainveil.table.write.publishing import Entry, beside, publish, recover, was_written
 
 # Errors by which a file system says that it has no nameless files.
 _NO_NAMELESS = {errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL}
