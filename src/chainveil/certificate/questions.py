@@ -147,7 +147,9 @@ def entries(question: str) -> float:
 
 def _matrices(fields: dict[str, Any]) -> list[Any]:
     """The matrices of all releases, the one in question last."""
-    spent = [words["matrix"] if isinstance(words, dict) else words for words in fields["noise.spent"]]
+    spent = [
+        words["matrix"] if isinstance(words, dict) else words for words in fields["noise.spent"]
+    ]
     return [*spent, fields["noise.matrix"]]
 
 
@@ -182,7 +184,9 @@ def _is_plain(fields: dict[str, Any]) -> bool:
     """Whether one point is the secret and noise without memory of reports is on all of them."""
     held = noise_class(fields["noise.mechanism"]).holds
     usual = fields["promise.event"] == fields["noise.every"] == 1
-    return usual and not held and not any(isinstance(words, dict) for words in fields["noise.spent"])
+    return (
+        usual and not held and not any(isinstance(words, dict) for words in fields["noise.spent"])
+    )
 
 
 def _is_light_memory(fields: dict[str, Any], numbers: list[float], counts: list[int]) -> bool:
@@ -221,7 +225,9 @@ def replay_attack(question: str, _: float) -> float:
     witness = _witness(claimed, known, asked)
     if str(witness) != claimed["words"]:
         raise InvalidInput("witness words", claimed["words"], str(witness))
-    witness.check(asked.problem.seen, asked.gaps)
+    if not asked.gaps and witness.leaves_out(asked.problem.seen):
+        found = "nothing where a report is due"
+        raise InvalidInput("witness output", found, "a report: no point may be missing")
     return witness.replay(asked.chain, asked.problem.seen)
 
 

@@ -57,8 +57,8 @@ FIELDS = (
     Field("promise.unit", "text", "recomputed", "what is protected"),
     Field("promise.event", "event", "recomputed", "how many consecutive points are one secret. "
           "Absent: one"),
-    Field("promise.gaps", "yes", "recomputed", "true: points may be missing anywhere, and noise that "
-          "holds its last report over them keeps the promise. Absent: false"),
+    Field("promise.gaps", "yes", "recomputed", "true: points may be missing anywhere, and noise "
+          "that holds its last report over them keeps the promise. Absent: false"),
     Field("promise.epsilon", "positive number", "bounded", "the budget asked for; the loss is "
           "never above it"),
     Field("promise.length", "length", "bounded", "points of a series the promise covers, no fewer "

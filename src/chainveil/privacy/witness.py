@@ -98,8 +98,9 @@ class Witness(ABC):
     def replay(self, chain: MarkovChain, noise: Any, /) -> float:
         """Log likelihood ratio of the output, computed independently of the search."""
 
-    def check(self, noise: Any, gaps: bool, /) -> None:
-        """Error where a point is missing and no point may be; without ``gaps`` none may."""
+    def leaves_out(self, noise: Any, /) -> bool:
+        """Whether a point is missing in it: nothing is published where a report is due."""
+        return False
 
     def in_words(self, sees: str = "") -> str:
         """The attack as a sentence without its beginning; of the known points the nearest two."""
