@@ -191,7 +191,7 @@ def _first_series(place: Path, sample: Sample, points: int = 240) -> dict[str, A
     several = isinstance(held.truth, list)
     truth, reports = (part[0] if several else part for part in (held.truth, held.seen))
     plan = document.plan()
-    posterior = Posterior(plan.chain, plan.channel).probabilities(reports)[:, 1]
+    posterior = Posterior(plan.chain, plan.noise).probabilities(reports)[:, 1]
     return {
         "original": truth[:points], "released": reports[:points], "posterior": posterior[:points],
         "title": f"{sample.title}, ε = {plan.epsilon:g}",
