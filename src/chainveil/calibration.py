@@ -29,6 +29,8 @@ WIDEST = 2.0
 # The slowest chain, by q + r, and the longest series for which the search for sticky noise takes
 # seconds and not minutes.
 SLOWEST, LONGEST = 2e-3, 200
+# By how little fewer wrong reports than those of a guess are no reason to publish them.
+LITTLE = 0.01
 
 
 @overload
@@ -186,6 +188,28 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
     quick = changes >= SLOWEST and (length is None or length <= LONGEST)
     offered = asked.get("objective", "flips") != "distance" and 0 < changes < 2
     return StickyNoise.kind if offered and (quick or rare) else Channel.kind
+
+
+def usual_plan(model: DataModel, epsilon: float, **asked: Any) -> NoisePlan:
+    """A plan with the noise of :func:`usual_mechanism`, or with independent noise instead.
+
+    For small budgets and uneven shares of the states the fewest wrong reports are made by
+    repeating the commonest state, which tells nothing; independent noise then tells something.
+    """
+    kind = usual_mechanism(model, **asked)
+    plan = calibrate(model, epsilon, mechanism=kind, **asked)
+    alone = plan.noise.sees == "last report" and plan.noise.every == plan.event == 1
+    if not alone or not only_guesses(plan):
+        return plan
+    held = any(getattr(noise, "holds", False) for noise in asked.get("spent", ()))
+    gaps = bool(asked.get("gaps", False)) and held
+    return calibrate(model, epsilon, mechanism=Channel.kind, **asked | {"gaps": gaps})
+
+
+def only_guesses(plan: NoisePlan) -> bool:
+    """Whether always reporting the commonest state would be wrong no more often, or hardly."""
+    wrong = 1 - float(np.max(plan.chain.stationary))
+    return plan.expected_flips >= (1 - LITTLE) * wrong
 
 
 def _often(argument: str, value: Any, least: int) -> Any:

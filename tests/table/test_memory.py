@@ -48,7 +48,8 @@ def mixed(missing: bool = False) -> pl.DataFrame:
         ]
     order = np.argsort(times + rng.random(len(times)), kind="stable")
     frame = pl.DataFrame({"person": people, "minute": times, "x": values})
-    return frame[order.tolist()]
+    ordered: pl.DataFrame = frame[order.tolist()]
+    return ordered
 
 
 def as_array(plan: cv.NoisePlan, frame: pl.DataFrame, person: str, hold: bool) -> list[Any]:
@@ -101,8 +102,8 @@ def test_frames_of_every_kind_and_files_in_small_batches_agree(
         again = cv.sanitize_table(other, "x", rng=seeded(5), **how)
         for path in ("states_sha256", "rows", "gaps", "series"):
             assert again.certificate[f"release.{path}"] == done.certificate[f"release.{path}"]
-    path, goal = tmp_path / "t.parquet", tmp_path / "r.parquet"
-    frame.write_parquet(path, row_group_size=7)
+    table, goal = tmp_path / "t.parquet", tmp_path / "r.parquet"
+    frame.write_parquet(table, row_group_size=7)
     request = Request(
         Layout("x", "person", "minute"), StateRules(states=[0, 1], missing="keep"),
         plan=plan, kept=make_kept(time_as="index"), hold=hold,
@@ -141,7 +142,7 @@ def test_gaps_are_refused_by_what_is_asked_not_by_what_rows_hold() -> None:
     for how in ({"missing": "keep"}, {"time": "minute", "max_gap": 1, "step": 1}):
         with pytest.raises(cv.InvalidInput, match="does not cover missing points"):
             cv.sanitize_table(
-                mixed(), "x", plan=plan, series="person", states=[0, 1], **how  # type: ignore[arg-type]
+                mixed(), "x", plan=plan, series="person", states=[0, 1], **how
             )  # fmt: skip
     asked = cv.sanitize_table(mixed(), "x", 2.0, chain=CHAIN, states=[0, 1], missing="keep")
     assert asked.certificate["promise.gaps"]

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.instead import instead, secrets
+from chainveil.cli.instead import GUESSES, guesses, instead, secrets
 from chainveil.cli.output import CLOSED, open_loss, show, warn, working
 from chainveil.privacy.rounding import exact, upper
 
@@ -40,7 +40,7 @@ def calibrate(
       chainveil calibrate --q 0.0893 --r 0.1092 --epsilon 3 -o plan.json
     """
     from chainveil.calibration import calibrate as find
-    from chainveil.calibration import usual_mechanism
+    from chainveil.calibration import usual_plan
     from chainveil.certificate import certify
     from chainveil.privacy.baselines import compare
     from chainveil.table.write.atomic import drafts
@@ -49,14 +49,19 @@ def calibrate(
     length, adversary = given["length"], given["adversary"]
     spent = options.read_spent(given["spent"])
     asked = {name: given[name] for name in ASKED} | {"spent": spent}
-    kind = mechanism or usual_mechanism(chain, length=length, **asked)
+    asked |= {"length": length, "adversary": adversary}
     with working("calibrating …", given["as_json"]):
-        plan = find(chain, epsilon, length, adversary, mechanism=kind, **asked)
+        named = mechanism is not None
+        plan = find(chain, epsilon, mechanism=mechanism, **asked) if named else (
+            usual_plan(chain, epsilon, **asked)
+        )  # fmt: skip
         hints = None if mechanism else instead(plan)
     described = None if file is None else file.discretizer.described
     certificate = certify(plan, None, described)
     if plan.origin == "private":
         warn(certificate["chain.meaning"])
+    if guesses(plan):
+        warn(GUESSES)
     if output is not None:
         with drafts([output], force) as (draft,):
             draft.file.write(certificate.to_json().encode())

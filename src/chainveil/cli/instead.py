@@ -8,6 +8,10 @@ from typing import Any
 
 # The slowest chain, by q + r, for which the searches below take about a second each.
 SLOWEST = 0.02
+GUESSES = (
+    "the reports tell next to nothing: repeating the commonest state would be wrong no more often. "
+    "A larger budget, or --objective estimate, tells more"
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,14 @@ def _looked_for(chain: Any, epsilon: float, gaps: bool) -> Instead:
     tracking = calibrate(chain, epsilon, mechanism="tracking", gaps=gaps)
     often = f"--every best (one point in {rare.noise.every})"
     return Instead({often: rare.expected_flips, "--mechanism tracking": tracking.expected_flips})
+
+
+def guesses(plan: Any) -> bool:
+    """Whether a search for few wrong reports has ended at hardly any report but the commonest."""
+    from chainveil.calibration import only_guesses
+
+    searched = plan.noise.holds or plan.noise.every > 1 or plan.event > 1
+    return bool(searched and plan.objective == "flips" and only_guesses(plan))
 
 
 def secrets(plan: Any) -> list[tuple[str, str]]:

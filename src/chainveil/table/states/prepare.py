@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from chainveil.calibration import calibrate, usual_mechanism
+from chainveil.calibration import calibrate, usual_mechanism, usual_plan
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.reading import Missing
 from chainveil.model.base import DataModel, Origin
@@ -121,13 +121,14 @@ def prepare(
 
 def plan_for(chain: DataModel, request: Request) -> NoisePlan:
     """The plan of a request: the noise that is asked for, or the usual one."""
-    promise = vars(request.promise)
-    kind = promise["mechanism"] or usual_mechanism(chain, **promise)
+    promise = dict(vars(request.promise))
+    named = promise.pop("mechanism")
+    kind = named or usual_mechanism(chain, **promise)
     spent = promise["spent"] if isinstance(promise["spent"], list | tuple) else ()
     # Gaps cost something only where a report is held over them.
     holds = any(getattr(noise, "holds", False) for noise in (noise_class(kind), *spent))
-    gaps = request.gaps and holds
-    return calibrate(chain, **promise | {"mechanism": kind, "gaps": gaps})
+    promise["gaps"] = request.gaps and holds
+    return calibrate(chain, mechanism=named, **promise) if named else usual_plan(chain, **promise)
 
 
 def find_discretizer(
