@@ -20,7 +20,9 @@ from chainveil.plot.tradeoff import draw_tradeoff
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "memory.csv"
-FIELDS = ("chain", "epsilon", "mechanism", "every", "delay", "wrong", "smoothed", "loss")
+FIELDS = (
+    "chain", "epsilon", "mechanism", "every", "delay", "wrong", "smoothed", "guessing", "loss",
+)  # fmt: skip
 # The fitted chains of the records N10 and N5, a symmetric one, and a slow one.
 CHAINS = {
     "theta = 0.1": (0.1, 0.1),
@@ -36,7 +38,7 @@ EVERY = {
     "theta = 0.1": range(1, 13),
     "N10": range(1, 13),
     "N5": range(1, 6),
-    "slow": (15, 20, 25, 30, 40, 50, 60),
+    "slow": (15, 20, 25, 30, 40, 50, 60, 75, 90),
 }
 MECHANISMS = {
     "independent": {"mechanism": "independent"},
@@ -66,7 +68,7 @@ def row(name: str, epsilon: float, mechanism: str) -> dict[str, str]:
         "chain": name, "epsilon": f"{epsilon:g}", "mechanism": mechanism,
         "every": str(plan.noise.every), "delay": str(plan.noise.delay),
         "wrong": f"{plan.expected_flips:.5f}", "smoothed": f"{smoothed:.4f}",
-        "loss": repr(plan.loss.epsilon),
+        "guessing": f"{guessing(name):.5f}", "loss": repr(plan.loss.epsilon),
     }  # fmt: skip
 
 

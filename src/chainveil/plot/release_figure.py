@@ -86,7 +86,7 @@ def _wrong(axes: Any, row: np.ndarray, truth: np.ndarray, base: float) -> None:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], wrong, [False]])))
     begins, ends = edges[::2], edges[1::2]
     axes.broken_barh(list(zip(begins, ends - begins, strict=True)), (base, 0.8), color=style.RED,
-                     alpha=0.45, lw=0)  # fmt: skip
+                     alpha=0.45, lw=0, label="wrong")  # fmt: skip
     share = f"{wrong.sum() / made.sum():.0%}\nwrong" if made.any() else "no report"
     axes.text(1.01, base + 0.4, share, ha="left", va="center", color=style.RED,
               transform=axes.get_yaxis_transform())  # fmt: skip
