@@ -31,6 +31,8 @@ ORDER_TWO = HigherOrderChain.from_json(
     {"transition": [[0.91, 0.09], [0.25, 0.75], [0.75, 0.25], [0.1, 0.9]]}
 )
 MISFIT_POINTS, MISFIT_WINDOW = 100_000, 15
+# Distance at which the fitted chain is compared with the data.
+STEPS = 7
 MISFIT = {
     "independent": {"mechanism": "independent"},
     "independent, one in 7": {"mechanism": "independent", "every": 7},
@@ -153,7 +155,19 @@ def misfit_table(again: bool = False) -> str:
     cells = by_budget(
         rows, lambda row: f"{float(row['order 1']):.2f} → {float(row['order 2']):.2f}"
     )
-    return "\n".join([*head("mechanism"), *cells])
+    return "\n".join([*head("mechanism"), *cells, "", far_apart()])
+
+
+def far_apart() -> str:
+    """How much points far apart depend on each other, in the data and in the fitted chain."""
+    x = ORDER_TWO.sample(MISFIT_POINTS, rng=1)
+    fitted = cv.MarkovChain.fit(x, public=True)
+    seen = np.corrcoef(x[:-STEPS], x[STEPS:])[0, 1]
+    said = (1 - fitted.transition[0, 1] - fitted.transition[1, 0]) ** STEPS
+    return (
+        f"Correlation of points {STEPS} steps apart: {seen:.2f} in the data, {said:.2f} in the "
+        "fitted chain of order 1."
+    )
 
 
 def estimate_table(again: bool = False) -> str:
