@@ -24,7 +24,7 @@ from chainveil.privacy.rounding import exact, upper
               "it was drawn from.")  # fmt: skip
 @options.promise_options
 @options.objective
-@options.mechanism
+@options.mechanism_option("independent")
 @options.as_json
 def plan(
     question: str, error: float | None, rows: int | None, epsilon: float | None, **given: Any
