@@ -1,8 +1,9 @@
-"""Write the tables of docs/memory.md: ``python docs/tables/memory.py``; fixed seeds, no data.
+"""Write the tables of docs/memory.md: ``python docs/tables/memory.py``; fixed seeds.
 
 Wrong points come from docs/figures/memory.csv (see ``docs/figures/memory.py``), the misfit audit
-and the errors of estimates from memory_misfit.csv and memory_estimates.csv beside this file.
-Results that are there already are kept; ``--again`` computes them anew, in some minutes.
+and the errors of estimates from memory_misfit.csv, memory_records.csv (heart rate, see
+``heart_rate.py``) and memory_estimates.csv beside this file. Results that are there already are
+kept; ``--again`` computes them anew, in some minutes.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ MISFIT = {
     "tracking": {"mechanism": "tracking"},
 }
 
+# The records are public, and lie where heart_rate.py beside this file looks for them.
+RECORDS, RECORD_BUDGETS, RECORD_ORDERS = ("N5", "N10"), (2.0, 4.0), (1, 2, 4)
+
 ESTIMATE_CHAIN = cv.MarkovChain.binary(q=0.0893, r=0.1092)
 ESTIMATE_POINTS, RELEASES = 20_000, 2000
 ESTIMATE = ("independent", "sticky")
@@ -58,7 +62,26 @@ def misfit_rows() -> list[Row]:
             rows.append({
                 "mechanism": name, "epsilon": f"{epsilon:g}", "loss": repr(plan.loss.epsilon),
                 **{f"order {order}": f"{audit.loss(order):.4f}" for order in (1, 2)},
+                **far_apart(x, fitted),
             })  # fmt: skip
+    return rows
+
+
+def record_rows() -> list[Row]:
+    """The same for records of heart rate, read as chains of several orders."""
+    from heart_rate import heart_rate
+
+    rows = []
+    for record in RECORDS:
+        x = heart_rate(record)
+        fitted = cv.MarkovChain.fit(x, public=True)
+        for name, how in MISFIT.items():
+            for epsilon in RECORD_BUDGETS:
+                noise = cv.calibrate(fitted, epsilon, **how).noise
+                audit = misfit(x, noise, RECORD_ORDERS, MISFIT_WINDOW)
+                losses = {f"order {m}": f"{audit.loss(m):.4f}" for m in RECORD_ORDERS}
+                rows.append({"record": record, "mechanism": name, "epsilon": f"{epsilon:g}"})
+                rows[-1] |= losses | far_apart(x, fitted)
     return rows
 
 
@@ -155,18 +178,39 @@ def misfit_table(again: bool = False) -> str:
     cells = by_budget(
         rows, lambda row: f"{float(row['order 1']):.2f} → {float(row['order 2']):.2f}"
     )
-    return "\n".join([*head("mechanism"), *cells, "", far_apart()])
+    return "\n".join([*head("mechanism"), *cells, "", apart_in_words(rows[0], "the data")])
 
 
-def far_apart() -> str:
-    """How much points far apart depend on each other, in the data and in the fitted chain."""
-    x = ORDER_TWO.sample(MISFIT_POINTS, rng=1)
-    fitted = cv.MarkovChain.fit(x, public=True)
+def record_table(again: bool = False) -> str:
+    """A row a record and mechanism: the readings at each order, for each budget."""
+    rows = held(HERE / "memory_records.csv", record_rows, again)
+    columns = [f"ε = {epsilon:g}, order {order}" for epsilon in RECORD_BUDGETS
+               for order in RECORD_ORDERS]  # fmt: skip
+    lines = ["| record | mechanism | " + " | ".join(columns) + " |",
+             "|---|---|" + "---|" * len(columns)]  # fmt: skip
+    for record in RECORDS:
+        for name in MISFIT:
+            here = [row for row in rows if (row["record"], row["mechanism"]) == (record, name)]
+            cells = [f"{float(row[f'order {order}']):.1f}" for row in here
+                     for order in RECORD_ORDERS]  # fmt: skip
+            lines.append(f"| {record} | {name} | " + " | ".join(cells) + " |")
+    firsts = [next(row for row in rows if row["record"] == record) for record in RECORDS]
+    words = [apart_in_words(row, row["record"]) for row in firsts]
+    return "\n".join([*lines, "", *words])
+
+
+def far_apart(x: np.ndarray, fitted: cv.MarkovChain) -> Row:
+    """Correlation of points some steps apart, in the data and in the fitted chain."""
     seen = np.corrcoef(x[:-STEPS], x[STEPS:])[0, 1]
     said = (1 - fitted.transition[0, 1] - fitted.transition[1, 0]) ** STEPS
+    return {"seen": f"{seen:.4f}", "said": f"{said:.4f}"}
+
+
+def apart_in_words(row: Row, where: str) -> str:
+    """The same, for the page."""
     return (
-        f"Correlation of points {STEPS} steps apart: {seen:.2f} in the data, {said:.2f} in the "
-        "fitted chain of order 1."
+        f"Correlation of points {STEPS} steps apart: {float(row['seen']):.2f} in {where}, "
+        f"{float(row['said']):.2f} in the chain of order 1 that fits."
     )
 
 
@@ -184,7 +228,7 @@ def estimate_table(again: bool = False) -> str:
 def page(text: str, again: bool = False) -> str:
     """The page with its tables made anew."""
     tables = {"wrong": wrong_table(), "misfit": misfit_table(again),
-              "estimates": estimate_table(again)}  # fmt: skip
+              "records": record_table(again), "estimates": estimate_table(again)}  # fmt: skip
     for name, table in tables.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         before, rest = text.split(begin)
