@@ -180,7 +180,8 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
     rare = asked.get("every", 1) != 1 or event != 1
     if not model.single or (model.states, model.order) != (2, 1):
         return Channel.kind
-    chain = model.likeliest
+    # Which noise it is gets published, so that it must not say more than the rounded chain does.
+    chain = _publishable(model, StickyNoise, asked.get("adversary", "any")).likeliest
     changes = float(chain.transition[0, 1] + chain.transition[1, 0])
     quick = changes >= SLOWEST and (length is None or length <= LONGEST)
     offered = asked.get("objective", "flips") != "distance" and 0 < changes < 2

@@ -85,8 +85,8 @@ def sanitize_stream(
     if plan.noise.ordered or rare or not as_source(rng).for_release:
         raise NotSupported(
             "streams are published with secure independent noise on every row: noise with a "
-            "memory, rare reports and seeded noise depend on a row's place in its series, which no batch "
-            "knows"
+            "memory, rare reports and seeded noise depend on a row's place in its series, which no "
+            "batch knows"
         )
     if plan.loss.length is not None:
         raise InvalidInput(

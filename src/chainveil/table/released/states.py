@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
-from chainveil.errors import InvalidInput, TooLarge
+from chainveil.errors import InvalidInput, NotSupported, TooLarge
 from chainveil.plan import NoisePlan
 from chainveil.table.error_text import check_released
 from chainveil.table.read.reading import open_source
@@ -21,6 +21,7 @@ from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns, series_order
 from chainveil.table.released.timeline import (
     CUT,
+    LONGEST_GAP,
     check_known,
     distances,
     lay,
@@ -156,6 +157,7 @@ def read_released(
             )  # fmt: skip
         if found:
             check_known(apart, order, clock)
+            _check_held(plan, apart)
     if document["release.held"] is not None:
         empty = empty | silent_rows(plan.noise, order, ends, apart)
     if not neighbours:
@@ -172,6 +174,14 @@ def read_released(
         _run_names(held, series, order, ends, apart),
         _zone(held, by, time),
     )
+
+
+def _check_held(plan: NoisePlan, apart: NDArray[np.int64]) -> None:
+    """Error where a report would have to be held over a gap at which a series is cut."""
+    if plan.noise.holds and (apart == CUT).any():
+        raise NotSupported(
+            f"a gap of more than {LONGEST_GAP:,} points, over which the last report is held"
+        )
 
 
 def _belonging(

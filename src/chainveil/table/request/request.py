@@ -183,6 +183,10 @@ class Request:
             )  # fmt: skip
         if epsilon not in (None, plan.epsilon):
             raise InvalidInput("epsilon", epsilon, f"that of the plan, {plan.epsilon!r}, or none")
+        for name, usual in (("every", 1), ("delay", 0), ("event", 1)):
+            if getattr(self.promise, name) != usual:
+                found = f"{getattr(self.promise, name)!r} beside a plan"
+                raise InvalidInput(name, found, "nothing", "It is part of the plan.")
         if self.gaps and plan.noise.holds and not plan.gaps:
             raise InvalidInput(
                 "plan", f"{plan.mechanism} noise whose loss does not cover missing points",

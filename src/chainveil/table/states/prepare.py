@@ -123,9 +123,10 @@ def plan_for(chain: DataModel, request: Request) -> NoisePlan:
     """The plan of a request: the noise that is asked for, or the usual one."""
     promise = vars(request.promise)
     kind = promise["mechanism"] or usual_mechanism(chain, **promise)
-    seen = (noise_class(kind), *promise["spent"])
+    spent = promise["spent"] if isinstance(promise["spent"], list | tuple) else ()
     # Gaps cost something only where a report is held over them.
-    gaps = request.gaps and any(noise.holds for noise in seen)
+    holds = any(getattr(noise, "holds", False) for noise in (noise_class(kind), *spent))
+    gaps = request.gaps and holds
     return calibrate(chain, **promise | {"mechanism": kind, "gaps": gaps})
 
 
