@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from chainveil import InvalidInput, MarkovChain, UnreachableBudget, calibrate, estimate
+from chainveil import (
+    InvalidInput,
+    MarkovChain,
+    NotSupported,
+    UnreachableBudget,
+    calibrate,
+    estimate,
+)
 from chainveil.estimate.planning import Question
 from chainveil.estimate.results import Covers
-from chainveil.mechanism import seeded
+from chainveil.mechanism import sanitize, seeded
+from chainveil.noise.memory import StickyNoise
 
 CHAIN = MarkovChain.binary(0.3, 0.4)
 
@@ -30,6 +40,35 @@ def test_expected_error(mechanism: str, covers: Covers, question: Question) -> N
     if covers == "sampling":
         # 200 repetitions: the standard deviation is within 25% but once in a million runs.
         np.testing.assert_allclose(value.std(axis=0), expected.standard_error, rtol=0.25)
+
+
+@pytest.mark.parametrize("covers", ["noise", "sampling"])
+@pytest.mark.parametrize("question", ["frequency", "transitions", "durations", "autocorrelation"])
+def test_expected_error_of_reports_that_look_back(covers: Covers, question: Question) -> None:
+    """As above, for a kernel that leaves transitions well known."""
+    noise = StickyNoise.binary([[0.05, 0.75], [0.3, 0.95]], [0.2, 0.8])
+    plan = replace(calibrate(CHAIN, 4), noise=noise)
+    expected = estimate.error_at(plan, 4000, question, covers)
+    z = sanitize(CHAIN.sample(4000, 200, 1), noise, rng=seeded(1))
+    how = {"lags": 1, "chain": CHAIN} if question == "autocorrelation" else {}
+    found = getattr(estimate, question)(z, noise, by="series", covers=covers, **how)
+    error = found.standard_error.reshape(200, *expected.value.shape)
+    np.testing.assert_allclose(expected.standard_error, np.median(error, axis=0), rtol=0.05)
+    assert expected.needed < 4000
+
+
+def test_expected_error_of_reports_on_one_point_in_several() -> None:
+    """That of as many reports of the chain from one to the next."""
+    plan = calibrate(CHAIN, 4)
+    thinned = replace(plan, noise=plan.noise.thinned(4))
+    for covers in ("noise", "sampling"):
+        chain = MarkovChain(np.linalg.matrix_power(CHAIN.transition, 4))
+        alone = estimate.error_at(replace(plan, chain=chain), 1000, covers=covers)
+        found = estimate.error_at(thinned, 4000, covers=covers)
+        np.testing.assert_allclose(found.standard_error, alone.standard_error)
+        assert found.needed == 4 * alone.needed
+    with pytest.raises(NotSupported, match="no two neighbours report"):
+        estimate.error_at(thinned, 4000, "transitions")
 
 
 def test_rows_and_budget_for_an_error() -> None:

@@ -28,9 +28,37 @@ USELESS = 0.5
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """A noise, read as a law of several reports given several states."""
+    """A noise, read as a law of several reports given several states.
+
+    Attributes
+    ----------
+    source : Noise
+        The noise as it falls on the points that report.
+    every : int
+        One point in so many reports; an estimate looks at these.
+    """
 
     source: Noise
+    every: int = 1
+
+    @property
+    def noise(self) -> Noise:
+        """The noise as it falls on all points."""
+        return self.source.thinned(self.every)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether a report depends on its point and the last report (``counts.last_report``)."""
+        return self.source.sees == "last report"
+
+    @cached_property
+    def from_counts(self) -> bool:
+        """Whether the noise can be undone without a model of the series."""
+        try:
+            self.inverse((0,))
+        except NotSupported:
+            return False
+        return True
 
     @property
     def states(self) -> int:
@@ -69,7 +97,10 @@ class NoiseLaw:
         return _joint(self.source, tuple(offsets))
 
     def inverse(self, offsets: Sequence[int]) -> FloatArray:
-        """The matrix that turns shares of reports into unbiased shares of states, (m^p, k^p)."""
+        """The matrix that turns shares of reports into unbiased shares of states, (m^p, k^p).
+
+        Where reports look back at the last one, a row for each pair of the two, (m^2p, k^p).
+        """
         return _inverse(self.source, tuple(offsets))
 
     def points_needed(self, window: Sequence[int], error: float = USELESS) -> int:
@@ -121,27 +152,46 @@ def as_noise_law(noise: Any) -> NoiseLaw:
     if isinstance(noise, NoiseLaw):
         return noise
     if isinstance(noise, NoisePlan):
-        return NoiseLaw(noise.noise)
+        noise = noise.noise
     if isinstance(noise, Noise):
-        return NoiseLaw(noise)
+        return NoiseLaw(noise.thinned(1), noise.every)
     raise InvalidInput(
-        "noise", noise, "a Channel, a CorrelatedNoise or a NoisePlan",
+        "noise", noise, "a Channel, another noise or a NoisePlan",
         "certificate.plan() gives the plan of a release.",
     )  # fmt: skip
 
 
 @lru_cache(maxsize=512)
 def _joint(source: Noise, offsets: tuple[int, ...]) -> FloatArray:
+    if source.holds and source.sees == "series":
+        raise NotSupported(
+            f"this estimate from counts under {source.kind} noise, whose reports mix the states of "
+            "two points. The likelihood can answer: estimate.transitions(z, noise, "
+            'method="likelihood") fits a chain, whose stationary law holds the shares'
+        )
     return source.joint_law(offsets)
 
 
 @lru_cache(maxsize=512)
 def _inverse(source: Noise, offsets: tuple[int, ...]) -> FloatArray:
-    if source.ordered:
+    if source.sees == "last report":
+        alone = report_weights(source)
+    elif source.ordered:
         return _checked_inverse(_joint(source, offsets))
+    else:
+        alone = _checked_inverse(_joint(source, (0,)))
     # The inverse of a product of points is the product of their inverses.
-    alone = _checked_inverse(_joint(source, (0,)))
     return reduce(lambda left, right: np.asarray(np.kron(left, right)), [alone] * len(offsets))
+
+
+@lru_cache(maxsize=64)
+def report_weights(source: Noise) -> FloatArray:
+    """Unbiased weights of the states for reports that look back at the last one, (m * m, k).
+
+    Row ``z * m + z'`` is for the report z' after the report z.
+    """
+    kernel = source.step_law()[:, 0]
+    return np.concatenate([_checked_inverse(np.asarray(law)) for law in kernel])
 
 
 def _checked_inverse(matrix: FloatArray) -> FloatArray:

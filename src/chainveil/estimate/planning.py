@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -14,13 +14,14 @@ from chainveil.calibration import calibrate
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, UnreachableBudget
 from chainveil.estimate.counts.covariance import (
-    Law,
     chain_law,
     drawing_covariance,
     noise_covariance,
     share_drawing,
 )
+from chainveil.estimate.counts.last_report import settled_covariance
 from chainveil.estimate.counts.pair_shares import PAIR, expected_pair_shares
+from chainveil.estimate.counts.places import between_reports, check_neighbours
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.questions.autocorrelation import correlations
 from chainveil.estimate.results import Covers, read_covers
@@ -98,9 +99,14 @@ def error_at(
     noise, about = as_noise_law(plan), read_covers(covers)
     checks.one_of("question", question, QUESTIONS)
     points = checks.whole("length", length, 2)
-    value, variance = _variance(plan.chain, noise, points, question, about)
+    if question != "frequency":
+        check_neighbours(noise, question)
+    chain = cast(MarkovChain, between_reports(plan.chain, noise))
+    reports = max(-(-(points - noise.noise.first_place) // noise.every), 1)
+    value, variance = _variance(chain, noise, reports, question, about)
     window = (0,) if question == "frequency" else PAIR
-    needed = noise.points_needed(window) + len(window) - 1
+    # Where reports look back the first one is not looked at.
+    needed = (noise.points_needed(window) + len(window) - 1 + noise.looks_back) * noise.every
     return ExpectedError(question, points, value, np.sqrt(variance), about, needed)
 
 
@@ -205,34 +211,45 @@ def _variance(
     chain: MarkovChain, noise: NoiseLaw, length: int, question: Question, covers: Covers
 ) -> tuple[FloatArray, FloatArray]:
     """Value and variance, shape (k,) or (k, k)."""
-    law = chain_law(chain.transition, chain.stationary, length)
     sampling = covers == "sampling"
     if question == "frequency":
         share = np.array(chain.stationary)
-        variance = np.diagonal(noise_covariance(noise, (0,), law)[0, 0]).copy()
+        variance = np.diagonal(_spread(chain, noise, (0,), length)).copy()
         if sampling:
             pairs = lambda h: np.array([max(float(length - h), 0.0)])  # noqa: E731
             drawing = share_drawing(chain.transition, chain.stationary, pairs, length)[0]
             variance += drawing * share * (1 - share)
         return share, variance
+    spread = _spread(chain, noise, PAIR, length)
+    together = chain.stationary[:, None] * chain.transition
     if question == "autocorrelation":
-        return _autocorrelation(chain, noise, law, length if sampling else None)
-    found = expected_pair_shares(noise, law).variance(sampling)[0]
+        return _autocorrelation(chain, together, spread, length if sampling else None)
+    count = np.array([float(length - 1)])
+    found = expected_pair_shares(together, spread, count).variance(sampling)[0]
     if question == "transitions":
         return np.array(chain.transition), found
     spell = 1 / (1 - np.diag(chain.transition))
     return spell, np.diag(found) * spell**4
 
 
+def _spread(
+    chain: MarkovChain, noise: NoiseLaw, window: tuple[int, ...], length: int
+) -> FloatArray:
+    """Covariance of the shares due to the noise, shape (k^p, k^p)."""
+    if noise.looks_back:
+        count = max(length - len(window), 1)
+        return settled_covariance(noise, chain.transition, window == PAIR, count)
+    law = chain_law(chain.transition, chain.stationary, length)
+    return np.asarray(noise_covariance(noise, window, law)[0, 0])
+
+
 def _autocorrelation(
-    chain: MarkovChain, noise: NoiseLaw, law: Law, drawn: int | None
+    chain: MarkovChain, shares: FloatArray, covariance: FloatArray, drawn: int | None
 ) -> tuple[FloatArray, FloatArray]:
     """Value and variance one point later, shape (k,); with ``drawn`` points also the drawing's."""
-    k = chain.states
-    covariance = noise_covariance(noise, PAIR, law)
     if drawn is not None:
         covariance = covariance + drawing_covariance(
             chain.transition, chain.stationary, PAIR, drawn
         )
-    value, error, *_ = correlations(law(PAIR)[0].reshape(1, k, k), covariance, 1.0)
+    value, error, *_ = correlations(shares[None], covariance[None, None], 1.0)
     return value[0], error[0] ** 2

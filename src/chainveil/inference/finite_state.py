@@ -39,6 +39,12 @@ def _move(vector: Any, moves: Any, step: int, moved: Any) -> None:
     Four rows at a time: every pass over ``moved`` waits for the one before it.
     """
     k = len(vector)
+    if k == 2:
+        # Loops take longer than the work.
+        w0, w1 = vector[0], vector[1]
+        moved[0] = w0 * moves[step, 0, 0] + w1 * moves[step, 1, 0]
+        moved[1] = w0 * moves[step, 0, 1] + w1 * moves[step, 1, 1]
+        return
     paired = k - k % 4
     for b in range(k):
         moved[b] = 0.0

@@ -38,6 +38,8 @@ class Cells:
     outputs : int
     gaps : boolean array of shape (total,) or (0,)
         Points that are missing; time passes there, and no window holds one.
+    begins : int64 array of shape (series + 1,) or (0,)
+        Borders of the series where stretches are parts of one: a report may look back across.
     """
 
     source: NDArray[Any] | Packed
@@ -47,6 +49,12 @@ class Cells:
     names: tuple[Any, ...] | None
     outputs: int
     gaps: NDArray[np.bool_] = field(default_factory=lambda: NO_GAPS)
+    begins: NDArray[np.int64] = field(default_factory=lambda: NO_LABELS)
+
+    @property
+    def origins(self) -> NDArray[np.int64]:
+        """Borders of the series, shape (series + 1,)."""
+        return self.begins if len(self.begins) else self.borders
 
     @cached_property
     def marks(self) -> NDArray[np.int64]:
@@ -105,7 +113,9 @@ class Cells:
     def whole(self) -> Cells:
         """The same points as one group; stretches stay apart."""
         owner = np.zeros(len(self.owner), np.int64)
-        return Cells(self.source, self.borders, owner, NO_LABELS, None, self.outputs, self.gaps)
+        return Cells(
+            self.source, self.borders, owner, NO_LABELS, None, self.outputs, self.gaps, self.begins
+        )
 
 
 def read_cells(z: Any, outputs: int, by: Any = None, window: int | None = None) -> Cells:
@@ -145,7 +155,8 @@ def _grouped(
 ) -> Cells:
     if window is not None:
         borders, names = _windows(series, checks.whole("window", window, 1))
-        return Cells(symbols, borders, np.arange(len(names)), NO_LABELS, names, outputs, gaps)
+        owner = np.arange(len(names))
+        return Cells(symbols, borders, owner, NO_LABELS, names, outputs, gaps, series.offsets)
     if by is None:
         owner = np.zeros(series.count, np.int64)
         return Cells(symbols, series.offsets, owner, NO_LABELS, None, outputs, gaps)

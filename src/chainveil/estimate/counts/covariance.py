@@ -37,7 +37,10 @@ CREDIBLE = 0.5
 
 
 def noise_covariance(noise: NoiseLaw, window: Sequence[int], law: Law) -> FloatArray:
-    """Covariance of the debiased shares given the series, shape (ways, groups, k^p, k^p)."""
+    """Covariance of the debiased shares given the series, shape (ways, groups, k^p, k^p).
+
+    For noise that looks at its own point alone, or that runs on whatever the points are.
+    """
     shape = tuple(window)
     size: int = noise.states ** len(shape)
     known, count = law(shape)

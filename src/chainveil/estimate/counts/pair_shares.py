@@ -10,6 +10,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.covariance import Law, credible, noise_covariance, released_law
+from chainveil.estimate.counts.last_report import last_report_pair_shares, last_report_pairs
 from chainveil.estimate.intervals import ratio_interval
 from chainveil.estimate.noise_law import NoiseLaw
 
@@ -80,27 +81,38 @@ class PairShares:
 def pair_shares(cells: Cells, noise: NoiseLaw) -> PairShares:
     """Debiased shares of pairs, and their covariance, from a release."""
     shares, pairs = bare_shares(cells, noise)
+    if noise.looks_back:
+        k = noise.states
+        _, covariance, _ = last_report_pairs(cells, noise, PAIR[1])
+        covariance = covariance.reshape(*covariance.shape[:2], k, k, k, k)
+        return PairShares(shares.reshape(-1, k, k), covariance, pairs)
     return _assemble(shares, noise, released_law(cells, noise), pairs)
 
 
 def bare_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
     """Debiased shares of pairs, (groups, k * k), and how many there are, (groups,)."""
-    counts = cells.windows(PAIR)
-    pairs = counts.sum(axis=1).astype(np.float64)
+    if noise.looks_back:
+        shares, pairs = last_report_pair_shares(cells, noise, PAIR[1])
+    else:
+        counts = cells.windows(PAIR)
+        pairs = counts.sum(axis=1).astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = counts / pairs[:, None] @ noise.inverse(PAIR)
     if not pairs.max() > 0:
         raise InvalidInput(
             "z", f"{cells.size} points and no two neighbours of one group",
-            "series of at least two points",
+            f"series of at least {'three' if noise.looks_back else 'two'} points",
         )  # fmt: skip
     noise.check_length(PAIR, int(pairs.max()), "transitions")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return counts / pairs[:, None] @ noise.inverse(PAIR), pairs
+    return shares, pairs
 
 
-def expected_pair_shares(noise: NoiseLaw, law: Law) -> PairShares:
-    """The same as a chain leads to expect; ``law`` comes from ``covariance.chain_law``."""
-    shares, pairs = law(PAIR)
-    return _assemble(shares, noise, law, pairs)
+def expected_pair_shares(
+    shares: FloatArray, covariance: FloatArray, pairs: FloatArray
+) -> PairShares:
+    """The same as a chain leads to expect: (k, k) shares, and their (k * k, k * k) covariance."""
+    k = len(shares)
+    return PairShares(shares[None], covariance.reshape(1, 1, k, k, k, k), pairs)
 
 
 def _assemble(shares: FloatArray, noise: NoiseLaw, law: Law, pairs: FloatArray) -> PairShares:

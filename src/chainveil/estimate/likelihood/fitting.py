@@ -28,7 +28,7 @@ def fit_release(cells: Cells, noise: NoiseLaw) -> MarkovChain:
             "z", "series of one point", "series of at least two points, or a chain",
             "Give the chain, or ask for an interval that covers the noise.",
         )  # fmt: skip
-    if noise.points_needed(PAIR, HOPEFUL) <= whole.size:
+    if noise.from_counts and noise.points_needed(PAIR, HOPEFUL) <= whole.size:
         found = pair_shares(whole, noise)
         if np.nanmax(np.sqrt(found.variance(sampling=True))) < WELL_KNOWN:
             return valid_chain(found.transition[0])
@@ -45,7 +45,7 @@ def _guess(cells: Cells, noise: NoiseLaw) -> FloatArray:
     k = noise.states
     calm = np.full((k, k), 0.3 / k) + 0.7 * np.eye(k)
     whole = cells.whole()
-    if noise.points_needed(PAIR, 0.1) > whole.size:
+    if not noise.from_counts or noise.points_needed(PAIR, 0.1) > whole.size:
         return calm
     shares = bare_shares(whole, noise)[0].reshape(k, k)
     visited = shares.sum(axis=1, keepdims=True)

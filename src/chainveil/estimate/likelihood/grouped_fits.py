@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
 from chainveil.estimate.counts.cells import NO_LABELS, Cells
 from chainveil.estimate.counts.gaps import NO_GAPS
 from chainveil.estimate.counts.pair_shares import PAIR
@@ -74,6 +74,16 @@ class GroupedFits:
         shares = np.stack([fit.counts / max(fit.counts.sum(), 1e-300) for fit in self.fits])
         arrays = [self._placed(array) for array in (value, variance, low, high, shares)]
         return (*arrays, self.pairs)
+
+    def too_flat(self) -> NDArray[np.bool_]:
+        """Which groups leave everything open: too few pairs for the noise, shape (groups,).
+
+        Where counts cannot tell, a transition that the curvature itself leaves too uncertain.
+        """
+        if self.noise.from_counts:
+            return self.noise.too_few(PAIR, self.pairs, flattest(self.noise.states))
+        spread = np.sqrt(self._total).reshape(len(self.fits), -1).max(axis=1)
+        return np.asarray(self._placed(spread) > FLAT)
 
     @property
     def log_likelihood(self) -> float | None:
@@ -175,12 +185,18 @@ class GroupedFits:
 
 def fit_groups(cells: Cells, noise: NoiseLaw, level: float) -> GroupedFits:
     """Fit every group of ``cells``; an error where the noise is too heavy."""
+    if noise.source.holds and len(cells.begins):
+        raise NotSupported(
+            f"the likelihood of {noise.source.kind} noise by window: the first report of a window "
+            "looks back across its border. Ask by series"
+        )
     parts = _parts(cells)
     pairs = np.array([float(neighbours(part)) for part in parts])
-    noise.check_length(
-        PAIR, int(pairs.max()), "transitions by likelihood", flattest(noise.states),
-        'The method "counts" asks for fewer. ',
-    )  # fmt: skip
+    if noise.from_counts:
+        noise.check_length(
+            PAIR, int(pairs.max()), "transitions by likelihood", flattest(noise.states),
+            'The method "counts" asks for fewer. ',
+        )  # fmt: skip
     quantile(level)
     kept = [part for part, number in zip(parts, pairs, strict=True) if number]
     return GroupedFits(pairs, kept, noise, [fit_likelihood(part, noise) for part in kept], level)

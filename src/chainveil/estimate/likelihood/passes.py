@@ -8,7 +8,12 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.noise_law import NoiseLaw
-from chainveil.inference import ExpectedTransitions, expected_transitions, report_laws
+from chainveil.inference import (
+    ExpectedTransitions,
+    expected_transitions,
+    report_labels,
+    report_laws,
+)
 
 
 class ReleasePasses:
@@ -16,21 +21,22 @@ class ReleasePasses:
 
     def __init__(self, cells: Cells, noise: NoiseLaw) -> None:
         self.states = noise.states
-        gaps = len(cells.gaps) > 0
-        if gaps and noise.source.ordered:
+        gaps, source = len(cells.gaps) > 0, noise.source
+        if gaps and source.ordered and not source.holds:
             raise NotSupported(
                 "the likelihood of noise with a memory over gaps: what it did there is not known. "
                 "Ask for transitions from counts, which know how far apart the points are; where "
                 "another question fits a chain, give it one"
             )
-        lengths = np.diff(cells.borders)
+        # Where a report looks back, parts of a series are not series of their own.
+        borders = cells.origins if source.holds else cells.borders
+        lengths = np.diff(borders)
         self.series = int(np.count_nonzero(lengths))
-        self._borders = cells.borders
+        self._borders = borders
         # A missing point is one more report.
-        self._symbols = (
-            np.where(cells.gaps, noise.outputs, cells.symbols) if gaps else cells.symbols
-        )
-        self._laws = report_laws(noise.source, gaps=gaps)
+        symbols = np.where(cells.gaps, noise.outputs, cells.symbols) if gaps else cells.symbols
+        self._symbols = report_labels(source, gaps).of(symbols, borders)
+        self._laws = report_laws(source, gaps=gaps)
         self._scratch = np.empty((int(lengths.max()), self.states))
 
     def expect(self, transition: FloatArray, start: FloatArray) -> ExpectedTransitions:

@@ -10,13 +10,15 @@ import numpy as np
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.estimate.counts.cells import Cells, read_cells
+from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.covariance import (
     credible,
     drawing_covariance,
     noise_covariance,
     released_law,
 )
+from chainveil.estimate.counts.last_report import last_report_pairs
+from chainveil.estimate.counts.places import between_reports, read_reports
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
 from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
@@ -64,14 +66,16 @@ def autocorrelation(
     array([0.8, 0.3])
     """
     source, about = as_noise_law(noise), read_covers(covers)
-    cells = read_cells(z, source.outputs, by, window)
+    cells = read_reports(z, source, by, window)
     deviations = quantile(level)
-    wanted = _lags(lags, cells)
-    chain = read_chain(chain, source.states)
+    wanted = _lags(lags, cells, source.every)
+    chain = between_reports(read_chain(chain, source.states), source)
     if about == "sampling" and chain is None:
         chain = fit_release(cells, source)
     columns = [
-        _at_lag(cells, source, lag, chain if about == "sampling" else None, deviations)
+        _at_lag(
+            cells, source, lag // source.every, chain if about == "sampling" else None, deviations
+        )
         for lag in wanted
     ]
     stacked = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
@@ -81,10 +85,13 @@ def autocorrelation(
     )
 
 
-def _lags(lags: int | Iterable[int], cells: Cells) -> tuple[int, ...]:
+def _lags(lags: int | Iterable[int], cells: Cells, every: int) -> tuple[int, ...]:
     several = lags if isinstance(lags, Iterable) else [lags]
     wanted = tuple(checks.whole("lags", lag, 1) for lag in several)
-    longest = int(np.diff(cells.borders).max())
+    if any(lag % every for lag in wanted):
+        allowed = f"multiples of {every}: one point in so many reports"
+        raise InvalidInput("lags", list(wanted), allowed)
+    longest = int(np.diff(cells.borders).max()) * every
     if not wanted or max(wanted) >= longest:
         raise InvalidInput(
             "lags", list(wanted), f"one or more, each below the {longest} points of the "
@@ -98,16 +105,28 @@ def _at_lag(
 ) -> tuple[FloatArray, ...]:
     """Value, standard error, limits, effective size, each (groups, k), and pairs (groups,)."""
     pair, k = (0, lag), noise.states
+    shares, covariance, pairs = _pair_shares(cells, noise, lag)
+    if chain is not None:
+        covariance = covariance + _drawn(chain, pair, pairs)
+    found = correlations(shares.reshape(-1, k, k), covariance, deviations)
+    return (*open_up(noise.too_few(pair, pairs), found, (-1.0, 1.0)), pairs)
+
+
+def _pair_shares(
+    cells: Cells, noise: NoiseLaw, lag: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Debiased shares, (groups, k * k), their covariance, and how many pairs, (groups,)."""
+    pair = (0, lag)
+    if noise.looks_back:
+        shares, covariance, pairs = last_report_pairs(cells, noise, lag)
+        noise.check_length(pair, int(pairs.max()), "an autocorrelation")
+        return shares, covariance, pairs
     counts = cells.windows(pair)
     pairs = counts.sum(axis=1).astype(np.float64)
     noise.check_length(pair, int(pairs.max()), "an autocorrelation")
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = counts / pairs[:, None] @ noise.inverse(pair)
-    covariance = noise_covariance(noise, pair, released_law(cells, noise))
-    if chain is not None:
-        covariance = covariance + _drawn(chain, pair, pairs)
-    found = correlations(shares.reshape(-1, k, k), covariance, deviations)
-    return (*open_up(noise.too_few(pair, pairs), found, (-1.0, 1.0)), pairs)
+    return shares, noise_covariance(noise, pair, released_law(cells, noise)), pairs
 
 
 def _drawn(chain: MarkovChain, pair: tuple[int, int], pairs: FloatArray) -> FloatArray:

@@ -16,8 +16,8 @@ from chainveil.estimate.counts.cells import read_cells
 from chainveil.estimate.counts.gaps import runs_between, split_masks
 from chainveil.estimate.counts.packed import Packed
 from chainveil.estimate.counts.pair_shares import PAIR
-from chainveil.estimate.likelihood.fitting import fit_likelihood
-from chainveil.estimate.likelihood.grouped_fits import flattest, neighbours
+from chainveil.estimate.counts.places import check_neighbours
+from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest, neighbours
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.model.chain import MarkovChain
@@ -86,24 +86,42 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
         chain = _fitted(z, source)
     if isinstance(z, Packed):
         z = z.unpacked()
-    if len(split_masks(z)[1]):
+    gaps = len(split_masks(z)[1]) > 0
+    if gaps and not source.source.holds and source.every == 1:
         return _around_gaps(z, source, chain)
-    return Denoised(
-        inference.smoothed(chain, source.source, z),
-        inference.viterbi(chain, source.source, z),
-        chain,
-    )
+    chances = inference.smoothed(chain, source.noise, z)
+    path = inference.viterbi(chain, source.noise, z)
+    if gaps:
+        chances, path = _without_gaps(z, chances, path)
+    return Denoised(chances, path, chain)
+
+
+def _without_gaps(z: Any, chances: Any, path: Any) -> tuple[Any, Any]:
+    """The same with nothing said about missing points."""
+    if not isinstance(z, np.ndarray):
+        parts = [_without_gaps(*part) for part in zip(z, chances, path, strict=True)]
+        return [chance for chance, _ in parts], [likely for _, likely in parts]
+    mask = np.ma.getmaskarray(np.ma.asarray(z))
+    return np.where(mask[..., None], np.nan, chances), np.ma.MaskedArray(path, mask=mask)
 
 
 def _fitted(z: Any, noise: NoiseLaw) -> MarkovChain:
+    check_neighbours(noise, "a chain to denoise with")
     cells = read_cells(z, noise.outputs)
     if int(np.diff(cells.borders).max()) < 2:
         raise InvalidInput("z", "series of one point", "longer series, or a chain")
-    noise.check_length(
-        PAIR, neighbours(cells), "fitting a chain to denoise with", flattest(noise.states),
-        "Give the chain if you know it. ",
-    )  # fmt: skip
-    return valid_chain(fit_likelihood(cells, noise).transition)
+    if noise.from_counts:
+        noise.check_length(
+            PAIR, neighbours(cells), "fitting a chain to denoise with", flattest(noise.states),
+            "Give the chain if you know it. ",
+        )  # fmt: skip
+    found = fit_groups(cells, noise, 0.95)
+    if found.too_flat().any():
+        raise InvalidInput(
+            "noise", f"noise too heavy to fit a chain to {cells.size:,} points",
+            "a longer release, or the chain", "Give the chain if you know it.",
+        )  # fmt: skip
+    return valid_chain(found.fits[0].transition)
 
 
 def _around_gaps(z: Any, noise: NoiseLaw, chain: MarkovChain) -> Denoised:

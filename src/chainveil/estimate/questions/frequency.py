@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.estimate.counts.cells import Cells, read_cells
+from chainveil.errors import InvalidInput
+from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.covariance import (
     credible,
     noise_covariance,
     released_law,
     share_drawing,
 )
+from chainveil.estimate.counts.last_report import last_report_shares
+from chainveil.estimate.counts.places import between_reports, read_reports
 from chainveil.estimate.intervals import open_up, quantile, share_interval
 from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
@@ -43,8 +46,10 @@ def frequency(
         The released states. A list of runs keeps them apart: no pair of points crosses from
         one to the next. Points of a masked array that are masked are gaps: time passes there,
         so that correlated noise and the chain are known to have moved on.
-    noise : Channel, CorrelatedNoise or NoisePlan
-        The noise that was applied.
+    noise : Channel, CorrelatedNoise, StickyNoise or NoisePlan
+        The noise that was applied. Of noise on one point in several the points that report
+        are looked at; of noise that looks back at the last report all but a series' first.
+        Every series of a list must then be whole: reports look back from run to run.
     by : "series", or an array of labels, one a point, optional
         Answer for each series, or for each label.
     window : int, optional
@@ -69,7 +74,9 @@ def frequency(
     Notes
     -----
     With G the inverse of the noise matrix, the mean of ``G[z_t]`` is unbiased for the shares,
-    whatever the series. Two states: ``(mean of z - rho0) / (1 - rho0 - rho1)``.
+    whatever the series. Two states: ``(mean of z - rho0) / (1 - rho0 - rho1)``. Where reports
+    look back at the last one, there is a G for each last report, and errors are martingale
+    differences (``estimate.counts.last_report``).
 
     Examples
     --------
@@ -82,13 +89,14 @@ def frequency(
     array([0.15, 0.15])
     """
     source, about = as_noise_law(noise), read_covers(covers)
-    cells = read_cells(z, source.outputs, by, window)
+    cells = read_reports(z, source, by, window)
     deviations = quantile(level)
-    value, points = _shares(cells, source)
-    noise_variance = _variance(noise_covariance(source, POINT, released_law(cells, source)))
+    value, covariance, points = _shares(cells, source)
+    noise_variance = _variance(covariance)
     drawing = np.zeros_like(value)
     if about == "sampling":
-        drawing = _drawing(cells, source, read_chain(chain, source.states))
+        known = between_reports(read_chain(chain, source.states), source)
+        drawing = _drawing(cells, source, known)
     shares = nearest(value)
     variance = noise_variance + drawing * shares * (1 - shares)
     low, high = share_interval(value, noise_variance, drawing, deviations)
@@ -102,13 +110,22 @@ def frequency(
     return Frequency(value, error, low, high, worth, level, about, points, cells.names)
 
 
-def _shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
-    """Debiased share of each state, (groups, k), and how many points there are, (groups,)."""
+def _shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Debiased share of each state, (groups, k), its covariance, and how many points, (groups,)."""
+    if noise.looks_back:
+        shares, covariance, points = last_report_shares(cells, noise)
+        if not points.any():
+            raise InvalidInput(
+                "z", "no report with another before it", "series of at least two reports"
+            )
+        noise.check_length(POINT, int(points.max()), "a frequency")
+        return shares, covariance, points
     counts = cells.windows(POINT)
     points = counts.sum(axis=1).astype(np.float64)
     noise.check_length(POINT, int(points.max()), "a frequency")
     with np.errstate(divide="ignore", invalid="ignore"):
-        return counts / points[:, None] @ noise.inverse(POINT), points
+        shares = counts / points[:, None] @ noise.inverse(POINT)
+    return shares, noise_covariance(noise, POINT, released_law(cells, noise)), points
 
 
 def _drawing(cells: Cells, noise: NoiseLaw, chain: MarkovChain | None) -> FloatArray:

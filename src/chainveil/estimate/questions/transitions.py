@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.estimate.counts.cells import Cells, read_cells
+from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.pair_shares import PAIR, pair_shares
+from chainveil.estimate.counts.places import check_neighbours, read_reports
 from chainveil.estimate.intervals import open_up, quantile
-from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest
+from chainveil.estimate.likelihood.grouped_fits import fit_groups
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers, settled
 from chainveil.estimate.simplex import project as nearest
@@ -41,7 +42,8 @@ def transitions(
     method : "counts" or "likelihood"
         "counts" debiases the counts of pairs: one pass, no assumption about the series.
         "likelihood" finds the chain that makes the release most likely: many passes and
-        narrower intervals, which lean on the series being a chain. Not by label.
+        narrower intervals, which lean on the series being a chain. Not by label. It is the one
+        way for noise whose reports mix two points, such as TrackingNoise.
     project : bool
         Replace rows that are not distributions by the nearest ones.
 
@@ -67,12 +69,13 @@ def transitions(
     """
     source, about = as_noise_law(noise), read_covers(covers)
     checks.one_of("method", method, get_args(Method))
-    cells = read_cells(z, source.outputs, by, window)
+    check_neighbours(source, "transitions")
+    cells = read_reports(z, source, by, window)
     deviations = quantile(level)
     if method == "likelihood":
         best = fit_groups(cells, source, level)
         arrays = best.answer(about)
-        few = source.too_few(PAIR, arrays[-1], flattest(source.states))
+        few = best.too_flat()
         return _result(arrays, few, best.log_likelihood, cells, level, about, "likelihood")
     arrays = _from_counts(cells, source, about, deviations, project)
     few = source.too_few(PAIR, arrays[-1])

@@ -1,0 +1,227 @@
+"""Unbiased shares from reports that look back at the last one, whatever law the series follows.
+
+Given the report z before it and the state x of its point, a report z' has the law K(z' | z, x).
+The inverse of that matrix, one for each z, gives the report a weight for each state, ``phi_t``,
+whose mean is the indicator of the state that is there, given all reports before. So
+``u_t = phi_t - 1[x_t]`` are martingale differences, products of phi at different points are
+unbiased too, and with ``*`` the outer product
+
+    the sum of phi_t              strays by the sum of  u_s
+    the sum of phi_t * phi_{t+h}  strays by the sum of  u_s * 1[x_{s+h}] + phi_{s-h} * u_s
+
+Both are sums of martingale differences: their covariance is the sum of the conditional ones, which
+are linear in the indicators of x_s and x_{s+h}, and so estimated without bias in the same way.
+
+The first report of a series has no report before it and is left out. Under noise that holds its
+last report, missing points lie between a report and the last one without changing anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
+from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.noise_law import NoiseLaw, report_weights
+from chainveil.estimate.simplex import project
+from chainveil.inference import report_laws
+from chainveil.noise.base import Noise
+
+IntArray = NDArray[np.int64]
+# Patterns that are weighed at once.
+CHUNK = 1 << 14
+
+
+@dataclass(frozen=True)
+class LookedBack:
+    """Points that have a report before them in their series.
+
+    Attributes
+    ----------
+    code : int64 array of shape (total,)
+        ``z * m + z'`` with z the last report and z' the point's own; -1 where one is wanting.
+    group : int64 array of shape (total,)
+        The group of each point, -1 where it is missing.
+    stretch : int64 array of shape (total,)
+        The stretch of each point.
+    """
+
+    code: IntArray
+    group: IntArray
+    stretch: IntArray
+
+    def ahead(self, lag: int) -> IntArray:
+        """The code ``lag`` points later in the same stretch and group, else -1; (total,)."""
+        found = np.full(len(self.code), -1, np.int64)
+        here, there = slice(0, max(len(found) - lag, 0)), slice(lag, None)
+        both = (self.code[here] >= 0) & (self.code[there] >= 0)
+        for label in (self.group, self.stretch):
+            both &= label[here] == label[there]
+        found[here][both] = self.code[there][both]
+        return found
+
+
+def look_back(cells: Cells, noise: NoiseLaw) -> LookedBack:
+    """Each report of a release with the one before it."""
+    if len(cells.gaps) and not noise.source.holds:
+        raise NotSupported(
+            f"estimates under {noise.source.kind} noise over gaps: what it did there is not known"
+        )
+    symbols, size = cells.symbols.astype(np.int64), cells.size
+    there = ~cells.gaps if len(cells.gaps) else np.ones(size, np.bool_)
+    latest = np.maximum.accumulate(np.where(there, np.arange(size), -1))
+    last = np.concatenate([[-1], latest[:-1]])
+    begin = np.repeat(cells.origins[:-1], np.diff(cells.origins))
+    code = symbols[np.maximum(last, 0)] * cells.outputs + symbols
+    stretch = np.repeat(np.arange(len(cells.owner)), np.diff(cells.borders))
+    group = cells.marks if len(cells.marks) else cells.owner[stretch]
+    return LookedBack(np.where(there & (last >= begin), code, -1), group, stretch)
+
+
+def last_report_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shares (groups, k), their covariance (2, groups, k, k), and how many points, (groups,)."""
+    seen = look_back(cells, noise)
+    weights = report_weights(noise.source)
+    kept = seen.code >= 0
+    size = len(weights)
+    counts = np.bincount(seen.group[kept] * size + seen.code[kept], minlength=cells.groups * size)
+    counts = counts.reshape(cells.groups, size)
+    points = counts.sum(axis=1).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = counts @ weights / points[:, None]
+    spread = conditional_spread(noise.source)
+    after = counts.reshape(cells.groups, noise.outputs, -1).sum(axis=2)
+    ways = (
+        np.einsum("gc,cx,cxab->gab", counts, weights, np.repeat(spread, noise.outputs, axis=0)),
+        np.einsum("gz,gx,zxab->gab", after, project(shares), spread),
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return shares, np.stack(ways) / points[:, None, None] ** 2, points
+
+
+def last_report_pairs(
+    cells: Cells, noise: NoiseLaw, lag: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Shares of pairs ``lag`` points apart, (groups, k * k), and how they stray.
+
+    With their covariance, (2, groups, k * k, k * k), and how many pairs there are, (groups,).
+    """
+    shares, pairs, seen = _bare(cells, noise, lag)
+    k = noise.states
+    law = project(shares.reshape(-1, k, k).sum(axis=2))
+    total = np.zeros((2, cells.groups, k, k, k, k))
+    group, (before, code, after), counts = _patterns(seen, lag, noise.outputs**2)
+    for begin in range(0, len(group), CHUNK):
+        part = slice(begin, begin + CHUNK)
+        for way, valid in enumerate((None, law[group[part]])):
+            found = _stray(noise.source, before[part], code[part], after[part], valid)
+            np.add.at(total[way], group[part], found * counts[part, None, None, None, None])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        covariance = total / pairs[:, None, None, None, None] ** 2
+    return shares, covariance.reshape(2, cells.groups, k * k, k * k), pairs
+
+
+def last_report_pair_shares(
+    cells: Cells, noise: NoiseLaw, lag: int
+) -> tuple[FloatArray, FloatArray]:
+    """The shares alone, (groups, k * k), and how many pairs there are, (groups,)."""
+    return _bare(cells, noise, lag)[:2]
+
+
+def _bare(cells: Cells, noise: NoiseLaw, lag: int) -> tuple[FloatArray, FloatArray, LookedBack]:
+    seen, weights = look_back(cells, noise), report_weights(noise.source)
+    after = seen.ahead(lag)
+    kept, size = after >= 0, len(weights)
+    codes = (seen.group[kept] * size + seen.code[kept]) * size + after[kept]
+    counts = np.bincount(codes, minlength=cells.groups * size**2).reshape(cells.groups, size, size)
+    pairs = counts.sum(axis=(1, 2)).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.einsum("gcd,ca,db->gab", counts, weights, weights) / pairs[:, None, None]
+    return shares.reshape(cells.groups, -1), pairs, seen
+
+
+def _patterns(
+    seen: LookedBack, lag: int, size: int
+) -> tuple[IntArray, tuple[IntArray, IntArray, IntArray], FloatArray]:
+    """Group, codes ``lag`` before, at and after a point (-1 for none), and how often they occur."""
+    after = seen.ahead(lag)
+    before = np.full(len(after), -1, np.int64)
+    first = np.flatnonzero(after >= 0)
+    before[first + lag] = seen.code[first]
+    kept = (before >= 0) | (after >= 0)
+    wide = size + 1
+    codes = seen.group[kept]
+    for part in (before, seen.code, after):
+        codes = codes * wide + part[kept] + 1
+    found, counts = np.unique(codes, return_counts=True)
+    parts = [found // wide**place % wide - 1 for place in (2, 1, 0)]
+    return found // wide**3, (parts[0], parts[1], parts[2]), counts.astype(np.float64)
+
+
+def _stray(
+    source: Noise, before: IntArray, code: IntArray, after: IntArray, law: FloatArray | None
+) -> FloatArray:
+    """Conditional covariance of the terms in which u_s is the latest, (patterns, k, k, k, k).
+
+    With the indicators of x_s and x_{s+h} estimated from their reports, or by ``law``, (patterns,
+    k), which makes it a covariance whatever the reports.
+    """
+    weights = report_weights(source)
+    padded = np.vstack([weights, np.zeros((1, weights.shape[1]))])
+    left, here, right = padded[before], padded[code], padded[after]
+    if law is not None:
+        here, right = law, law * (after >= 0)[:, None]
+    inner = np.einsum("ux,uxab->uab", here, conditional_spread(source)[code // source.outputs])
+    k = weights.shape[1]
+    first = np.einsum("ub,bd,uac->uabcd", right, np.eye(k), inner)
+    across = np.einsum("ub,uc,uad->uabcd", right, left, inner)
+    second = np.einsum("ua,uc,ubd->uabcd", left, left, inner)
+    return np.asarray(first + across + across.transpose(0, 3, 4, 1, 2) + second)
+
+
+def settled_covariance(noise: NoiseLaw, transition: FloatArray, pair: bool, n: int) -> FloatArray:
+    """Covariance to expect of shares from ``n`` points, or pairs of neighbours, of a chain.
+
+    In the long run, the ends of a series left out of account; shape (k, k), or (k * k, k * k).
+    """
+    source, k = noise.source, noise.states
+    weights = report_laws(source).weights(np.ones(k), transition).step
+    last = _settled(weights)
+    if not pair:
+        arrived = last @ transition
+        return np.asarray(np.einsum("zx,zxab->ab", arrived, conditional_spread(source)) / n)
+    # The law of four reports in a row, with the state of the last: (m, m, m, m, k).
+    law = last
+    for _ in range(3):
+        law = np.einsum("...zx,zwxy->...zwy", law, weights)
+    first = np.indices((noise.outputs,) * 4).reshape(4, -1)
+    before, code, after = (first[i] * noise.outputs + first[i + 1] for i in range(3))
+    chances = law.sum(axis=-1).reshape(-1)
+    found = np.einsum("u,uabcd->abcd", chances, _stray(source, before, code, after, None))
+    return np.asarray(found.reshape(k * k, k * k) / n)
+
+
+def _settled(weights: FloatArray) -> FloatArray:
+    """The long-run law of the last report and the state, shape (m, k)."""
+    m, _, k, _ = weights.shape
+    move = np.moveaxis(weights, 1, 2).reshape(m * k, m * k)
+    # Balance, with the sum in place of one of its equations, which follow from each other.
+    system = np.vstack([move.T - np.eye(m * k), np.ones((1, m * k))])
+    law, *_ = np.linalg.lstsq(system, np.append(np.zeros(m * k), 1.0), rcond=None)
+    return np.asarray(law.reshape(m, k))
+
+
+@lru_cache(maxsize=64)
+def conditional_spread(source: Noise) -> FloatArray:
+    """``Cov[phi_t | last report z, state x]``, shape (m, k, k, k) at ``[z, x]``."""
+    m, k = source.outputs, source.states
+    weights = report_weights(source).reshape(m, m, k)
+    kernel = source.step_law()[:, 0]
+    squares = np.einsum("zxw,zwa,zwb->zxab", kernel, weights, weights)
+    # The mean is the indicator of the state.
+    return np.asarray(squares - np.einsum("xa,xb->xab", np.eye(k), np.eye(k))[None])
