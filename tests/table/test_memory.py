@@ -108,7 +108,7 @@ def test_frames_of_every_kind_and_files_in_small_batches_agree(
         Layout("x", "person", "minute"), StateRules(states=[0, 1], missing="keep"),
         plan=plan, kept=make_kept(time_as="index"), hold=hold,
     )  # fmt: skip
-    source = open_source(path, text=False)
+    source = open_source(table, text=False)
     made = release_table(
         source, file_sink(str(goal), source, None, None, False), request, seeded(5)
     )
@@ -220,3 +220,19 @@ def test_a_release_is_read_back_with_each_report_at_its_point(
     for person, part in zip(sorted(LENGTHS), seen, strict=True):
         expected = as_array(plan, frame, person, hold=True)
         assert np.ma.asarray(part).tolist() == expected
+
+
+@pytest.mark.parametrize("hold", [False, True])
+def test_counts_of_rare_reports_fit_their_noise(hold: bool) -> None:
+    done = cv.sanitize_table(
+        mixed(), "x", plan=plan_of("sticky, rare"), series="person", states=[0, 1], hold=hold
+    )
+    document = {k: v for k, v in done.certificate.document.items() if k != "seal"}
+    release = document["release"]
+    wrong = [{k: v for k, v in release.items() if k not in ("points", "held")}]
+    wrong += [{**release, "points": 3}] if not hold else [{**release, "held": 70}]
+    wrong += [{**release, "points": 94, "held": 0}]
+    for changed in wrong:
+        made = Certificate.sealed({**document, "release": changed})
+        assert "release.rows" in [check.field for check in cv.verify(made).failures]
+    assert cv.verify(done.certificate, done.table).holds
