@@ -16,6 +16,8 @@ from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import rounded_down, too_few
 from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise, noise_class
+from chainveil.noise.channel import Channel
+from chainveil.noise.memory import StickyNoise, TrackingNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
@@ -24,6 +26,11 @@ from chainveil.privacy.problem import Aim, Family, Objective, Problem, read_even
 
 # How far the limits of a box may be apart, as a ratio, for its middle to stand for all of it.
 WIDEST = 2.0
+# The slowest chain, by q + r, and the longest series for which the search for sticky noise takes
+# seconds and not minutes.
+SLOWEST, LONGEST = 2e-3, 200
+# By how little fewer wrong reports than those of a guess are no reason to publish them.
+LITTLE = 0.01
 
 
 @overload
@@ -160,6 +167,49 @@ def calibrate(
     aims = [replace(aim, **timing) for aim in aims]
     plans = [_plan(mechanism, problem, aim) for aim in aims]
     return plans[0] if single else plans
+
+
+def usual_mechanism(model: DataModel, **asked: Any) -> str:
+    """The kind of noise that tables get where none is named.
+
+    Sticky noise for one chain of two states, unless its search would take long or does not offer
+    what is ``asked`` (arguments of :func:`calibrate`); tracking noise where reports may be late;
+    independent noise else.
+    """
+    if asked.get("delay", 0) not in (0, None):
+        return TrackingNoise.kind
+    length, event = asked.get("length"), asked.get("event", 1)
+    rare = asked.get("every", 1) != 1 or event != 1
+    if not model.single or (model.states, model.order) != (2, 1):
+        return Channel.kind
+    # Which noise it is gets published, so that it must not say more than the rounded chain does.
+    chain = _publishable(model, StickyNoise, asked.get("adversary", "any")).likeliest
+    changes = float(chain.transition[0, 1] + chain.transition[1, 0])
+    quick = changes >= SLOWEST and (length is None or length <= LONGEST)
+    offered = asked.get("objective", "flips") != "distance" and 0 < changes < 2
+    return StickyNoise.kind if offered and (quick or rare) else Channel.kind
+
+
+def usual_plan(model: DataModel, epsilon: float, **asked: Any) -> NoisePlan:
+    """A plan with the noise of :func:`usual_mechanism`, or with independent noise instead.
+
+    For small budgets and uneven shares of the states the fewest wrong reports are made by
+    repeating the commonest state, which tells nothing; independent noise then tells something.
+    """
+    kind = usual_mechanism(model, **asked)
+    plan = calibrate(model, epsilon, mechanism=kind, **asked)
+    alone = plan.noise.sees == "last report" and plan.noise.every == plan.event == 1
+    if not alone or not only_guesses(plan):
+        return plan
+    held = any(getattr(noise, "holds", False) for noise in asked.get("spent", ()))
+    gaps = bool(asked.get("gaps", False)) and held
+    return calibrate(model, epsilon, mechanism=Channel.kind, **asked | {"gaps": gaps})
+
+
+def only_guesses(plan: NoisePlan) -> bool:
+    """Whether always reporting the commonest state would be wrong no more often, or hardly."""
+    wrong = 1 - float(np.max(plan.chain.stationary))
+    return plan.expected_flips >= (1 - LITTLE) * wrong
 
 
 def _often(argument: str, value: Any, least: int) -> Any:

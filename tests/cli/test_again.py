@@ -37,7 +37,10 @@ def test_a_second_release_of_the_same_data_is_warned_about(
     assert _sanitize("beats.csv", "second.csv", "--epsilon", "2") == 0
     told = capsys.readouterr().err
     chain = cv.MarkovChain.binary(0.1, 0.2)
-    noises = [cv.calibrate(chain, epsilon).channel for epsilon in (1.0, 2.0)]
+    names = ("first", "second")
+    noises = [cv.Certificate.read(f"{name}.certificate.json").plan().noise for name in names]
+    # The usual noise of the first budget would only guess.
+    assert [noise.kind for noise in noises] == ["independent", "sticky"]
     loss = cv.privacy_loss(chain, noises)
     assert "first.certificate.json is the certificate of an earlier release" in told
     assert f"together lose {upper(loss.epsilon)}, not 2" in told
@@ -75,15 +78,17 @@ def test_other_data_studies_and_strangers_are_no_reason_to_warn(
     assert "earlier release" not in capsys.readouterr().err
 
 
-def test_correlated_noise_is_warned_about_without_a_figure(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_correlated_noise_adds_up_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("first.csv", "second.csv"):
         assert _sanitize("beats.csv", name, "--epsilon", "3", "--mechanism", "correlated") == 0
-    assert "together lose more than the 3 of this one" in capsys.readouterr().err
+    noise = cv.Certificate.read("first.certificate.json").plan().noise
+    both = cv.privacy_loss(cv.MarkovChain.binary(0.1, 0.2), [noise, noise])
+    assert f"together lose {upper(both.epsilon)}, not 3" in capsys.readouterr().err
     spent = ["--epsilon", "5", "--spent", "first.certificate.json"]
-    assert _sanitize("beats.csv", "third.csv", *spent) == 3
-    assert "correlated" in capsys.readouterr().err
+    assert _sanitize("beats.csv", "third.csv", *spent) == 0
+    made = cv.Certificate.read("third.certificate.json")
+    assert made["noise.spent"][0]["kind"] == "correlated"
+    assert 3 < made["loss.epsilon"] <= 5
 
 
 def test_what_was_spent_is_planned_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +101,7 @@ def test_what_was_spent_is_planned_for(folder: Path, capsys: pytest.CaptureFixtu
     chain = cv.MarkovChain.binary(0.1, 0.2)
     first = cv.calibrate(chain, 1.0).channel
     assert second["noise.spent"] == [first.matrix.tolist()]
-    assert second["loss.epsilon"] == cv.privacy_loss(chain, [first, second.plan().channel]).epsilon
+    assert second["loss.epsilon"] == cv.privacy_loss(chain, [first, second.plan().noise]).epsilon
     # The second knows of the first, so that the third needs to name the second alone.
     then = ["--epsilon", "3", "--spent", "second.certificate.json"]
     capsys.readouterr()

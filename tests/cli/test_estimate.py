@@ -100,7 +100,8 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
     (tmp_path / "heart.csv").write_text("\n".join(lines) + "\n")
     called("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
             "--time", "when", "--step", "10", "--max-gap", "10", "--epsilon", "25", *CHAIN,
-            "--seed", "1", "--keep-time", "-o", "release.csv", folder=tmp_path)  # fmt: skip
+            "--mechanism", "independent", "--seed", "1", "--keep-time", "-o", "release.csv",
+            folder=tmp_path)  # fmt: skip
     gaps = ["--time", "when", "--max-gap", "10"]
     for more in ([], ["--step", "10"]):
         found = ask(tmp_path, "transitions", *gaps, *more)["answers"]

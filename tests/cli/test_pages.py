@@ -26,7 +26,9 @@ def test_the_pages_that_follow_from_the_code_do(tmp_path: Path) -> None:
         assert now == written, f"{name} is old; run python docs/pages.py"
 
 
-@pytest.mark.parametrize("name", ["curator.md", "estimates.md", "finite-states.md", "../README.md"])
+@pytest.mark.parametrize(
+    "name", ["curator.md", "estimates.md", "finite-states.md", "memory.md", "../README.md"]
+)
 def test_a_session_in_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

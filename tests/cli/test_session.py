@@ -149,5 +149,14 @@ def test_no_header_and_white_space(folder: Path) -> None:
 def test_the_demo_leaves_release_certificate_and_picture(folder: Path) -> None:
     done = program("demo", "--folder", "shown", "--offline", folder=folder)
     assert b"holds as promised to anyone" in done.stdout
+    assert b"% with independent noise, " in done.stdout
     names = {path.name for path in (folder / "shown").iterdir()}
     assert names >= {"release.parquet", "release.certificate.json", "release.png", "chain.json"}
+    certificate = json.loads((folder / "shown" / "release.certificate.json").read_text())
+    assert certificate["noise"]["mechanism"] == "sticky"
+
+
+def test_the_demo_says_what_memory_gains(folder: Path) -> None:
+    done = called("demo", "--folder", "gained", "--offline", "--json", folder=folder)
+    (wrong,) = json.loads(done.stdout)["wrong"]
+    assert wrong["sticky"] < 0.32 < 0.42 < wrong["independent"]

@@ -98,7 +98,7 @@ def test_the_release_before_is_named_with_what_both_lose(
     assert "r.certificate.json" in told
     both = cv.privacy_loss(
         cv.MarkovChain.binary(0.1, 0.2),
-        [cv.Certificate.read(f"{name}.certificate.json").plan().channel for name in ("r", "again")],
+        [cv.Certificate.read(f"{name}.certificate.json").plan().noise for name in ("r", "again")],
     )
     assert f"together lose {both.epsilon:.2f}"[:-1] in told
 

@@ -89,7 +89,17 @@ def test_the_loss_is_that_of_the_definition(repeating: Any, seasonal: Any) -> No
     loss = cv.privacy_loss(model, channel, 4)
     assert loss.epsilon == pytest.approx(enumerated(model.series_law(4), channel, 4), abs=1e-9)
     with pytest.raises(cv.NotSupported, match="a few points are enumerated"):
-        cv.privacy_loss(CHAIN, noise)
+        cv.privacy_loss(model, noise)
+
+
+def test_the_loss_on_two_states_holds_for_every_length(repeating: Any) -> None:
+    noise = repeating.RepeatingNoise.make(0.3, 0.2)
+    longest = cv.privacy_loss(CHAIN, noise)
+    shorter = [cv.privacy_loss(CHAIN, noise, length).epsilon for length in (2, 4, 8, 16)]
+    assert shorter == sorted(shorter)
+    assert shorter[-1] <= longest.epsilon
+    assert longest.witness is not None
+    assert longest.witness.replay(CHAIN, noise) == pytest.approx(longest.epsilon)
 
 
 def test_calibrated_noise_keeps_the_budget(repeating: Any, seasonal: Any) -> None:

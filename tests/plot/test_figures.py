@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import chainveil as cv
 from chainveil import plot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CHAIN = cv.MarkovChain.binary(0.2, 0.35)
 
@@ -94,3 +98,48 @@ def test_many_curves_and_names_stay_apart() -> None:
     assert len(figure.legends) == 1
     whole = plot.intervals({"a": ([1, 2], [0, 1], [2, 3])}, [0, 1]).axes[0]
     assert all(float(tick).is_integer() for tick in whole.get_xticks())
+
+
+MECHANISMS = ("independent", "thinned independent", "correlated", "sticky", "thinned sticky",
+              "tracking", "tracking, late", "guessing")  # fmt: skip
+
+
+def test_tradeoff_tells_all_mechanisms_apart() -> None:
+    curves = {name: [0.5 - 0.05 * number, 0.1] for number, name in enumerate(MECHANISMS)}
+    axes = plot.tradeoff([1.0, 2.0], curves).axes[0]
+    assert tuple(line.get_label() for line in axes.lines) == MECHANISMS
+    assert len({line.get_color() for line in axes.lines}) == len(MECHANISMS)
+    assert len({str(line.get_linestyle()) for line in axes.lines}) > 1
+    legend = axes.get_legend()
+    assert legend is not None
+    assert tuple(text.get_text() for text in legend.get_texts()) == MECHANISMS
+
+
+def _marked(figure: Figure) -> list[list[tuple[float, float]]]:
+    """From where to where wrong reports are marked, by row."""
+    bars = [c for c in figure.axes[0].collections if c.get_label() == "wrong"]
+    corners = [[np.asarray(path.vertices)[:, 0] for path in bar.get_paths()] for bar in bars]
+    return [[(float(xs.min()), float(xs.max())) for xs in row] for row in corners]
+
+
+def test_release_figure_marks_and_counts_wrong_reports() -> None:
+    original = [0, 1, 1, 0, 0]
+    rows = {"independent": [1, 1, 0, 0, 1], "sticky": [0, 0, 0, 0, 0], "exact": original}
+    figure = plot.release_figure(original, rows, [0.1, 0.9, 0.8, 0.2, 0.1], "title")
+    # Single points and the last one too.
+    assert _marked(figure) == [[(0, 1), (2, 3), (4, 5)], [(1, 3)], []]
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert words == ["original", "60%\nwrong", "independent", "40%\nwrong", "sticky",
+                     "0%\nwrong", "exact", "posterior"]  # fmt: skip
+
+
+def test_release_figure_of_one_release_and_of_silent_points() -> None:
+    silent = np.ma.array([0, 1, 1, 0], mask=[True, False, False, True])
+    figure = plot.release_figure([0, 1, 0, 0], silent)
+    assert _marked(figure) == [[(2, 3)]]
+    assert "50%\nwrong" in [text.get_text() for text in figure.axes[0].texts]
+    never = plot.release_figure([0, 1], [np.nan, np.nan])
+    assert "no report" in [text.get_text() for text in never.axes[0].texts]
+    for wrong in ([0, 1], {"a": [0, 1, 1], "b": [0, 1]}):
+        with pytest.raises(cv.InvalidInput, match="equal length"):
+            plot.release_figure([0, 1, 1], wrong)

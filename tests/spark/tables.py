@@ -65,3 +65,11 @@ def two_states() -> cv.NoisePlan:
 @cache
 def correlated() -> cv.NoisePlan:
     return cv.calibrate(cv.MarkovChain.symmetric(0.2), 2.0, mechanism="correlated")
+
+
+@cache
+def remembering(kind: str) -> cv.NoisePlan:
+    """Sticky, tracking, or rare sticky reports, for series with gaps."""
+    chain = cv.MarkovChain.binary(0.1, 0.2)
+    mechanism, every = ("sticky", 3) if kind == "rare" else (kind, 1)
+    return cv.calibrate(chain, 2.0, mechanism=mechanism, every=every, gaps=True)

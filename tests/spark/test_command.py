@@ -54,7 +54,24 @@ def test_files_and_folders_in_the_session_there_is(
     assert told["contents"]["chain"]["origin"] == "reference"
     assert told["contents"]["release"]["rows"] == table.num_rows
     assert run(["verify", told["certificate"], told["release"]]) == 0
-    assert run(["calibrate", "--q", "0.1", "--r", "0.2", "--epsilon", "1", "-o", "p.json"]) == 0
+    assert (
+        run(
+            [
+                "calibrate",
+                "--q",
+                "0.1",
+                "--r",
+                "0.2",
+                "--epsilon",
+                "1",
+                "--mechanism",
+                "independent",
+                "-o",
+                "p.json",
+            ]
+        )
+        == 0
+    )
     assert run(["sanitize", "t", *COMMON, "--plan", "p.json", *ON_SPARK, "-o", "s.parquet"]) == 0
     assert run([*how, "-o", "r.parquet"]) == 2
     assert "Overwrite it with --force" in capfd.readouterr().err

@@ -20,6 +20,7 @@ from tests.spark.tables import (
     frame_of,
     in_order,
     long_table,
+    remembering,
     shuffled,
     two_states,
 )
@@ -57,6 +58,37 @@ def test_a_seeded_release_is_the_same_for_any_partitioning(
     same = ("release.splits", "release.rows", "release.series", "release.gaps")
     for path in ("promise", "chain", "noise", "loss", "discretization", "randomness", *same):
         assert there.certificate[path] == here.certificate[path]
+
+
+@pytest.mark.parametrize(
+    ("kind", "hold"), [("sticky", False), ("tracking", False), ("rare", False), ("rare", True)]
+)
+def test_noise_that_remembers_and_rare_reports_are_the_same_on_spark(
+    kind: str, hold: bool, spark_session: Any, tmp_path: Path
+) -> None:
+    table, plan = long_table(), remembering(kind)
+    how: dict[str, Any] = {
+        "series": "person", "time": "minute", "step": 1, "max_gap": 1, "threshold": 60,
+        "labels": ["low", "high"], "rng": seeded(11), "keep_time": True, "hold": hold,
+    }  # fmt: skip
+    here = cv.sanitize_table(table, "bpm", plan=plan, **how)
+    frame = frame_of(spark_session, shuffled(table), 5)
+    there = spark.sanitize(frame, plan, column="bpm", path=tmp_path / "r.parquet", **how)
+    found = in_order(folder_table(tmp_path / "r.parquet"))
+    assert found.equals(in_order(here.table))
+    assert cv.verify(there.certificate, tmp_path / "r.parquet").holds
+    for name in ("rows", "points", "held", "series", "gaps", "splits"):
+        assert there.certificate[f"release.{name}"] == here.certificate[f"release.{name}"]
+
+
+def test_without_a_time_the_usual_noise_needs_no_order(spark_session: Any, tmp_path: Path) -> None:
+    frame = frame_of(spark_session, long_table(series=2))
+    how: dict[str, Any] = {"column": "bpm", "epsilon": 2.0, "threshold": 60, "series": "person"}
+    chain = cv.MarkovChain.binary(0.1, 0.2)
+    free = spark.sanitize(frame, path=tmp_path / "a.parquet", chain=chain, **how)
+    timed = spark.sanitize(frame, path=tmp_path / "b.parquet", chain=chain, time="minute", **how)
+    kinds = [made.certificate["noise.mechanism"] for made in (free, timed)]
+    assert kinds == ["independent", "sticky"]
 
 
 @pytest.mark.filterwarnings("ignore:60 rows are too few to test")

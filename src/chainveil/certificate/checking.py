@@ -11,6 +11,7 @@ from chainveil.certificate.make import Released
 from chainveil.certificate.maths import check_line, maths
 from chainveil.certificate.results import Check, Verification
 from chainveil.certificate.schema import BY_PATH, leaves
+from chainveil.noise.base import noise_class
 
 
 def check(
@@ -25,10 +26,12 @@ def check(
     checks = [
         *_seal(certificate),
         *_fixed(certificate),
+        *_unit(certificate),
         *_words(certificate),
         *computed,
         *_complete(certificate),
         *_length(certificate, seen),
+        *_gaps(certificate),
         *([Check("release", "fails", trouble)] if trouble else _release(certificate, seen)),
         *_open(certificate),
     ]
@@ -51,7 +54,6 @@ def _seal(certificate: Certificate) -> Iterator[Check]:
 def _fixed(certificate: Certificate) -> Iterator[Check]:
     """The texts that are the same in every certificate."""
     expected = {
-        "promise.unit": statements.UNIT,
         "promise.unprotected": list(statements.UNPROTECTED),
         "cannot_be_checked": list(statements.CANNOT_BE_CHECKED),
     }
@@ -59,6 +61,12 @@ def _fixed(certificate: Certificate) -> Iterator[Check]:
         same = certificate[path] == words
         text = "as in every certificate" if same else "differs from the schema"
         yield check_line(path, same, text)
+
+
+def _unit(certificate: Certificate) -> Iterator[Check]:
+    same = certificate["promise.unit"] == statements.unit(certificate["promise.event"])
+    text = "says what is protected" if same else "does not say what is protected"
+    yield check_line("promise.unit", same, text)
 
 
 def _words(certificate: Certificate) -> Iterator[Check]:
@@ -119,15 +127,52 @@ def _length(certificate: Certificate, seen: Released | None) -> Iterator[Check]:
     longest = None if seen is None else seen.longest
     # Not all series can be shorter than they are on average.
     least = -(-rows // series) if series else rows
-    if longest is None and least <= promised:
+    least, most = _points(certificate, least if longest is None else longest)
+    if least <= promised and (longest is None or most > promised):
         yield Check("promise.length", "open", "not checked: how long the longest series is")
         return
-    found = f"{longest}" if longest is not None else f"at least {least}"
-    covered = longest is not None and longest <= promised
+    found = f"{longest}" if least == longest else f"at least {least}"
+    covered = longest is not None and most <= promised
     words = "covers" if covered else "does not cover"
     yield check_line(
         "promise.length", covered, f"{promised} {words} the longest series, of {found} points"
     )
+
+
+def _points(certificate: Certificate, rows: int) -> tuple[int, int]:
+    """The fewest and the most points of a series with so many rows in the release."""
+    every = certificate["noise.every"]
+    if certificate["release.points"] is None or rows == 0:
+        return rows, rows
+    first = (every - 1) // 2
+    return first + (rows - 1) * every + 1, first + rows * every
+
+
+def _gaps(certificate: Certificate) -> Iterator[Check]:
+    """Whether the promise covers the points that are missing in the release."""
+    if certificate["release"] is None:
+        return
+    yield from _rare(certificate)
+    without = certificate["release.gaps"] - (certificate["release.held"] or 0)
+    missing = without > 0 or certificate["release.splits"] > 0
+    if not missing or not noise_class(certificate["noise.mechanism"]).holds:
+        return
+    covered = certificate["promise.gaps"]
+    words = "points are missing, over which the last report is held"
+    yield check_line("promise.gaps", covered, f"{'covered' if covered else 'not covered'}: {words}")
+
+
+def _rare(certificate: Certificate) -> Iterator[Check]:
+    """Counts that only releases of rare reports have."""
+    rare, rows = certificate["noise.every"] > 1, certificate["release.rows"]
+    points, held = certificate["release.points"], certificate["release.held"]
+    if not rare and points is held is None:
+        return
+    sound = rare and (points is None) != (held is None)
+    sound = sound and (points is None or points >= rows)
+    sound = sound and (held is None or held <= certificate["release.gaps"])
+    text = "the rows that report" if held is None else "all rows, reports held over them"
+    yield check_line("release.rows", sound, text if sound else "not what such noise leaves")
 
 
 def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]:

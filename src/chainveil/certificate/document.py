@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chainveil.certificate.reading import parse, read_text
-from chainveil.certificate.schema import validate
+from chainveil.certificate.schema import ABSENT, validate
 from chainveil.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -91,13 +91,15 @@ class Certificate:
         """The value at a path such as ``"loss.epsilon"``; None inside a section that is null."""
         value: Any = self.document
         for key in path.split("."):
+            if path in ABSENT and value is not None and key not in value:
+                return ABSENT[path]
             value = None if value is None else value[key]
         return value
 
     @property
     def model(self) -> tuple[str, dict[str, Any]] | None:
         """Kind and numbers of a model that is no chain of order 1; None for a chain."""
-        found = self.document["chain"].get("model")
+        found = self["chain.model"]
         return None if found is None else (found[0], dict(found[1]))
 
     def __str__(self) -> str:

@@ -17,6 +17,7 @@ from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import GRID, Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName, describe
+from chainveil.privacy.memory.witness import MemoryWitness
 from chainveil.privacy.two_state.witness import TwoStateWitness
 from chainveil.privacy.witness import Witness
 
@@ -48,7 +49,8 @@ class Released:
     those of listings, see :func:`chainveil.certificate.parts.listing_digest`. ``longest`` is
     the number of rows of the longest series, where it was counted; no certificate holds it.
     ``kept`` are the columns beside the released one and the series, ``time`` how the time is
-    published.
+    published. ``points`` are the rows of the table where only those that report are released,
+    ``held`` the rows that no report reaches where reports are held over all.
     """
 
     column: str
@@ -64,6 +66,8 @@ class Released:
     kept: Sequence[str] = ()
     time: str | None = None
     allowed_leaks: Sequence[str] = ()
+    points: int | None = None
+    held: int | None = None
 
 
 def certify(
@@ -167,10 +171,22 @@ def noise_section(plan: NoisePlan) -> dict[str, Any]:
         "mechanism": plan.mechanism,
         "matrix": matrix,
         "units": units(matrix),
-        "spent": [noise_matrix(earlier) for earlier in plan.spent],
+        **timing(plan.noise),
+        "spent": [noise_words(earlier) for earlier in plan.spent],
         "expected_flips": plan.expected_flips,
         "objective": plan.objective,
     }
+
+
+def timing(noise: Noise) -> dict[str, int]:
+    """How often it reports and how late, where that is not every point at once."""
+    return {name: n for name, n in noise.to_json().items() if name in ("every", "delay")}
+
+
+def noise_words(noise: Noise) -> Any:
+    """An earlier release: its matrix where that says all, else its kind and its numbers."""
+    plain = not noise.ordered and not timing(noise)
+    return noise_matrix(noise) if plain else noise.to_json()
 
 
 def noise_matrix(noise: Noise) -> list[list[float]]:
@@ -207,6 +223,8 @@ def witness_section(witness: Witness) -> dict[str, Any]:
 
 
 def _runs(witness: Witness) -> list[list[int]]:
+    if isinstance(witness, MemoryWitness):
+        return [[z, count] for z, count in witness.runs]
     return [[int(z), len(list(run))] for z, run in groupby(witness.output_array().tolist())]
 
 
@@ -223,7 +241,9 @@ def adversary_section(adversary: AdversaryName | Adversary) -> dict[str, Any]:
 
 def _promise(plan: NoisePlan) -> dict[str, Any]:
     return {
-        "unit": statements.UNIT,
+        "unit": statements.unit(plan.event),
+        **({"event": plan.event} if plan.event != 1 else {}),
+        **({"gaps": True} if plan.gaps else {}),
         "epsilon": plan.epsilon,
         "length": plan.loss.length,
         "adversary": adversary_section(plan.loss.adversary),
@@ -258,6 +278,7 @@ def _release(released: Released) -> dict[str, Any]:
         "time": released.time,
         "allowed_leaks": list(released.allowed_leaks),
         "rows": released.rows,
+        **_counts(released),
         "series": released.series,
         "gaps": released.gaps,
         "splits": released.splits,
@@ -267,6 +288,12 @@ def _release(released: Released) -> dict[str, Any]:
         if file is None
         else {"format": file.format, "bytes": file.bytes, "sha256": file.sha256},
     }
+
+
+def _counts(released: Released) -> dict[str, int]:
+    """What only releases of rare reports have to say."""
+    found = {"points": released.points, "held": released.held}
+    return {name: number for name, number in found.items() if number is not None}
 
 
 def _utc(created: datetime | None) -> str:

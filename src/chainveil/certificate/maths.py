@@ -13,7 +13,13 @@ from typing import cast
 
 from chainveil.certificate import questions, work
 from chainveil.certificate.document import Certificate
-from chainveil.certificate.make import adversary_section, exact_chain, noise_matrix, units
+from chainveil.certificate.make import (
+    adversary_section,
+    exact_chain,
+    noise_matrix,
+    noise_words,
+    units,
+)
 from chainveil.certificate.questions import Claim
 from chainveil.certificate.results import Check
 from chainveil.errors import ChainveilError, InvalidInput, TooLarge
@@ -50,6 +56,7 @@ def plan_of(certificate: Certificate) -> NoisePlan:
     return NoisePlan(
         model.likeliest, asked.noise, found, max(epsilon, found.epsilon),
         certificate["noise.objective"], None, asked.spent, region,
+        event=asked.event, gaps=asked.gaps,
     )  # fmt: skip
 
 
@@ -117,8 +124,8 @@ def _realised(certificate: Certificate, asked: Claim) -> Check:
 
 
 def _realised_before(certificate: Certificate, asked: Claim) -> Check:
-    matrices = [noise_matrix(earlier.on_grid()) for earlier in asked.spent]
-    sound = certificate["noise.spent"] == matrices
+    realised = [noise_words(earlier.on_grid()) for earlier in asked.spent]
+    sound = certificate["noise.spent"] == realised
     text = f"{len(asked.spent)} earlier releases, their noise on multiples of 2^-53"
     return check_line("noise.spent", sound, text if sound else "not what could be realised")
 

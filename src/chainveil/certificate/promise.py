@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.results import Check
+from chainveil.noise.base import NEEDS, noise_class
 from chainveil.privacy.rounding import exact, upper
 
 Line = tuple[str, str]
@@ -17,6 +18,7 @@ def in_words(certificate: Certificate) -> Iterator[Line]:
     yield "against", certificate["promise.adversary.meaning"]
     yield "series", _length(certificate["promise.length"])
     yield "chain", _chain(certificate)
+    yield from _reports(certificate)
     if certificate["noise.spent"]:
         number = len(certificate["noise.spent"])
         yield "together with", f"{number} earlier releases of the same series"
@@ -49,6 +51,25 @@ def _how_much(certificate: Certificate) -> str:
     )
 
 
+def _reports(certificate: Certificate) -> Iterator[Line]:
+    """Which points report, how late, who has to see what, and what is not promised of the noise."""
+    kind, every = noise_class(certificate["noise.mechanism"]), certificate["noise.every"]
+    if every > 1:
+        yield "reports", f"{_which(every)}; the silent points are protected like the others"
+    if certificate["noise.delay"]:
+        yield "reports", "each is about the point before the one at which it is published"
+    if kind.holds:
+        covered = "" if certificate["promise.gaps"] else "not "
+        yield "gaps", f"{covered}covered: missing points over which the last report is held"
+    if kind.holds or every > 1 or certificate["promise.event"] > 1:
+        yield "made by", NEEDS[kind.sees]
+        yield "noise", "the best that was found; that no less would do is not promised"
+
+
+def _which(every: int) -> str:
+    return f"one point in {every} reports, the middle one of each block, from the first on"
+
+
 def _length(length: int | None) -> str:
     return "of any length" if length is None else f"of at most {length:,} points"
 
@@ -75,7 +96,10 @@ def _release(certificate: Certificate) -> str:
     if certificate["release"] is None:
         return "none: this is a plan"
     rows, series = certificate["release.rows"], certificate["release.series"]
-    return f"column {certificate['release.column']}, {rows:,} rows in {series:,} series"
+    words = f"column {certificate['release.column']}, {rows:,} rows in {series:,} series"
+    if certificate["release.points"] is not None:
+        words += f", those of {certificate['release.points']:,} that report"
+    return words if certificate["release.held"] is None else f"{words}, reports held over them"
 
 
 def _published(certificate: Certificate) -> Iterator[str]:

@@ -17,7 +17,7 @@ from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, read_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
-from chainveil.noise.base import Noise, noise_class
+from chainveil.noise.base import Noise, noise_class, read_noise
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy import engines
@@ -32,12 +32,15 @@ TOLERANCE = 1e-7
 # recursion goes point by point), counts no larger, and a replay of no more steps than this take
 # a moment.
 FEW_REPORTS, LEAST, LEAST_CORRELATED, LARGEST_COUNT, FEW_STEPS = 64, 1e-9, 1e-3, 1 << 60, 2_000
+# Of noise that remembers, of rare reports and of events: so many releases of two reports each,
+# points that repeat, points of a series, and steps of the chain that are no rarer.
+FEW_RELEASES, FEW_PHASES, FEW_POINTS, LEAST_STEP = 2, 16, 200, 1e-2
 
 FIELDS = (
     "chain.transition", "chain.initial", "chain.region",
-    "noise.mechanism", "noise.matrix", "noise.spent",
-    "promise.length", "promise.adversary.model", "promise.adversary.target",
-    "promise.adversary.known",
+    "noise.mechanism", "noise.matrix", "noise.every", "noise.delay", "noise.spent",
+    "promise.event", "promise.gaps", "promise.length", "promise.adversary.model",
+    "promise.adversary.target", "promise.adversary.known",
 )  # fmt: skip
 
 
@@ -57,6 +60,8 @@ class Claim:
     spent: tuple[Noise, ...]
     length: int | None
     adversary: AdversaryName | Adversary
+    event: int = 1
+    gaps: bool = False
 
     @property
     def chain(self) -> Any:
@@ -67,9 +72,11 @@ class Claim:
     def problem(self) -> Problem:
         """What the engines are asked."""
         effort = Effort(tolerance=TOLERANCE)
+        releases = [*self.spent, self.noise]
         return read_problem(
-            self.model, [*self.spent, self.noise], self.length, self.adversary, effort
-        )
+            self.model, releases, self.length, self.adversary, effort,
+            event=self.event, gaps=self.gaps,
+        )  # fmt: skip
 
 
 def ask(certificate: Certificate) -> str:
@@ -80,8 +87,10 @@ def ask(certificate: Certificate) -> str:
 def ask_together(certificate: Certificate, earlier: Certificate) -> str:
     """The question what a release loses together with an earlier one of the same series."""
     fields = _fields(certificate)
-    before = [*earlier["noise.spent"], earlier["noise.matrix"]]
-    return json.dumps(fields | {"noise.spent": [*before, *fields["noise.spent"]]}, sort_keys=True)
+    before = [*earlier["noise.spent"], noise_of(_fields(earlier))]
+    fields |= {"noise.spent": [*before, *fields["noise.spent"]]}
+    fields["promise.gaps"] |= earlier["promise.gaps"]
+    return json.dumps(fields, sort_keys=True)
 
 
 def ask_to_replay(certificate: Certificate, chain: MarkovChain) -> str:
@@ -99,10 +108,23 @@ def _fields(certificate: Certificate) -> dict[str, Any]:
 def claim(question: str) -> Claim:
     """What a question is about; an error where it makes no sense."""
     fields = json.loads(question)
-    spent = tuple(Channel(matrix) for matrix in fields["noise.spent"])
-    noise = noise_class(fields["noise.mechanism"]).from_matrix(fields["noise.matrix"])
-    length = fields["promise.length"]
-    return Claim(_model(fields), noise, spent, length, _adversary(fields, length))
+    spent = tuple(map(_noise, fields["noise.spent"]))
+    length, secret = fields["promise.length"], (fields["promise.event"], fields["promise.gaps"])
+    noise = _noise(noise_of(fields))
+    return Claim(_model(fields), noise, spent, length, _adversary(fields, length), *secret)
+
+
+def noise_of(fields: dict[str, Any]) -> Any:
+    """The noise of the release itself, as one of its earlier releases would be written."""
+    named = {"kind": "mechanism", "matrix": "matrix", "every": "every", "delay": "delay"}
+    words = {name: fields[f"noise.{field}"] for name, field in named.items()}
+    plain = (words["kind"], words["every"], words["delay"]) == (Channel.kind, 1, 0)
+    return words["matrix"] if plain else words
+
+
+def _noise(words: Any) -> Noise:
+    """A matrix is independent noise on every point; everything else has a kind."""
+    return read_noise(words) if isinstance(words, dict) else Channel(words)
 
 
 def _model(fields: dict[str, Any]) -> DataModel:
@@ -121,8 +143,16 @@ def _model(fields: dict[str, Any]) -> DataModel:
 def entries(question: str) -> float:
     """Entries of the joint law of all reports, a row a state."""
     fields = json.loads(question)
-    sizes = (len(matrix[0]) for matrix in (*fields["noise.spent"], fields["noise.matrix"]))
+    sizes = (len(matrix[0]) for matrix in _matrices(fields))
     return len(fields["chain.transition"]) * math.prod(float(size) for size in sizes)
+
+
+def _matrices(fields: dict[str, Any]) -> list[Any]:
+    """The matrices of all releases, the one in question last."""
+    spent = [
+        words["matrix"] if isinstance(words, dict) else words for words in fields["noise.spent"]
+    ]
+    return [*spent, fields["noise.matrix"]]
 
 
 def is_light(task: str, question: str) -> bool:
@@ -136,18 +166,42 @@ def is_light(task: str, question: str) -> bool:
     other = fields["chain.region"] is not None or fields["chain.model"] is not None
     if other or states > 2:
         return False
-    matrices = [fields["chain.transition"], fields["noise.matrix"], *fields["noise.spent"]]
+    matrices = [fields["chain.transition"], *_matrices(fields)]
     numbers = [entry for matrix in matrices for row in matrix for entry in row]
     known, target = fields["promise.adversary.known"], fields["promise.adversary.target"]
     counts = [fields["promise.length"] or 0, target or 0, *known]
     numbers += fields["chain.initial"] or []
     kind = noise_class(fields["noise.mechanism"])
+    if not _is_plain(fields):
+        return _is_light_memory(fields, numbers, counts)
     if kind.sees != "point" and kind.kind != CorrelatedNoise.kind:
         return False
     if kind.sees != "point":
         return bool(min(numbers) >= LEAST_CORRELATED and max(counts) <= FEW_STEPS)
     plain = all(number == 0 or number >= LEAST for number in numbers)
     return plain and max(counts) <= LARGEST_COUNT and len(known) <= FEW_STEPS
+
+
+def _is_plain(fields: dict[str, Any]) -> bool:
+    """Whether one point is the secret and noise without memory of reports is on all of them."""
+    held = noise_class(fields["noise.mechanism"]).holds
+    usual = fields["promise.event"] == fields["noise.every"] == 1
+    return (
+        usual and not held and not any(isinstance(words, dict) for words in fields["noise.spent"])
+    )
+
+
+def _is_light_memory(fields: dict[str, Any], numbers: list[float], counts: list[int]) -> bool:
+    """The same for noise that remembers, for rare reports and for events."""
+    releases = [noise_of(fields), *fields["noise.spent"]]
+    phases = math.prod(one["every"] for one in releases if isinstance(one, dict) and "every" in one)
+    steps = [entry for row in fields["chain.transition"] for entry in row]
+    small = len(releases) <= FEW_RELEASES and all(len(m[0]) == 2 for m in _matrices(fields))
+    small = small and phases <= FEW_PHASES and fields["promise.event"] <= 3
+    return bool(
+        small and max(counts) <= FEW_POINTS
+        and min(steps) >= LEAST_STEP and min(numbers) >= LEAST_CORRELATED
+    )  # fmt: skip
 
 
 def _is_light_attack(witness: dict[str, Any], states: int) -> bool:
@@ -173,7 +227,10 @@ def replay_attack(question: str, _: float) -> float:
     witness = _witness(claimed, known, asked)
     if str(witness) != claimed["words"]:
         raise InvalidInput("witness words", claimed["words"], str(witness))
-    return witness.replay(asked.chain, asked.problem.noise)
+    if not asked.gaps and witness.leaves_out(asked.problem.seen):
+        found = "nothing where a report is due"
+        raise InvalidInput("witness output", found, "a report: no point may be missing")
+    return witness.replay(asked.chain, asked.problem.seen)
 
 
 TASKS = {"loss": find_loss, "replay": replay_attack}
@@ -181,10 +238,13 @@ TASKS = {"loss": find_loss, "replay": replay_attack}
 
 def _check_attack(asked: Claim, claimed: dict[str, Any], known: dict[int, int]) -> None:
     """Error unless the attack is on points that exist, by an adversary that is promised against."""
-    inside = all(index < claimed["length"] for index in (claimed["target"], *known))
-    values = (claimed["value"], claimed["other"], *known.values())
+    target, states = claimed["target"], asked.model.states
+    last = target + asked.event - 1
+    inside = all(index < claimed["length"] for index in (last, *known))
     inside = inside and (asked.length is None or claimed["length"] <= asked.length)
-    if not inside or max(values) >= asked.model.states or claimed["target"] in known:
+    values = max(claimed["value"], claimed["other"]) < states**asked.event
+    values = values and all(value < states for value in known.values())
+    if not inside or not values or any(target <= index <= last for index in known):
         raise InvalidInput("witness", claimed, "points and values that exist")
     named = isinstance(asked.adversary, Adversary) and claimed["target"] != asked.adversary.target
     if named or (asked.adversary == "ignorant" and known):
@@ -200,8 +260,10 @@ def _witness(claimed: dict[str, Any], known: dict[int, int], asked: Claim) -> Wi
         claimed["other"],
         tuple(claimed["symbols"]),
         tuple((z, count) for z, count in claimed["output"]),
-        asked.problem.noise.outputs,
+        math.prod(noise.outputs for noise in asked.problem.releases),
         asked.model.states,
+        asked.event,
+        math.prod(noise.outputs + 1 for noise in asked.problem.releases),
     )
     return engines.find(asked.problem).witness(attack)
 

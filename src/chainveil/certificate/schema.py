@@ -15,6 +15,8 @@ from chainveil.noise.base import noise_class
 
 # A state is one byte of a release. What one noise may report, and how many releases are told of.
 MOST_STATES, MOST_OUTPUTS, MOST_RELEASES = 256, 4096, 256
+# Points to a report, and points of a secret, whose values are whole numbers of so many digits.
+MOST_EVERY, MOST_EVENT = 10_000, 4096
 # The longest whole number, in bits: far beyond any count, and short enough to be written out.
 LONGEST_NUMBER = 4096
 
@@ -33,8 +35,16 @@ class Field:
     meaning: str
 
 
-# Fields that are there only where they say something.
-ABSENT = ("chain.model",)
+# Fields that are there only where they say something, and what holds where they are not.
+ABSENT: dict[str, Any] = {
+    "promise.event": 1,
+    "promise.gaps": False,
+    "chain.model": None,
+    "noise.every": 1,
+    "noise.delay": 0,
+    "release.points": None,
+    "release.held": None,
+}
 # Sections that may be null as a whole.
 OPTIONAL = ("loss.witness", "discretization", "randomness", "release", "release.file")
 
@@ -44,7 +54,11 @@ FIELDS = (
     Field("software.chainveil", "text", "open", "version that made the certificate"),
     Field("software.python-flint", "text", "open", "version of the ball arithmetic it used"),
     Field("created", "time", "open", "when, in UTC"),
-    Field("promise.unit", "text", "fixed", "what is protected"),
+    Field("promise.unit", "text", "recomputed", "what is protected"),
+    Field("promise.event", "event", "recomputed", "how many consecutive points are one secret. "
+          "Absent: one"),
+    Field("promise.gaps", "yes", "recomputed", "true: points may be missing anywhere, and noise "
+          "that holds its last report over them keeps the promise. Absent: false"),
     Field("promise.epsilon", "positive number", "bounded", "the budget asked for; the loss is "
           "never above it"),
     Field("promise.length", "length", "bounded", "points of a series the promise covers, no fewer "
@@ -70,25 +84,36 @@ FIELDS = (
     Field("chain.meaning", "text", "recomputed", "the origin in words"),
     Field("noise.mechanism", "mechanism", "recomputed", "how the noise is drawn"),
     Field("noise.matrix", "matrix", "recomputed", "independent: probability of each report, a "
-          "row a state; correlated: of going on and of stopping to flip"),
+          "row a state; correlated: of going on and of stopping to flip; sticky and tracking: the "
+          "first report by its state, then each by the last report, the state before (tracking) "
+          "and its own state, then (tracking) those after a gap"),
     Field("noise.units", "units", "recomputed", "the same in whole numbers of 2^-53, as realised"),
-    Field("noise.spent", "matrices", "recomputed", "the noise of earlier releases of the same "
-          "series; the loss is that of all together"),
+    Field("noise.every", "every", "recomputed", "how many points there are to a report, which is "
+          "that of the middle one. Absent: every point reports"),
+    Field("noise.delay", "delay", "recomputed", "how many points before its own a report is about. "
+          "Absent: none"),
+    Field("noise.spent", "noises", "recomputed", "the noise of earlier releases of the same "
+          "series, a matrix or, where it is not independent on every point, its kind, matrix, "
+          "every and delay; the loss is that of all together"),
     Field("noise.expected_flips", "share", "recomputed", "share of points changed on average"),
-    Field("noise.objective", "objective", "open", "what was minimised: `flips`, `estimate` or "
-          "`distance`"),
+    Field("noise.objective", "objective", "open", "what was minimised: `flips`, `estimate`, "
+          "`distance` or `decoded`"),
     Field("loss.epsilon", "number", "bounded", "the loss of this noise on this chain: an "
           "upper bound"),
     Field("loss.lower", "number", "bounded", "a loss that the witness attains"),
     Field("loss.witness.length", "count", "recomputed", "points of the series attacked"),
-    Field("loss.witness.target", "index", "recomputed", "the point attacked, counted from 0"),
+    Field("loss.witness.target", "index", "recomputed", "the point attacked, counted from 0; the "
+          "first one of an event"),
     Field("loss.witness.known", "pairs", "recomputed", "[point, value] pairs known beforehand"),
-    Field("loss.witness.value", "index", "recomputed", "the value the output speaks for"),
+    Field("loss.witness.value", "index", "recomputed", "the value the output speaks for; of an "
+          "event the binary number of its points"),
     Field("loss.witness.other", "index", "recomputed", "the value it speaks against"),
     Field("loss.witness.symbols", "indices", "recomputed", "the output at the target, at even "
           "and at odd distance from it; empty where it has no such pattern"),
     Field("loss.witness.output", "pairs", "recomputed", "the output as [report, repetitions] "
-          "pairs, where it has no such pattern; else empty"),
+          "pairs, where it has no such pattern; else empty. Of noise that remembers, of rare "
+          "reports and of events: all releases as digits of one number, each with one more "
+          "digit for nothing published"),
     Field("loss.witness.words", "text", "recomputed", "the attack in words"),
     Field("discretization.kind", "discretization", "recomputed", "`threshold`, `edges` or "
           "`states`"),
@@ -108,6 +133,11 @@ FIELDS = (
     Field("release.allowed_leaks", "texts", "open", "columns that are published although they "
           "were not tested, or may give the states away: the promise does not cover them"),
     Field("release.rows", "count", "release", "rows of the release"),
+    Field("release.points", "count", "bounded", "rows of the table, where only those that report "
+          "are published. Absent: all are"),
+    Field("release.held", "count", "bounded", "rows without a value because no report comes before "
+          "their series ends, where reports are held over the rows between them. Absent: they "
+          "are not"),
     Field("release.series", "count", "release", "series in the release"),
     Field("release.gaps", "count", "release", "rows without a value; which ones they are is "
           "not protected"),
@@ -261,6 +291,17 @@ def _is_mechanism(value: Any) -> bool:
     return True
 
 
+def _is_noise(value: Any) -> bool:
+    """A matrix for independent noise on every point, else the kind with all its numbers."""
+    if not isinstance(value, dict):
+        return _is_matrix(value, _is_number)
+    parts = dict(value)
+    named = _is_mechanism(parts.pop("kind", None))
+    whole = _is_matrix(parts.pop("matrix", None), _is_number)
+    timing = all(name in ("every", "delay") and KINDS[name][0](n) for name, n in parts.items())
+    return named and whole and timing
+
+
 def _is_model(value: Any) -> bool:
     if not (_is_list(value, lambda _: True) and len(value) == 2 and isinstance(value[0], str)):
         return False
@@ -303,10 +344,14 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: _is_matrix(v, _is_number),
         f"a list of rows of numbers, at most {MOST_STATES} by {MOST_OUTPUTS}",
     ),
-    "matrices": (
-        lambda v: _is_list(v, lambda item: _is_matrix(item, _is_number), 0, MOST_RELEASES),
-        f"a list of matrices, at most {MOST_RELEASES}",
+    "noises": (
+        lambda v: _is_list(v, _is_noise, 0, MOST_RELEASES),
+        f"a list of matrices, or of kinds with their matrices, at most {MOST_RELEASES}",
     ),
+    "every": (lambda v: _is_count(v) and 2 <= v <= MOST_EVERY, f"2 to {MOST_EVERY}"),
+    "event": (lambda v: _is_count(v) and 2 <= v <= MOST_EVENT, f"2 to {MOST_EVENT}"),
+    "delay": (lambda v: _is_count(v) and v == 1, "1"),
+    "yes": (lambda v: v is True, "true"),
     "region or null": (
         lambda v: v is None or (_is_matrix(v, _is_number) and len(v) == 2 == len(v[0])),
         "null, or the limits of q and of r",
@@ -327,7 +372,7 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "edges origin": _one_of(*statements.EDGES_ORIGIN),
     "mechanism": (_is_mechanism, "a kind of noise that is known here"),
     "model": (_is_model, "the kind of a model, and [name, value] pairs"),
-    "objective": _one_of("flips", "estimate", "distance"),
+    "objective": _one_of("flips", "estimate", "distance", "decoded"),
     "discretization": _one_of("threshold", "edges", "states"),
     "source": _one_of(*statements.RANDOMNESS),
     "seal algorithm": _one_of("sha256"),

@@ -7,6 +7,12 @@ SCHEMA_VERSION = 1
 
 UNIT = "the value of one point of one series"
 
+
+def unit(event: int) -> str:
+    """What is protected where so many consecutive points are one secret."""
+    return UNIT if event == 1 else f"the values of any {event} consecutive points of one series"
+
+
 UNPROTECTED = (
     "that a series exists, how long it is, and where it has gaps",
     "the overall level of a series: its share of each state can be estimated",

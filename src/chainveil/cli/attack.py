@@ -74,7 +74,8 @@ def _bound(plan: Any) -> float:
 
     shown = [*plan.spent, plan.noise] if plan.spent else plan.noise
     return success_bound(
-        plan.chain, privacy_loss(plan.chain, shown, plan.loss.length, "ignorant").epsilon
+        plan.chain,
+        privacy_loss(plan.chain, shown, plan.loss.length, "ignorant", gaps=plan.gaps).epsilon,
     )
 
 

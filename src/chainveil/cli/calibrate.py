@@ -7,8 +7,12 @@ from typing import Any
 import click
 
 from chainveil.cli import options
+from chainveil.cli.instead import GUESSES, guesses, instead, secrets
 from chainveil.cli.output import CLOSED, open_loss, show, warn, working
 from chainveil.privacy.rounding import exact, upper
+
+# Options that go to the search as they are.
+ASKED = ("objective", "family", "every", "delay", "event", "gaps")
 
 
 @click.command()
@@ -17,6 +21,8 @@ from chainveil.privacy.rounding import exact, upper
 @options.promise_options
 @options.objective
 @options.mechanism
+@options.timing_options
+@options.gaps
 @options.search_options
 @click.option("-o", "--output", type=options.FILE, help="Write the plan to this file.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -34,6 +40,7 @@ def calibrate(
       chainveil calibrate --q 0.0893 --r 0.1092 --epsilon 3 -o plan.json
     """
     from chainveil.calibration import calibrate as find
+    from chainveil.calibration import usual_plan
     from chainveil.certificate import certify
     from chainveil.privacy.baselines import compare
     from chainveil.table.write.atomic import drafts
@@ -41,15 +48,20 @@ def calibrate(
     chain, file = options.need_chain(given)
     length, adversary = given["length"], given["adversary"]
     spent = options.read_spent(given["spent"])
+    asked = {name: given[name] for name in ASKED} | {"spent": spent}
+    asked |= {"length": length, "adversary": adversary}
     with working("calibrating …", given["as_json"]):
-        plan = find(
-            chain, epsilon, length, adversary, mechanism=mechanism, objective=given["objective"],
-            family=given["family"], spent=spent,
+        named = mechanism is not None
+        plan = find(chain, epsilon, mechanism=mechanism, **asked) if named else (
+            usual_plan(chain, epsilon, **asked)
         )  # fmt: skip
+        hints = None if mechanism else instead(plan)
     described = None if file is None else file.discretizer.described
     certificate = certify(plan, None, described)
     if plan.origin == "private":
         warn(certificate["chain.meaning"])
+    if guesses(plan):
+        warn(GUESSES)
     if output is not None:
         with drafts([output], force) as (draft,):
             draft.file.write(certificate.to_json().encode())
@@ -61,9 +73,12 @@ def calibrate(
             {"method": other.method, "flip_probability": other.rho, "reason": other.reason}
             for other in others
         ],
+        "needs": plan.noise.needs,
+        **({} if hints is None else {"instead": hints.facts}),
     }
     labels = range(chain.states) if file is None else file.discretizer.labels
-    show(facts, _lines(plan, others, labels), given["as_json"])
+    told = [] if hints is None else [("instead", str(hints))]
+    show(facts, [*_lines(plan, others, labels), *told], given["as_json"])
 
 
 def _lines(plan: Any, others: list[Any], labels: Any) -> list[tuple[str, str]]:
@@ -74,8 +89,10 @@ def _lines(plan: Any, others: list[Any], labels: Any) -> list[tuple[str, str]]:
         ("loss", f"at most {upper(plan.loss.epsilon, 10)}"),
         ("against", describe(plan.loss.adversary)),
         ("noise", _noise(plan, labels)),
+        ("made by", plan.noise.needs),
         ("changed points", f"{plan.expected_flips:.4%} on average"),
     ]
+    lines += secrets(plan)
     if plan.loss.witness is not None:
         lines.append(("worst attack", str(plan.loss.witness)))
     if plan.loss.gap > CLOSED:
@@ -92,6 +109,8 @@ def _noise(plan: Any, labels: Any) -> str:
     if plan.noise.ordered:
         return str(plan.noise.describe())
     flips = plan.channel.flip_probabilities
+    often = f", on one point in {plan.noise.every}" if plan.noise.every > 1 else ""
     if len(flips) == 2:
-        return ", ".join(f"state {x} changes with {float(rho)!r}" for x, rho in enumerate(flips))
+        both = (f"state {x} changes with {float(rho)!r}" for x, rho in enumerate(flips))
+        return ", ".join(both) + often
     return ", ".join(f"{x} changes with {rho:.6f}" for x, rho in zip(labels, flips, strict=True))

@@ -15,6 +15,9 @@ from chainveil.cli.output import note, printable, show
 SEED, SERIES, MINUTES = 2026, 20, 1500
 Q, R = 0.0893, 0.1092
 RECORD = "N10"
+# Each report leans on the one before it: docs/memory.md.
+MECHANISM = "sticky"
+SHOWN = 240
 # A demo must not wait for a network that is not there.
 SECONDS = 4.0
 
@@ -42,7 +45,7 @@ class Sample:
 @click.command()
 @click.option("--folder", default="demo", show_default=True, type=click.Path(file_okay=False),
               help="Where the results go.")  # fmt: skip
-@click.option("--epsilon", type=float, default=1.0, show_default=True, help="The budget.")
+@click.option("--epsilon", type=float, default=2.0, show_default=True, help="The budget.")
 @click.option("--offline", is_flag=True, help="Leave out the heart beats from PhysioNet.")
 @click.option("--data", metavar="FOLDER", type=click.Path(file_okay=False),
               envvar="CHAINVEIL_DATA", show_envvar=True, help="Folder with PhysioNet's files, in "
@@ -55,13 +58,15 @@ def demo(
 ) -> int:
     """Do the whole job on built-in data: fit, calibrate, sanitize, verify, attack, draw.
 
-    The data are 20 series of simulated heart beats from a known chain, and, where --data, the
-    network or an earlier demo brings them, the real ones of PhysioNet's record N10. Every step is
-    the command that is printed above it.
+    The noise is sticky: each report leans on the one before it. The picture shows the release
+    beside what independent noise makes of the same series at the same budget. The data are 20
+    series of simulated heart beats from a known chain, and, where --data, the network or an
+    earlier demo brings them, the real ones of PhysioNet's record N10. Every step is the command
+    that is printed above it.
 
     \b
     Example:
-      chainveil demo --epsilon 2
+      chainveil demo --epsilon 4
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
@@ -76,13 +81,15 @@ def demo(
             code = _run(step, as_json)
             if code:
                 return code
-    pictures = [_picture(where, sample) for where, sample in tasks]
+    shown = [_comparison(where, sample) for where, sample in tasks]
+    pictures = [_picture(where, one) for (where, _), one in zip(tasks, shown, strict=True)]
     found = sorted(str(path) for path in place.rglob("*") if path.is_file())
     facts = {
         "files": found, "picture": pictures[0],
+        "wrong": [one.wrong for one in shown],
         "record": {"name": RECORD, "path": record and str(record), "reason": reason},
     }  # fmt: skip
-    lines = [("", ""), ("files", " ".join(found))]
+    lines = [("", ""), *(line for one in shown for line in one.lines()), ("files", " ".join(found))]
     if reason is not None:
         lines.append((RECORD, reason))
     show(facts, lines, as_json)
@@ -126,12 +133,13 @@ def steps(place: Path, sample: Sample, epsilon: float) -> list[list[str]]:
     where = [table, *sample.reading, *sample.columns]
     return [
         ["fit", *where, *sample.states, "-o", chain, "--force"],
-        ["calibrate", "--chain", chain, "--epsilon", f"{epsilon:g}", "-o", plan, "--force"],
+        ["calibrate", "--chain", chain, "--epsilon", f"{epsilon:g}", "--mechanism", MECHANISM,
+         "-o", plan, "--force"],
         # Positions, not times: the time between two beats is the heart rate.
         ["sanitize", *where, "--time-as", "index", "--plan", plan, "-o", release, "--force"],
         ["verify", certificate, release],
         ["attack", release, "--original", table, *sample.reading],
-    ]
+    ]  # fmt: skip
 
 
 def write_sample(path: Path) -> None:
@@ -164,35 +172,75 @@ def _run(step: list[str], as_json: bool) -> int:
         return run(step)
 
 
-def _picture(place: Path, sample: Sample) -> str | None:
-    """Original, release and posterior of the first series; None without matplotlib."""
-    from chainveil.errors import MissingExtra
+@dataclass(frozen=True)
+class Comparison:
+    """One series of the release, beside the same series under independent noise.
 
-    try:
-        from chainveil.plot import release_figure, save
+    Attributes
+    ----------
+    title : str
+    original, released, independent : arrays of n states
+    posterior : array of n floats
+        Probability of state 1 at each point given the whole release.
+    wrong : mapping of mechanism to float
+        Share of points that the noise changes on average.
+    """
 
-        return str(save(release_figure(**_first_series(place, sample)), place / "release.png"))
-    except MissingExtra as error:
-        note(str(error))
-        return None
+    title: str
+    original: Any
+    released: Any
+    independent: Any
+    posterior: Any
+    wrong: dict[str, float]
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What the same budget buys with either noise."""
+        words = ", ".join(f"{share:.1%} with {name} noise" for name, share in self.wrong.items())
+        return [("wrong reports", f"{words} ({self.title})")]
 
 
-def _first_series(place: Path, sample: Sample, points: int = 240) -> dict[str, Any]:
+def _comparison(place: Path, sample: Sample) -> Comparison:
+    """The first series of the release. Independent noise is drawn for the picture alone."""
     from chainveil.attack import Posterior
+    from chainveil.calibration import calibrate
     from chainveil.certificate import Certificate
+
+    document = Certificate.read(place / "release.certificate.json")
+    truth, reports = _first_series(place, sample, document)
+    plan = document.plan()
+    other = calibrate(plan.chain, plan.epsilon)
+    return Comparison(
+        f"{sample.title}, ε = {plan.epsilon:g}", truth, reports, other.sanitize(truth),
+        Posterior(plan.chain, plan.noise).probabilities(reports)[:, 1],
+        {"independent": other.expected_flips, plan.mechanism: plan.expected_flips},
+    )  # fmt: skip
+
+
+def _first_series(place: Path, sample: Sample, document: Any) -> tuple[Any, Any]:
+    """The states of the first series, and its reports."""
     from chainveil.table.read.reading import open_source
     from chainveil.table.released.comparing import compare
 
     form, header = ("text", False) if sample.reading else (None, True)
-    document = Certificate.read(place / "release.certificate.json")
     held = compare(
         document, open_source(sample.table, form, header), open_source(place / "release.parquet")
     )
     several = isinstance(held.truth, list)
     truth, reports = (part[0] if several else part for part in (held.truth, held.seen))
-    plan = document.plan()
-    posterior = Posterior(plan.chain, plan.channel).probabilities(reports)[:, 1]
-    return {
-        "original": truth[:points], "released": reports[:points], "posterior": posterior[:points],
-        "title": f"{sample.title}, ε = {plan.epsilon:g}",
-    }  # fmt: skip
+    return truth, reports
+
+
+def _picture(place: Path, shown: Comparison) -> str | None:
+    """The comparison, drawn; None without matplotlib. It shows the original: not for release."""
+    from chainveil.errors import MissingExtra
+
+    try:
+        from chainveil.plot import release_figure, save
+
+        rows = {"independent\nnoise": shown.independent[:SHOWN],
+                "release,\nsticky noise": shown.released[:SHOWN]}  # fmt: skip
+        figure = release_figure(shown.original[:SHOWN], rows, shown.posterior[:SHOWN], shown.title)
+        return str(save(figure, place / "release.png"))
+    except MissingExtra as error:
+        note(str(error))
+        return None

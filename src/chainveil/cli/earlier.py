@@ -10,12 +10,11 @@ from pathlib import Path
 from chainveil.certificate import Certificate, questions
 from chainveil.certificate.reading import read_regular
 from chainveil.errors import ChainveilError
-from chainveil.noise.base import noise_class
 from chainveil.privacy.rounding import upper
 
 # Nobody named the files in a folder, so that no more than this is done on their behalf.
 MOST_FILES, LARGEST = 200, 1 << 20
-SHAPE = ("release.column", "release.series_column", "release.rows", "release.series")
+SHAPE = ("release.column", "release.series_column")
 
 Known = list[tuple[Path, Certificate]]
 
@@ -71,8 +70,16 @@ def same_data(new: Certificate, known: Known) -> Known:
     return [
         (path, old)
         for path, old in known
-        if old["randomness.source"] == "release" and all(old[part] == new[part] for part in SHAPE)
+        if old["randomness.source"] == "release" and _same_shape(old, new)
     ]
+
+
+def _same_shape(old: Certificate, new: Certificate) -> bool:
+    """Whether the tables had the same column and rows; series without a report are not counted."""
+    rows = [made["release.points"] or made["release.rows"] for made in (old, new)]
+    all_series = all(made["release.points"] is None for made in (old, new))
+    same = rows[0] == rows[1] and all(old[part] == new[part] for part in SHAPE)
+    return same and (not all_series or old["release.series"] == new["release.series"])
 
 
 def in_words(new: Certificate, known: Known) -> str:
@@ -91,9 +98,6 @@ def _together(new: Certificate, old: Certificate) -> str:
     each = upper(new["loss.epsilon"])
     more = f"the two together lose more than the {each} of this one"
     question = questions.ask_together(new, old)
-    kinds = (noise_class(made["noise.mechanism"]) for made in (old, new))
-    if any(kind.sees != "point" for kind in kinds):
-        return more
     if not questions.is_light("loss", question):
         return more
     try:

@@ -75,6 +75,9 @@ def estimate(release: str, question: str, **given: Any) -> None:
         warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
              "they are counted as if they were. --time and --max-gap, as when the table was "
              "sanitized, tell which")  # fmt: skip
+    if held.plan.noise.every > 1:
+        often = held.plan.noise.every
+        warn(f"one point in {often} reports: the answer is about those points alone")
     if held.zone is not None:
         warn(f"{given['by']}: as the clocks of {held.zone} have it, the time zone of the column "
              f"{given['time']}")  # fmt: skip

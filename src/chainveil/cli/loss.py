@@ -19,11 +19,19 @@ from chainveil.privacy.rounding import upper
               "same for all states.")  # fmt: skip
 @click.option("--correlated", is_flag=True, help="The noise is a chain of flips: rho0 begins, "
               "rho1 stops.")  # fmt: skip
+@click.option("--sticky", metavar="A,B,C,D", help="Sticky noise: probabilities to report 1 after a "
+              "0 at a point in state 0 and 1, and after a 1.")  # fmt: skip
+@click.option("--tracking", metavar="A,…,H", help="Tracking noise: the same, each by the state "
+              "of the point before.")  # fmt: skip
+@click.option("--first", metavar="A,B", help="Sticky and tracking noise: probabilities to report 1 "
+              "at the first point.")  # fmt: skip
+@click.option("--every", type=int, default=1, show_default=True, metavar="N",
+              help="One point in N reports.")  # fmt: skip
+@options.event
+@options.gaps
 @options.promise_options
 @options.as_json
-def loss(
-    rho0: float | None, rho1: float | None, rho: float | None, correlated: bool, **given: Any
-) -> None:
+def loss(**given: Any) -> None:
     """Compute the exact privacy loss of given noise on a given chain.
 
     \b
@@ -34,10 +42,12 @@ def loss(
     from chainveil.privacy.loss import privacy_loss
 
     chain, _ = options.need_chain(given)
-    levels = (rho0, rho1) if rho is None else (rho, rho)
-    noise = _noise(chain.states, levels, correlated, rho)
+    noise = _noise(chain.states, given).thinned(given["every"])
     with working("searching the worst attack …", given["as_json"]):
-        found = privacy_loss(chain, noise, given["length"], given["adversary"])
+        found = privacy_loss(
+            chain, noise, given["length"], given["adversary"], event=given["event"],
+            gaps=given["gaps"],
+        )  # fmt: skip
     infinite = found.epsilon == float("inf")
     witness = None if found.witness is None else str(found.witness)
     facts = {
@@ -58,21 +68,41 @@ def loss(
     show(facts, lines, given["as_json"])
 
 
-def _noise(
-    states: int,
-    levels: tuple[float | None, float | None],
-    correlated: bool,
-    rho: float | None,
-) -> Any:
+def _noise(states: int, given: dict[str, Any]) -> Any:
     """The noise asked for; more than two states have randomized response."""
     from chainveil.noise.channel import Channel
     from chainveil.noise.correlated import CorrelatedNoise
 
+    rho, correlated = given["rho"], given["correlated"]
+    ways = [given[name] is not None for name in ("sticky", "tracking")]
+    if any(ways):
+        levels = any(given[name] is not None for name in ("rho", "rho0", "rho1"))
+        if sum(ways) > 1 or levels or correlated or states > 2:
+            raise click.UsageError("Give one kind of noise; --sticky and --tracking are for two "
+                                   "states.")  # fmt: skip
+        return _kernel(given)
     if states > 2:
         if rho is None or correlated:
             raise click.UsageError(f"Give the noise for {states} states with --rho alone.")
         return Channel.randomized_response(states, rho)
-    rho0, rho1 = levels
+    rho0, rho1 = (given["rho0"], given["rho1"]) if rho is None else (rho, rho)
     if rho0 is None or rho1 is None:
-        raise click.UsageError("Give the noise: --rho, or --rho0 and --rho1.")
+        raise click.UsageError("Give the noise: --rho, or --rho0 and --rho1, or --sticky or "
+                               "--tracking with --first.")  # fmt: skip
     return CorrelatedNoise(rho0, rho1) if correlated else Channel.binary(rho0, rho1)
+
+
+def _kernel(given: dict[str, Any]) -> Any:
+    """Noise that leans on its last report, from its probabilities to report 1."""
+    import numpy as np
+
+    from chainveil.noise.memory import StickyNoise, TrackingNoise
+
+    if given["first"] is None:
+        raise click.UsageError("--first belongs to --sticky and --tracking.")
+    first = options.read_numbers("first", given["first"], 2)
+    if given["sticky"] is not None:
+        kernel = options.read_numbers("sticky", given["sticky"], 4)
+        return StickyNoise.binary(np.reshape(kernel, (2, 2)), first)
+    kernel = options.read_numbers("tracking", given["tracking"], 8)
+    return TrackingNoise.binary(np.reshape(kernel, (2, 2, 2)), first)

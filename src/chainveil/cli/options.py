@@ -105,24 +105,67 @@ promise_options = together(
 )  # fmt: skip
 
 objective = click.option(
-    "--objective", type=click.Choice(["flips", "estimate", "distance"]), default="flips",
-    show_default=True, help="What to minimise: changed points, the spread of estimated "
-    "frequencies, or the distance between ordered states (more than two).",
+    "--objective", type=click.Choice(["flips", "estimate", "distance", "decoded"]),
+    default="flips", show_default=True, help="What to minimise: changed points, the spread of "
+    "estimated frequencies, the distance between ordered states (more than two), or the error "
+    "after smoothing (sticky, tracking and rare reports).",
 )  # fmt: skip
 
 
-def _known_mechanism(_context: Any, _option: Any, name: str) -> str:
+def _known_mechanism(_context: Any, _option: Any, name: str | None) -> str | None:
     """The name of a kind of noise; installed packages may bring more of them."""
     from chainveil.noise.base import noise_class
 
-    return noise_class(name, "--mechanism").kind
+    return None if name is None else noise_class(name, "--mechanism").kind
 
 
-mechanism = click.option(
-    "--mechanism", metavar="NAME", default="independent", show_default=True,
-    callback=_known_mechanism, help="independent: noise for each point on its own; correlated: "
-    "one chain of flips for the holder of a whole series; or a kind of noise that an installed "
-    "package brings.",
+def mechanism_option(default: str | None, usual: str = "") -> Callable[[Any], Any]:
+    """``--mechanism``; without a default the usual one is looked for, which ``usual`` tells."""
+    return click.option(
+        "--mechanism", metavar="NAME", default=default, show_default=default is not None,
+        callback=_known_mechanism, help="independent: noise for each point on its own; sticky: "
+        "each report also leans on the last one, which is public; tracking: on the point before "
+        "too, for the holder of a whole series; correlated: one chain of flips for the holder of "
+        f"a whole series; or a kind of noise that an installed package brings.{usual}",
+    )  # fmt: skip
+
+
+mechanism = mechanism_option(
+    None, "  [default: sticky for two states where it is offered and quickly found, else "
+    "independent]",
+)  # fmt: skip
+
+
+def _often(_context: Any, option: Any, text: str) -> int | str:
+    """A whole number, or "best"."""
+    if text == "best":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise click.UsageError(
+            f"--{option.name}: {text!r} is not a whole number or best."
+        ) from None
+
+
+event = click.option(
+    "--event", type=int, default=1, show_default=True, metavar="W", help="Protect the values of "
+    "any W consecutive points together (two states).",
+)  # fmt: skip
+
+gaps = click.option(
+    "--gaps/--no-gaps", default=False, show_default=True, help="Whether points may be missing "
+    "anywhere, for all to see: sticky and tracking noise then hold the last report over them.",
+)  # fmt: skip
+
+# How often reports are made, how late, and what is one secret.
+timing_options = together(
+    click.option("--every", metavar="N|best", default="1", show_default=True, callback=_often,
+                 help="Report one point in N, or look for the best N (sticky and independent "
+                 "noise of two states). Silent points are protected like the others."),
+    click.option("--delay", metavar="0|1|best", default="0", show_default=True, callback=_often,
+                 help="Whether reports of tracking noise may be one point late."),
+    event,
 )  # fmt: skip
 
 # What only the search for a plan needs.
@@ -138,14 +181,10 @@ search_options = together(
 
 def read_spent(paths: tuple[str, ...]) -> list[Any]:
     """The noise of earlier releases, and of those that they were told of themselves."""
-    from chainveil.errors import NotSupported
-
     noises: list[Any] = []
     for path in paths:
         plan = read_certificate("spent", path).plan()
-        if plan.noise.ordered:
-            raise NotSupported(f"spent: {path} has correlated noise, and only independent adds up")
-        noises += [*plan.spent, plan.channel]
+        noises += [*plan.spent, plan.noise]
     return noises
 
 
@@ -260,6 +299,14 @@ def _labels(value: str | None) -> list[Any] | None:
         return [_number("labels", text) for text in texts]
     except click.UsageError:
         return texts
+
+
+def read_numbers(name: str, value: str, count: int) -> list[float]:
+    """So many numbers, with commas between them."""
+    found = _numbers(name, value)
+    if len(found) != count:
+        raise click.UsageError(f"--{name} takes {count} numbers, not {len(found)}.")
+    return found
 
 
 def _numbers(name: str, value: str) -> list[float]:

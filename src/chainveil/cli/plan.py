@@ -12,6 +12,9 @@ from chainveil.cli.output import show, warn
 from chainveil.privacy.rounding import exact, upper
 
 
+PROMISE = ("length", "adversary", "objective", "mechanism", "every", "delay", "event", "gaps")
+
+
 @click.command()
 @click.option("--question", type=click.Choice(NUMBERS), default="frequency", show_default=True,
               help="What an analyst will ask; the last one point later.")  # fmt: skip
@@ -24,7 +27,9 @@ from chainveil.privacy.rounding import exact, upper
               "it was drawn from.")  # fmt: skip
 @options.promise_options
 @options.objective
-@options.mechanism
+@options.mechanism_option("independent")
+@options.timing_options
+@options.gaps
 @options.as_json
 def plan(
     question: str, error: float | None, rows: int | None, epsilon: float | None, **given: Any
@@ -42,9 +47,7 @@ def plan(
     chain, _ = options.need_chain(given)
     if sum(part is None for part in (error, rows, epsilon)) != 1:
         raise click.UsageError("Give two of --error, --rows and --epsilon; the third is found.")
-    promise: dict[str, Any] = {
-        name: given[name] for name in ("length", "adversary", "objective", "mechanism")
-    }
+    promise: dict[str, Any] = {name: given[name] for name in PROMISE}
     covers = given["covers"]
     if epsilon is None:
         found = epsilon_for(chain, error, rows, question, covers, **promise)  # type: ignore[arg-type]

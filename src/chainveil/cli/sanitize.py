@@ -12,7 +12,9 @@ from chainveil.cli.output import progress, show, warn
 from chainveil.privacy.rounding import upper
 
 # Options that go into the promise as they are; all but the budget are part of a plan too.
-PROMISE = ("epsilon", "length", "adversary", "objective", "mechanism", "family")
+PROMISE = (
+    "epsilon", "length", "adversary", "objective", "mechanism", "family", "every", "delay", "event",
+)  # fmt: skip
 
 
 @click.command()
@@ -29,6 +31,9 @@ PROMISE = ("epsilon", "length", "adversary", "objective", "mechanism", "family")
 @options.promise_options
 @options.objective
 @options.mechanism
+@options.timing_options
+@click.option("--hold", is_flag=True, help="With --every: publish all rows, each with the report "
+              "that stands for it; default: only the rows that report.")  # fmt: skip
 @options.search_options
 @options.format_options
 @click.option("--output-format", metavar="NAME", help="Format of the release, where its name "
@@ -80,12 +85,14 @@ def sanitize(table: str, output: str, **given: Any) -> None:
             raise click.UsageError("--master belongs to --engine spark.")
         certificate = _sanitize_here(table, output, given, rng)
     try:
-        _tell(certificate, output, where, known, given["as_json"])
+        _tell(certificate, output, where, known, given)
     except KeyboardInterrupt as stop:
         raise was_written(output) from stop
 
 
-def _tell(certificate: Any, output: str, where: Path | None, known: Any, as_json: bool) -> None:
+def _tell(
+    certificate: Any, output: str, where: Path | None, known: Any, given: dict[str, Any]
+) -> None:
     """What was written, and what to mind about it."""
     from chainveil.cli import earlier
 
@@ -101,7 +108,9 @@ def _tell(certificate: Any, output: str, where: Path | None, known: Any, as_json
             "release": output, "certificate": str(where), "contents": certificate.document,
             "earlier": [str(path) for path, _ in again],
         }  # fmt: skip
-        show(facts, _lines(certificate, output, str(where)), as_json)
+        usual = given["mechanism"] is None and given["plan_file"] is None
+        lines = _lines(certificate, output, str(where))
+        show(facts, [*lines, *_usual(certificate, usual)], given["as_json"])
 
 
 def _certificate_goal(output: str, certificate: str | None) -> Path | None:
@@ -138,16 +147,20 @@ def _request(given: dict[str, Any]) -> Any:
         _check_left_to_the_plan()
         plan, discretizer = _plan(given["plan_file"])
     reference, on_spark = given["reference"], given["engine"] == "spark"
+    promise = {name: given[name] for name in PROMISE}
+    if on_spark:
+        from chainveil.spark.release import named_where_unordered
+
+        promise["mechanism"] = named_where_unordered(given["mechanism"], given["time"])
     return Request(
         options.read_layout(given),
         options.read_rules(given, discretizer),
-        Promise(
-            spent=options.read_spent(given["spent"]), **{name: given[name] for name in PROMISE}
-        ),
+        Promise(spent=options.read_spent(given["spent"]), **promise),
         chain=chain,
         plan=plan,
         reference=None if reference is None or on_spark else options.read_source(reference, given),
         kept=options.read_kept(given),
+        hold=given["hold"],
     )
 
 
@@ -198,15 +211,28 @@ def _warnings(certificate: Any) -> None:
 
 
 def _lines(certificate: Any, output: str, where: str) -> list[tuple[str, str]]:
+    from chainveil.noise.base import NEEDS, noise_class
+
     rows, series = certificate["release.rows"], certificate["release.series"]
+    points = certificate["release.points"]
+    told = "" if points is None else f", those of {points:,} that report"
     return [
-        ("release", f"{output}: {rows:,} rows in {series:,} series"),
+        ("release", f"{output}: {rows:,} rows in {series:,} series{told}"),
         ("columns", ", ".join(_columns(certificate))),
         ("certificate", where),
         ("loss", f"at most {upper(certificate['loss.epsilon'], 10)}"),
         ("against", certificate["promise.adversary.meaning"]),
         ("changed points", f"{certificate['noise.expected_flips']:.4%} on average"),
+        ("made by", NEEDS[noise_class(certificate["noise.mechanism"]).sees]),
     ]
+
+
+def _usual(certificate: Any, usual: bool) -> list[tuple[str, str]]:
+    """What else could have been asked for, where no mechanism was named."""
+    if not usual or certificate["noise.mechanism"] != "sticky" or certificate["noise.every"] > 1:
+        return []
+    words = "--every best or --mechanism tracking may tell more within the same budget: chainveil "
+    return [("instead", words + "calibrate says how much")]
 
 
 def _columns(certificate: Any) -> list[str]:

@@ -11,6 +11,7 @@ from chainveil.errors import InvalidInput
 from chainveil.plot import style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -32,6 +33,19 @@ def tradeoff(
         Words over the figure and beside its vertical axis.
     """
     figure, axes = style.new_figure(6.4, 4.4)
+    draw_tradeoff(axes, epsilon, curves, title)
+    axes.set_ylabel(ylabel)
+    axes.legend(fontsize=8, framealpha=0.9)
+    return figure
+
+
+def draw_tradeoff(
+    axes: Axes,
+    epsilon: Sequence[float] | np.ndarray,
+    curves: Mapping[str, Sequence[float | None]],
+    title: str = "",
+) -> None:
+    """As :func:`tradeoff`, into axes that are there already; without a legend."""
     budgets = np.asarray(epsilon, dtype=float)
     for number, (name, values) in enumerate(curves.items()):
         noise = np.array([np.nan if value is None else value for value in values], dtype=float)
@@ -43,7 +57,5 @@ def tradeoff(
             )
         axes.plot(budgets, noise, color=style.CYCLE[number % len(style.CYCLE)],
                   ls=style.DASHES[number % len(style.DASHES)], lw=1.8, label=name)  # fmt: skip
-    axes.set(xlabel="privacy budget ε (nats)", ylabel=ylabel, title=title, ylim=(0, 0.52))
+    axes.set(xlabel="privacy budget ε (nats)", title=title, ylim=(0, 0.52))
     axes.set_xlim(float(budgets.min()), float(budgets.max()))
-    axes.legend(fontsize=8, framealpha=0.9)
-    return figure

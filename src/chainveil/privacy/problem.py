@@ -98,6 +98,12 @@ class Problem:
         return Channel.joint(*cast("tuple[Channel, ...]", self.releases))
 
     @property
+    def seen(self) -> Noise | tuple[Noise, ...]:
+        """What an attack is replayed on: the noise as one, or all releases where it is not one."""
+        one = len(self.releases) == 1 or (self.plain and not self.ordered)
+        return self.noise if one else self.releases
+
+    @property
     def channel(self) -> Channel:
         """The noise of all releases, for engines of independent noise."""
         return cast(Channel, self.noise)

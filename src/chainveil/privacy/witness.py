@@ -29,7 +29,8 @@ class DescribedAttack:
     ``symbols`` are the outputs at the target, at even and at odd distance from it; where it is
     empty, ``runs`` holds the output as pairs of a report and how often it is repeated.
     ``outputs`` is the number of different reports, ``states`` that of the states, ``event`` the
-    number of points that are the secret.
+    number of points that are the secret. ``with_silence`` counts the reports where each release
+    may also publish nothing.
     """
 
     length: int
@@ -42,6 +43,7 @@ class DescribedAttack:
     outputs: int
     states: int
     event: int = 1
+    with_silence: int = 0
 
     @property
     def place(self) -> tuple[int, int, Mapping[int, int], int, int]:
@@ -95,6 +97,10 @@ class Witness(ABC):
     @abstractmethod
     def replay(self, chain: MarkovChain, noise: Any, /) -> float:
         """Log likelihood ratio of the output, computed independently of the search."""
+
+    def leaves_out(self, noise: Any, /) -> bool:
+        """Whether a point is missing in it: nothing is published where a report is due."""
+        return False
 
     def in_words(self, sees: str = "") -> str:
         """The attack as a sentence without its beginning; of the known points the nearest two."""

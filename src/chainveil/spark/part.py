@@ -35,9 +35,12 @@ class WrittenPart:
         Which share of the rows.
     file : str
         A name that no other attempt has.
-    rows, gaps, bytes : int
+    points, rows, gaps, bytes : int
+        Rows that came, and rows of the file.
     series, splits : int
         Series seen and gaps that split them, where series come whole; else 0.
+    heard, unheard : int
+        As in :class:`chainveil.table.release.Drawn`.
     sha256, states_sha256 : str
         Digests of the file, and of the published states a byte each.
     lowest, highest : int
@@ -46,6 +49,7 @@ class WrittenPart:
 
     partition: int
     file: str
+    points: int
     rows: int
     gaps: int
     series: int
@@ -55,11 +59,14 @@ class WrittenPart:
     states_sha256: str
     lowest: int
     highest: int
+    heard: int
+    unheard: int
 
 
 TELLS = (
-    "partition bigint, file string, rows bigint, gaps bigint, series bigint, splits bigint, "
-    "bytes bigint, sha256 string, states_sha256 string, lowest bigint, highest bigint"
+    "partition bigint, file string, points bigint, rows bigint, gaps bigint, series bigint, "
+    "splits bigint, bytes bigint, sha256 string, states_sha256 string, lowest bigint, "
+    "highest bigint, heard bigint, unheard bigint"
 )
 
 
@@ -112,8 +119,10 @@ class WritePart:
             raise
         noise, tracker = rows.noise, rows.tracker
         followed = (0, 0) if tracker is None else (tracker.series, tracker.splits)
-        tells = (noise.rows, noise.gaps, *followed, out.bytes, out.sha256, noise.sha256)
-        return WrittenPart(context.partitionId(), name, *tells, noise.lowest, noise.highest)
+        came = noise.rows, noise.released, noise.gaps
+        tells = (*came, *followed, out.bytes, out.sha256, noise.sha256)
+        states = noise.lowest, noise.highest, noise.heard, noise.unheard
+        return WrittenPart(context.partitionId(), name, *tells, *states)
 
     def _poured(self, first: pa.RecordBatch, rest: Batches, out: Digested) -> RowRelease:
         steps, layout = self.steps, self.steps.layout
@@ -128,6 +137,9 @@ class WritePart:
                         with_series(batch.column(layout.series), layout.series, rows.noise.rows)
                     columns = rows.columns(batch)
                     writer.write(pa.RecordBatch.from_arrays(columns, schema=schema))
+            left = rows.rest_columns()
+            if left is not None:
+                writer.write(pa.RecordBatch.from_arrays(left, schema=schema))
             writer.close()
         except BaseException:
             out.abandon()

@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from chainveil.certificate import Certificate
 from chainveil.mechanism.randomness import Source
 from chainveil.mechanism.reading import Missing
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
+from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
@@ -74,10 +75,14 @@ def sanitize(
     length: int | None = None,
     adversary: AdversaryName | Adversary = "any",
     objective: Objective = "flips",
-    mechanism: str = "independent",
+    mechanism: str | None = None,
+    every: int | Literal["best"] = 1,
+    hold: bool = False,
+    delay: int | Literal["best"] = 0,
+    event: int = 1,
     missing: Missing = "error",
     family: Family = "response",
-    spent: Sequence[Channel] = (),
+    spent: Sequence[Noise] = (),
     keep: Sequence[str] = (),
     keep_time: bool = False,
     time_as: str | float | None = None,
@@ -103,17 +108,20 @@ def sanitize(
         The folder to write, of Parquet files. The driver and all workers must share it.
     series, time : str, optional
         Columns that name the series of a row and its time. Times are checked where they are
-        given, which sorts the rows of each series. Correlated and seeded noise, positions, and
-        a chain fitted on the frame, need them; secure independent noise does not, and without
-        ``time`` no row is moved.
+        given, which sorts the rows of each series. Noise with a memory, rare reports, seeded
+        noise, positions, and a chain fitted on the frame need them; secure independent noise on
+        every row does not, and without ``time`` no row is moved.
     certificate : str or Path, optional
         Where the certificate goes; by default beside the folder.
     force : bool
         Whether a release that stands there is replaced.
     epsilon, threshold, edges, states, labels, chain, reference : optional
         As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame.
-    step, max_gap, length, adversary, objective, mechanism, missing : optional
+    step, max_gap, length, adversary, objective, missing, every, hold, delay, event : optional
         As in :func:`chainveil.sanitize_table`.
+    mechanism : str, optional
+        As in :func:`chainveil.sanitize_table`; without a name independent noise where there is
+        no ``time``, since the rows of a Spark frame have no order.
     family, spent, keep, keep_time, time_as, allow_leak, rng : optional
         As in :func:`chainveil.sanitize_table`.
     """
@@ -121,12 +129,20 @@ def sanitize(
     request = Request(
         Layout(column, series, time, step, max_gap),
         StateRules(threshold, edges, states, labels, missing),
-        Promise(epsilon, length, adversary, objective, mechanism, family, spent),
-        chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak),
+        Promise(
+            epsilon, length, adversary, objective, named_where_unordered(mechanism, time), family,
+            spent, every, delay, event,
+        ),
+        chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak), hold,
     )  # fmt: skip
     sink = FolderSink(local_path(path), certificate, force)
     made = release_table(SparkTable(frame), sink, request, rng, reader=SPARK)
     return SparkRelease(read_back(frame.sparkSession, sink.path), made, sink.path)
+
+
+def named_where_unordered(mechanism: str | None, time: str | None) -> str | None:
+    """The mechanism, where rows without a time leave but one that needs no order."""
+    return Channel.kind if mechanism is None and time is None else mechanism
 
 
 def as_table(frame: Any) -> Readable | None:

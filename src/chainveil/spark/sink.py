@@ -82,7 +82,7 @@ class FolderSink:
     ) -> Iterator[Drawn]:
         check_types(table, steps.layout, steps.discretizer)
         if steps.ordered_noise:
-            need_order(steps.layout, "correlated or seeded noise")
+            need_order(steps.layout, "noise with a memory, rare reports or seeded noise")
         found = _counted(table, steps, seen)
         check_length(steps.plan, found)
         # The certificate first: a release never stands there without its own.
@@ -148,7 +148,7 @@ def _types(table: SparkTable, steps: Steps) -> str:
 def _checked(seen: Survey, parts: list[tuple[str, WrittenPart]], ordered: bool) -> Survey:
     """What was seen, splits included; an error unless tasks met the rows counted before."""
     rows, series, splits = (
-        sum(getattr(part, name) for _, part in parts) for name in ("rows", "series", "splits")
+        sum(getattr(part, name) for _, part in parts) for name in ("points", "series", "splits")
     )
     # A series that was in two places would have had two beginnings of its noise.
     if rows != seen.rows or (ordered and series != seen.series):
@@ -165,10 +165,13 @@ def _drawn(seen: Survey, parts: list[tuple[str, WrittenPart]]) -> Drawn:
     return Drawn(
         seen,
         seen.rows,
+        sum(part.rows for part in written),
         sum(part.gaps for part in written),
         states_digest(parts),
         min(part.lowest for part in written),
         max(part.highest for part in written),
+        sum(part.heard for part in written),
+        sum(part.unheard for part in written),
         released_file(parts),
         len(parts),
     )

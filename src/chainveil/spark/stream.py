@@ -62,7 +62,7 @@ def sanitize_stream(
     frame : streaming Spark frame
         From a source that can be read again, such as files or Kafka.
     plan : NoisePlan
-        Independent noise, for series of any length.
+        Independent noise on every point, for series of any length.
     column, series, time, threshold, edges, states, labels, missing
         As in :func:`chainveil.sanitize_table`. Times are checked within each batch.
     keep, keep_time, time_as, allow_leak
@@ -82,10 +82,12 @@ def sanitize_stream(
     The running ``StreamingQuery``.
     """
     needs.pyspark()
-    if plan.noise.ordered or not as_source(rng).for_release:
+    rare = plan.noise.every > 1
+    if plan.noise.ordered or rare or not as_source(rng).for_release:
         raise NotSupported(
-            "streams are published with secure independent noise: correlated and seeded noise "
-            "depend on a row's place in its series, which no batch knows"
+            "streams are published with secure independent noise on every row: noise with a "
+            "memory, rare reports and seeded noise depend on a row's place in its series, which no "
+            "batch knows"
         )
     if plan.loss.length is not None:
         raise InvalidInput(

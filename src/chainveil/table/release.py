@@ -15,6 +15,7 @@ from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate, Released, ReleasedFile, certify
 from chainveil.errors import ChainveilWarning, InvalidInput
@@ -39,6 +40,7 @@ from chainveil.table.states.prepare import (
 from chainveil.table.states.tracker import Tracker
 from chainveil.table.write.shaping import Shaping
 
+Mask = NDArray[np.bool_]
 _NO_CODES = np.empty(0, np.uint8)
 Dress = Callable[[pa.Array], pa.Array]
 
@@ -52,7 +54,8 @@ def as_it_is(values: pa.Array) -> pa.Array:
 class Steps:
     """What is done with each row, whoever does it: from its value to what is published.
 
-    ``dress`` turns the published column into what the sink can hold.
+    ``dress`` turns the published column into what the sink can hold. ``hold``: where one point
+    in several reports, all rows are published, reports held over those between.
     """
 
     layout: Layout
@@ -61,6 +64,7 @@ class Steps:
     plan: NoisePlan
     rng: Randomness
     dress: Dress
+    hold: bool = False
 
     @property
     def ordered(self) -> bool:
@@ -70,11 +74,22 @@ class Steps:
     @property
     def ordered_noise(self) -> bool:
         """Whether the noise of a row depends on its place in its series."""
-        return self.plan.noise.ordered or not self.rng.for_release
+        return self.plan.noise.ordered or self.rare or not self.rng.for_release
+
+    @property
+    def rare(self) -> bool:
+        """Whether one row in several reports."""
+        return self.plan.noise.every > 1
+
+    @property
+    def published(self) -> Discretizer:
+        """States as they are published: a row that no report reaches has no value."""
+        held = self.rare and self.hold
+        return self.discretizer.keeping("keep") if held else self.discretizer
 
     def schema(self, schema: pa.Schema) -> pa.Schema:
         """Names and types of the release of a table."""
-        values = self.discretizer.values(_NO_CODES, schema.field(self.layout.column).type)
+        values = self.published.values(_NO_CODES, schema.field(self.layout.column).type)
         return self.shaping(schema.names).schema(schema, self.dress(values).type)
 
     def shaping(self, columns: list[str]) -> Shaping:
@@ -87,32 +102,68 @@ class RowRelease:
 
     def __init__(self, steps: Steps, columns: list[str], follows: bool) -> None:
         self._steps, self._shaping = steps, steps.shaping(columns)
-        self.noise = ColumnNoise(steps.plan, steps.rng, steps.discretizer)
+        self.noise = ColumnNoise(steps.plan, steps.rng, steps.discretizer, steps.hold)
         layout = steps.layout
         self.tracker = Tracker(layout.series, layout.clock()) if follows else None
+        # Rows that wait for the report that is held over them, with what they had before noise.
+        self._waiting: pa.Table | None = None
+        self._type: pa.DataType | None = None
 
-    def made(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """The columns of the next rows that are published otherwise than they came, by name."""
+    def made(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mask | None]:
+        """The columns that are published otherwise than they came, by name; and of which rows.
+
+        Where reports are held, the released column is that of the earliest rows that are left.
+        """
         steps, layout, row = self._steps, self._steps.layout, self.noise.rows
         column = one_column(batch, layout.column)
         codes = steps.discretizer.codes(column, layout.column, row)
         blocks = None if self.tracker is None else follow(self.tracker, layout, batch, None)
-        values = steps.discretizer.values(self.noise.apply(codes, blocks), column.type)
-        made = {layout.column: steps.dress(values)}
+        self._type = column.type
+        states, kept = self.noise.apply(codes, blocks)
+        made = {layout.column: self._values(states)}
         if layout.time is not None and steps.kept.time_as is not None:
-            made[layout.time] = self._shaping.time(batch, blocks, row)
-        return made
+            time = self._shaping.time(batch, blocks, row)
+            made[layout.time] = time if kept is None else time.filter(pa.array(kept))
+        return made, kept
 
     def columns(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """All published columns of the next rows."""
-        return self._shaping.columns(batch, self.made(batch))
+        made, kept = self.made(batch)
+        batch = batch if kept is None else batch.filter(pa.array(kept))
+        if not (self._steps.rare and self._steps.hold):
+            return self._shaping.columns(batch, made)
+        values = made.pop(self._steps.layout.column)
+        rows = self._shaping.columns(batch, made)
+        table = pa.Table.from_arrays(rows, names=self._shaping.names)
+        self._waiting = table if self._waiting is None else pa.concat_tables([self._waiting, table])
+        return self._settled(values)
+
+    def rest(self) -> pa.Array:
+        """The released column of the rows that are left, where reports are held."""
+        return self._values(self.noise.finish())
+
+    def rest_columns(self) -> list[pa.Array] | None:
+        """All published columns of the rows that are left; None where none wait."""
+        return None if self._waiting is None else self._settled(self.rest())
+
+    def _values(self, states: NDArray[np.uint8]) -> pa.Array:
+        return self._steps.dress(self._steps.published.values(states, self._type))
+
+    def _settled(self, values: pa.Array) -> list[pa.Array]:
+        """The first rows that wait, with their values."""
+        assert self._waiting is not None
+        rows = self._waiting.slice(0, len(values))
+        self._waiting = self._waiting.slice(len(values))
+        name = self._steps.layout.column
+        return [values if n == name else one_column(rows, n) for n in self._shaping.names]
 
     def drawn(self, seen: Seen | None) -> Drawn:
         """What was drawn in all; ``seen`` is what is known of the rows where none followed them."""
         noise, seen = self.noise, seen if self.tracker is None else self.tracker
         assert seen is not None
         check_not_empty(noise.rows)
-        return Drawn(seen, noise.rows, noise.gaps, noise.sha256, noise.lowest, noise.highest)
+        tells = noise.released, noise.gaps, noise.sha256, noise.lowest, noise.highest
+        return Drawn(seen, noise.rows, *tells, noise.heard, noise.unheard)
 
 
 @dataclass(frozen=True)
@@ -123,12 +174,14 @@ class Drawn:
     ----------
     seen : Seen
         Series, splits and lengths.
-    rows, gaps : int
-        Rows released, and those without a value.
+    rows, released, gaps : int
+        Rows of the table, rows released, and those of them without a value.
     states_sha256 : str
         Digest of the published states, a byte each.
     lowest, highest : int
         Of the states before noise, which are private.
+    heard, unheard : int
+        Series with a report, and rows that no report reaches, where one row in several reports.
     file : ReleasedFile, optional
         Where the sink is a file, or a folder.
     parts : int, optional
@@ -139,10 +192,13 @@ class Drawn:
 
     seen: Seen
     rows: int
+    released: int
     gaps: int
     states_sha256: str
     lowest: int
     highest: int
+    heard: int = 0
+    unheard: int = 0
     file: ReleasedFile | None = None
     parts: int | None = None
     certificate: BinaryIO | None = None
@@ -183,10 +239,11 @@ def release_table(
     with sink.claimed(table) as draw:
         prepared = prepare(table, request, progress, reader)
         steps = Steps(request.layout, request.kept, prepared.discretizer, prepared.plan, source,
-                      sink.dress)  # fmt: skip
+                      sink.dress, request.hold)  # fmt: skip
         with draw(steps, prepared.seen, progress) as drawn:
             check_same_rows(prepared.seen, drawn.rows)
             check_length(prepared.plan, drawn.seen)
+            _check_heard(prepared.plan, drawn)
             _warn_of_one_state(prepared.discretizer, drawn)
             certificate = _certificate(table, request, prepared, source, drawn)
             if drawn.certificate is not None:
@@ -198,11 +255,13 @@ def _certificate(
     table: Readable, request: Request, prepared: Prepared[Any], source: Randomness, drawn: Drawn
 ) -> Certificate:
     layout, kept, seen = request.layout, request.kept, drawn.seen
+    rare = prepared.plan.noise.every > 1
+    alone = rare and not request.hold
     released = Released(
         layout.column,
         layout.series,
-        drawn.rows,
-        seen.series,
+        drawn.released,
+        drawn.heard if alone else seen.series,
         drawn.states_sha256,
         drawn.file,
         drawn.gaps,
@@ -211,6 +270,8 @@ def _certificate(
         kept=tuple(kept.others(layout, table.columns)),
         time=kept.time_in_words(layout),
         allowed_leaks=kept.allow_leak,
+        points=drawn.rows if alone else None,
+        held=drawn.unheard if rare and request.hold else None,
     )
     described = prepared.discretizer.described
     return certify(prepared.plan, prepared.origin, described, source_word(source), released)
@@ -222,6 +283,16 @@ def check_same_rows(seen: Seen | None, rows: int) -> None:
         raise InvalidInput(
             "table", f"{seen.rows:,} rows at first, {rows:,} rows later",
             "a table that stays the same while it is read", "Work on a copy.",
+        )  # fmt: skip
+
+
+def _check_heard(plan: NoisePlan, drawn: Drawn) -> None:
+    """Error if nothing is left: no series is long enough for one report."""
+    if drawn.released == 0:
+        first = plan.noise.first_place + 1
+        raise InvalidInput(
+            "every", plan.noise.every, f"a number for which a series has its first report, point "
+            f"{first} of each series", "Report more often.",
         )  # fmt: skip
 
 

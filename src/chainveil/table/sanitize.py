@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.mechanism.reading import Missing
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
@@ -64,10 +64,14 @@ def sanitize_table(
     length: int | None = None,
     adversary: AdversaryName | Adversary = "any",
     objective: Objective = "flips",
-    mechanism: str = "independent",
+    mechanism: str | None = None,
+    every: int | Literal["best"] = 1,
+    hold: bool = False,
+    delay: int | Literal["best"] = 0,
+    event: int = 1,
     missing: Missing = "error",
     family: Family = "response",
-    spent: Sequence[Channel] = (),
+    spent: Sequence[Noise] = (),
     keep: Sequence[str] = (),
     keep_time: bool = False,
     time_as: str | float | None = None,
@@ -105,9 +109,19 @@ def sanitize_table(
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
-    length, adversary, objective, mechanism, family, spent : optional
-        As in :func:`chainveil.calibrate`. Correlated noise runs on beneath the points that a
-        gap leaves out, so ``max_gap`` then needs ``step``.
+    length, adversary, objective, family, spent, every, delay, event : optional
+        As in :func:`chainveil.calibrate`.
+    mechanism : str, optional
+        As in :func:`chainveil.calibrate`. Without a name: sticky noise for two states, each
+        report of which needs its own point and the last report; independent noise for more
+        states, for regions, and for chains that change too rarely for the search
+        (:func:`chainveil.calibration.usual_mechanism`). Correlated noise runs on beneath the
+        points that a gap leaves out, and rare reports are counted across them, so ``max_gap``
+        then needs ``step``. Sticky and tracking noise holds its last report over gaps, and is
+        calibrated for them where ``missing`` or ``max_gap`` allow any.
+    hold : bool
+        Where one point in several reports (``every``): publish every row with the report that
+        stands for it. Otherwise only the rows that report are published.
     missing : "error" or "keep"
         Whether a null (or NaN) in the column is an error, or comes back as null: which points
         are missing is then visible and not protected.
@@ -149,8 +163,10 @@ def sanitize_table(
     request = Request(
         Layout(column, series, time, step, max_gap),
         StateRules(threshold, edges, states, labels, missing),
-        Promise(epsilon, length, adversary, objective, mechanism, family, spent),
-        chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak),
+        Promise(
+            epsilon, length, adversary, objective, mechanism, family, spent, every, delay, event,
+        ),
+        chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak), hold,
     )  # fmt: skip
     sink = FrameSink()
     certificate = release_table(table, sink, request, rng)
@@ -174,9 +190,13 @@ class FrameSink:
     ) -> Iterator[Drawn]:
         rows = RowRelease(steps, table.columns, seen is None or steps.ordered)
         made: dict[str, pa.Array] = {}
+        kept = None
         for batch in table.batches(steps.layout.names):
-            made = rows.made(batch)
+            made, kept = rows.made(batch)
+        if made and steps.rare and steps.hold:
+            name = steps.layout.column
+            made[name] = pa.concat_arrays([made[name], rows.rest()])
         yield rows.drawn(seen)
         typed = [steps.layout.column] if steps.discretizer.keeps_type else []
         names = steps.kept.published(steps.layout, table.columns)
-        self.table = framed(table, names, made, typed)
+        self.table = framed(table.rows(kept), names, made, typed)

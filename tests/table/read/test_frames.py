@@ -142,7 +142,9 @@ def test_the_noise_has_the_rates_of_the_plan() -> None:
 
 def test_where_the_chain_comes_from_is_said() -> None:
     table = awkward()
-    how: dict[str, Any] = {"series": "person", "time": "time", "threshold": 60}
+    how: dict[str, Any] = {
+        "series": "person", "time": "time", "threshold": 60, "mechanism": "independent",
+    }  # fmt: skip
     private = cv.sanitize_table(table, "bpm", 1.0, **how).certificate
     public = cv.sanitize_table(table, "bpm", 1.0, reference=table, **how).certificate
     given = cv.sanitize_table(table, "bpm", 1.0, chain=CHAIN, **how).certificate

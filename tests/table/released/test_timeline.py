@@ -42,7 +42,7 @@ def test_a_step_tells_how_many_points_lie_in_a_gap() -> None:
 def test_gaps_of_unknown_length_are_cuts() -> None:
     clock, order, apart = measured(None)
     assert apart.tolist() == [1, 1, CUT, 1, CUT, 1, 1, 1]
-    with pytest.raises(InvalidInput, match=r"ran on beneath the gaps.*row 5"):
+    with pytest.raises(InvalidInput, match=r"remembers across the gaps.*row 5"):
         check_known(apart, order, clock)
     crooked = pa.table({"who": ["a"] * 3, "when": [0, 2, 7]})
     clock, order, apart = measured(2, crooked)

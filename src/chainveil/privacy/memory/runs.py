@@ -77,7 +77,7 @@ def _plus(ah: float, al: float, bh: float, bl: float) -> Any:
 
 @compiled(error_model="numpy")
 def multiply(a: Any, b: Any, out: Any) -> None:
-    """Product of two matrices of pairs, shape (4, 2), scaled so that the largest entry is near 1."""
+    """Product of two matrices of pairs, shape (4, 2), scaled to a largest entry near 1."""
     for row in range(2):
         for column in range(2):
             first = _times(a[2 * row, 0], a[2 * row, 1], b[column, 0], b[column, 1])
@@ -531,10 +531,10 @@ def leap(
         if not _spans(policy, value, earlier, new, last, least, most):
             return 0
         _chains(pairs, policy, order, deepest, roots, chains)
-        ends = least, most, EITHER / steps
+        noise = EITHER / steps
         if _leads(
-            pairs, source, target, policy, order, roots, chains, ends[0], ends[1], ends[2], better
-        ):
+            pairs, source, target, policy, order, roots, chains, least, most, noise, better
+        ):  # fmt: skip
             break
         if better[0] < 0:
             return 0

@@ -51,7 +51,7 @@ class MemoryWitness(Witness):
     def of(cls, attack: DescribedAttack) -> MemoryWitness:
         """The attack as it is described."""
         total = sum(count for _, count in attack.runs)
-        if total != attack.length or any(z >= attack.outputs for z, _ in attack.runs):
+        if total != attack.length or any(z >= attack.with_silence for z, _ in attack.runs):
             raise InvalidInput(
                 "witness output", f"{len(attack.runs)} runs", f"{attack.length} reports in all"
             )
@@ -80,6 +80,18 @@ class MemoryWitness(Witness):
             return down(log_odds_gained(seen, prior, chain))
         finally:
             ctx.prec = before
+
+    def leaves_out(self, noise: Noise | Sequence[Noise], /) -> bool:
+        """Whether nothing is published somewhere although a report is due."""
+        releases = (noise,) if isinstance(noise, Noise) else tuple(noise)
+        time = 0
+        for symbol, count in self.runs:
+            for release, digit in zip(releases, digits_of(symbol, releases), strict=True):
+                ahead = (release.first_place - time) % release.every
+                if digit == release.outputs and ahead < count:
+                    return True
+            time += count
+        return False
 
     def _weights(self, chain: MarkovChain, releases: tuple[Noise, ...], value: int) -> Any:
         """The probability of the event's value and the known ones: with the output, without."""
@@ -130,7 +142,7 @@ class _Reader:
 
     def run(self, symbol: int, count: int) -> Iterator[tuple[Any, int]]:
         """The factors of ``count`` points at which ``symbol`` is published, in runs."""
-        digits = self._digits(symbol)
+        digits = digits_of(symbol, self._releases)
         done = 0
         while done < count:
             before = (tuple(self._last), tuple(self._missing))
@@ -148,13 +160,6 @@ class _Reader:
         return max(1, min(
             (noise.first_place - self._time) % noise.every or 1 for noise in self._releases
         ))  # fmt: skip
-
-    def _digits(self, symbol: int) -> list[int]:
-        digits = []
-        for noise in reversed(self._releases):
-            symbol, digit = divmod(symbol, noise.outputs + 1)
-            digits.append(digit)
-        return digits[::-1]
 
     def _point(self, digits: list[int]) -> NDArray[np.object_]:
         """``E[x, x']`` of one point, exact as balls, and what is remembered after it."""
@@ -222,6 +227,15 @@ def _probability(move: arb_mat, start: list[Any], fixed: dict[int, int], factors
                 kept = fixed[time - 1]
                 law = arb_mat([[law[0, x] if x == kept else arb(0) for x in range(2)]])
     return law[0, 0] + law[0, 1]
+
+
+def digits_of(symbol: int, releases: Sequence[Noise]) -> list[int]:
+    """What each release publishes; the number after its last report stands for nothing."""
+    digits = []
+    for noise in reversed(releases):
+        symbol, digit = divmod(symbol, noise.outputs + 1)
+        digits.append(digit)
+    return digits[::-1]
 
 
 def in_runs(symbols: Sequence[tuple[int, int]]) -> Runs:

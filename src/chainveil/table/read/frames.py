@@ -73,6 +73,15 @@ class FrameSource:
             arrays = [_array(piece.get_column(name), name) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
+    def rows(self, kept: Any) -> FrameSource:
+        """The frame with some of its rows, by a mask; None: all of them."""
+        if kept is None:
+            return self
+        some = FrameSource(self.native)
+        # The frame is found once and kept: this one is found already.
+        vars(some)["frame"] = self.frame.filter(kept.tolist())
+        return some
+
     @property
     def all_columns(self) -> list[str]:
         """Names of all columns, numbers as text."""

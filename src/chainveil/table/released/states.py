@@ -13,13 +13,21 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
-from chainveil.errors import InvalidInput, TooLarge
+from chainveil.errors import InvalidInput, NotSupported, TooLarge
 from chainveil.plan import NoisePlan
 from chainveil.table.error_text import check_released
 from chainveil.table.read.reading import open_source
 from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns, series_order
-from chainveil.table.released.timeline import CUT, check_known, distances, lay
+from chainveil.table.released.timeline import (
+    CUT,
+    LONGEST_GAP,
+    check_known,
+    distances,
+    lay,
+    rare_places,
+    silent_rows,
+)
 from chainveil.table.released.verification import verify
 from chainveil.table.request.clock import Clock
 from chainveil.table.request.discretize import Label
@@ -28,6 +36,7 @@ from chainveil.table.states.prepare import Progress
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 CALENDAR = ("hour", "weekday", "date")
+ACROSS = "The noise is one that remembers across the gaps, or that counts points across them"
 GAP_ADVICE = "Steps longer than it are gaps; step alone tells how many points lie in one."
 
 
@@ -38,7 +47,7 @@ class ReleasedStates:
     Attributes
     ----------
     states : array, or list of arrays, one a series, or a run where a gap cuts it
-        Masked where points are missing from the time line, or have no value.
+        Masked where points are missing from the time line, have no value, or do not report.
     groups : array, or list of arrays, in the shape of ``states``, or None
         The group of each point.
     plan : NoisePlan
@@ -46,7 +55,7 @@ class ReleasedStates:
     labels : tuple
         What the states are called.
     order : int64 array of shape (points,)
-        The row of the table at which each point that has a value stands.
+        The row of the table at which each point stands that has a value and reports.
     rows : int
         Rows of the table.
     splits : int
@@ -132,24 +141,33 @@ def read_released(
     groups = None if by is None else _groups(held, by, time, series)
     plan, apart = document.plan(), np.ones(len(order), np.int64)
     splits = document["release.splits"]
+    if document["release.points"] is not None:
+        apart = rare_places(document, max_gap, ends, len(order))
+        max_gap = None
     if time is not None and max_gap is not None:
         clock = Clock(time, step, max_gap)
         apart = distances(held, series, clock, order, ends)
-    found = int(np.count_nonzero(apart != 1))
-    if plan.noise.ordered:
-        if found != splits:
+    rare = plan.noise.every > 1
+    found = 0 if document["release.points"] is not None else int(np.count_nonzero(apart != 1))
+    # A report that looks at the last one alone does not care how far away that lies.
+    near = plan.noise.sees == "last report" and not rare
+    if plan.noise.ordered or rare:
+        if found != splits and not near:
             raise InvalidInput(
                 "max_gap", max_gap, "what it was, with time and step, when the table was sanitized",
-                "The noise is correlated and ran on beneath the gaps: the certificate counts "
-                f"{splits:,}, the time line has {found:,}.",
+                f"{ACROSS}: the certificate counts {splits:,}, the time line has {found:,}.",
             )  # fmt: skip
-        if found:
+        if found and (neighbours or not near):
             check_known(apart, order, clock)
+            _check_held(plan, apart)
+    if document["release.held"] is not None:
+        empty = empty | silent_rows(plan.noise, order, ends, apart)
     if not neighbours:
         apart = np.maximum(apart, 1)
+    front = plan.noise.first_place if document["release.points"] is not None else 0
     return ReleasedStates(
-        lay(states, order, ends, apart, empty),
-        None if groups is None else lay(groups, order, ends, apart, empty),
+        lay(states, order, ends, apart, empty, front),
+        None if groups is None else lay(groups, order, ends, apart, empty, front),
         plan,
         labels,
         order[~empty[order]],
@@ -158,6 +176,14 @@ def read_released(
         _run_names(held, series, order, ends, apart),
         _zone(held, by, time),
     )
+
+
+def _check_held(plan: NoisePlan, apart: NDArray[np.int64]) -> None:
+    """Error where a report would have to be held over a gap at which a series is cut."""
+    if plan.noise.holds and (apart == CUT).any():
+        raise NotSupported(
+            f"a gap of more than {LONGEST_GAP:,} points, over which the last report is held"
+        )
 
 
 def _belonging(

@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from chainveil.errors import InvalidInput
+from chainveil.certificate import Certificate
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.noise.base import Noise
 from chainveil.table.error_text import at_row
 from chainveil.table.request.clock import FLOAT_STEP, Clock
 from chainveil.table.request.request import one_column
@@ -51,8 +53,8 @@ def check_known(apart: IntArray, order: IntArray, clock: Clock) -> None:
     if clock.step is None and (apart == CUT).any():
         row = int(order[np.argmax(apart == CUT)])
         raise InvalidInput(
-            "step", None, "the regular step of the time column: the noise is correlated and ran "
-            "on beneath the gaps", at_row(row),
+            "step", None, "the regular step of the time column: the noise is one that remembers "
+            "across the gaps, or that counts points across them", at_row(row),
         )  # fmt: skip
 
 
@@ -62,22 +64,55 @@ def lay(
     ends: IntArray,
     apart: IntArray,
     empty: NDArray[np.bool_],
+    front: int = 0,
 ) -> Any:
     """Values by series and run, masked where points are missing; one array where one is.
 
-    ``empty`` : bool (rows,), rows that hold no value, which are points all the same.
+    ``empty`` : bool (rows,), rows that hold no value, which are points all the same. ``front``
+    points of each run lie before its first row.
     """
     cuts = np.union1d(ends, np.flatnonzero(apart == CUT)).astype(np.int64)
     columns = (np.split(column, cuts) for column in (values[order], apart, empty[order]))
-    parts = [_spread(*piece) for piece in zip(*columns, strict=True)]
+    parts = [_spread(a, b, c, front) for a, b, c in zip(*columns, strict=True)]
     return parts[0] if len(parts) == 1 else parts
 
 
-def _spread(values: NDArray[Any], apart: IntArray, empty: NDArray[np.bool_]) -> NDArray[Any]:
+def rare_places(
+    document: Certificate, max_gap: float | None, ends: IntArray, rows: int
+) -> IntArray:
+    """As :func:`distances`, where one point in several reports and only those are published."""
+    if document["release.splits"] or max_gap is not None:
+        raise NotSupported(
+            "gaps in time between rare reports: which points they are about is not read from a "
+            "release of the rows that report alone; release all rows, with held reports"
+        )
+    apart = np.full(rows, document["noise.every"], np.int64)
+    apart[np.concatenate([[0], ends]).astype(np.int64)] = 1
+    return apart
+
+
+def silent_rows(
+    noise: Noise, order: IntArray, ends: IntArray, apart: IntArray
+) -> NDArray[np.bool_]:
+    """Which rows hold a report that is not their own, bool (rows,) in the order of the table."""
+    starts = np.concatenate([[0], ends]).astype(np.int64)
+    steps = np.array(apart)
+    steps[starts] = 0
+    reached = np.cumsum(steps)
+    lengths = np.diff(np.append(starts, len(order)))
+    places = reached - np.repeat(reached[starts], lengths)
+    silent = np.empty(len(order), np.bool_)
+    silent[order] = places % noise.every != noise.first_place
+    return silent
+
+
+def _spread(
+    values: NDArray[Any], apart: IntArray, empty: NDArray[np.bool_], front: int
+) -> NDArray[Any]:
     """One run with its gaps; a plain array where it has none."""
-    if np.all(apart[1:] == 1) and not empty.any():
+    if np.all(apart[1:] == 1) and not empty.any() and front == 0:
         return values
-    places = np.concatenate([[0], np.cumsum(apart[1:])])
+    places = front + np.concatenate([[0], np.cumsum(apart[1:])])
     line = np.ma.array(np.zeros(places[-1] + 1, values.dtype), mask=True)
     line[places[~empty]] = values[~empty]
     return line

@@ -14,7 +14,7 @@ from chainveil.mechanism.reading import Missing
 from chainveil.model.base import check_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
@@ -123,15 +123,19 @@ class Promise:
     """The budget and what it has to hold for, as in :func:`chainveil.calibrate`.
 
     ``spent`` is the noise of earlier releases of the same data, which the budget then covers too.
+    ``mechanism`` None: :func:`chainveil.calibration.usual_mechanism`.
     """
 
     epsilon: float | None = None
     length: int | None = None
     adversary: AdversaryName | Adversary = "any"
     objective: Objective = "flips"
-    mechanism: str = "independent"
+    mechanism: str | None = None
     family: Family = "response"
-    spent: Sequence[Channel] = ()
+    spent: Sequence[Noise] = ()
+    every: int | Literal["best"] = 1
+    delay: int | Literal["best"] = 0
+    event: int = 1
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,8 @@ class Request:
     """How to discretize, where the chain comes from, and what to promise.
 
     Of ``plan``, ``chain`` and ``reference`` at most one is given; with none, the chain is fitted
-    on the private data. ``kept`` says which other columns are published.
+    on the private data. ``kept`` says which other columns are published. ``hold``: where one
+    point in several reports, all rows are published, with the report that stands for each.
     """
 
     layout: Layout
@@ -149,6 +154,12 @@ class Request:
     plan: NoisePlan | None = None
     reference: Readable | None = None
     kept: Kept = field(default_factory=Kept)
+    hold: bool = False
+
+    @property
+    def gaps(self) -> bool:
+        """Whether points may be missing, by what is asked and not by what the rows hold."""
+        return self.rules.missing == "keep" or self.layout.max_gap is not None
 
     def __post_init__(self) -> None:
         given: list[str] = [
@@ -172,6 +183,16 @@ class Request:
             )  # fmt: skip
         if epsilon not in (None, plan.epsilon):
             raise InvalidInput("epsilon", epsilon, f"that of the plan, {plan.epsilon!r}, or none")
+        for name, usual in (("every", 1), ("delay", 0), ("event", 1)):
+            if getattr(self.promise, name) != usual:
+                found = f"{getattr(self.promise, name)!r} beside a plan"
+                raise InvalidInput(name, found, "nothing", "It is part of the plan.")
+        if self.gaps and plan.noise.holds and not plan.gaps:
+            raise InvalidInput(
+                "plan", f"{plan.mechanism} noise whose loss does not cover missing points",
+                "one that does, where missing is keep or max_gap is given",
+                "Calibrate for them: calibrate(..., gaps=True).",
+            )  # fmt: skip
 
     def _check_kinds(self) -> None:
         """Errors in words for arguments that are something else altogether."""

@@ -7,6 +7,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from chainveil.mechanism.held_rows import HeldRows
 from chainveil.mechanism.randomness import Source
 from chainveil.mechanism.rows import RowNoise, Rows
 from chainveil.plan import NoisePlan
@@ -16,23 +17,43 @@ from chainveil.table.states.tracker import Blocks
 
 # The lowest and the highest of no states at all.
 NO_STATES = (256, -1)
+# How far a row lies behind a gap of unknown length, for noise that holds its report over any.
+BEHIND = 2
+
+Codes = NDArray[np.uint8]
+Mask = NDArray[np.bool_]
 
 
 class ColumnNoise:
     """Applies the noise of a plan to the rows of a table as they come.
 
-    With secure independent noise every row has noise of its own, so the column is one long
-    run of points whatever series its rows belong to. Noise that depends on the place of a
-    row in its series, seeded or correlated, has to be shown the blocks of each batch.
+    With secure independent noise on every point the column is one long run of points whatever
+    series its rows belong to. Noise that depends on the place of a row in its series, seeded,
+    with a memory, or on one point in several, has to be shown the blocks of each batch.
+
+    ``hold``: where one point in several reports, every row is published, with the report that
+    stands for it; otherwise only the rows that report are.
     """
 
-    def __init__(self, plan: NoisePlan, source: Source, discretizer: Discretizer) -> None:
-        self._noise = RowNoise(plan.noise, source)
-        self._positions = Positions(beneath=plan.noise.ordered, named=not source.for_release)
+    def __init__(
+        self, plan: NoisePlan, source: Source, discretizer: Discretizer, hold: bool = False
+    ) -> None:
+        noise, rare = plan.noise, plan.noise.every > 1
+        self._noise = RowNoise(noise, source)
+        unknown = BEHIND if noise.holds and not rare else None
+        beneath = noise.ordered or rare
+        self._positions = Positions(beneath, not source.for_release, unknown)
         self._discretizer = discretizer
+        self._skips = noise.holds
+        self._rare = rare
+        self._held = HeldRows(noise) if rare and hold else None
+        # Which rows that wait for their report have no value of their own.
+        self._waiting = np.empty(0, np.bool_)
+        self._heard = np.zeros(0, np.bool_)
         self._digest = hashlib.sha256()
-        self.rows = 0
-        self.gaps = 0
+        # Rows that came, rows that are published, those of them without a value, and those
+        # that no report stands for.
+        self.rows = self.released = self.gaps = self.unheard = 0
         # The lowest and the highest state of the table; it is private.
         self.lowest, self.highest = NO_STATES
 
@@ -41,35 +62,93 @@ class ColumnNoise:
         """Digest of all states released so far, a byte each; 255 is a gap."""
         return self._digest.hexdigest()
 
-    def apply(self, codes: NDArray[np.uint8], blocks: Blocks | None = None) -> NDArray[np.uint8]:
-        """The states to publish for the next rows."""
+    @property
+    def heard(self) -> int:
+        """Number of series with a report, where only rows that report are published."""
+        return int(np.count_nonzero(self._heard))
+
+    def apply(self, codes: Codes, blocks: Blocks | None = None) -> tuple[Codes, Mask | None]:
+        """The states to publish next, and which of the rows that came they are for; None: all.
+
+        Where reports are held, the states are those of the earliest rows not yet published.
+        """
         if len(codes) == 0:
-            return codes
+            return codes, None
         if self.lowest >= self.highest:
             self._watch(codes)
         rows = None
         if self._noise.needs_rows and blocks is not None:
             rows = self._positions.rows(blocks, self.rows)
-        noisy = self._beneath(codes, rows)
-        self._digest.update(np.ascontiguousarray(noisy, np.uint8).data)
         self.rows += len(codes)
-        return noisy
+        if self._held is not None and rows is not None:
+            return self._published(self._over(self._held, codes, rows)), None
+        made = self._noise.reports(rows) if self._rare and rows is not None else None
+        if made is not None and rows is not None:
+            self._hear(rows.owner[made])
+        return self._published(self._reports(codes, rows, made)), made
 
-    def _watch(self, codes: NDArray[np.uint8]) -> None:
+    def finish(self) -> Codes:
+        """The states of the rows that still wait for a report, which none will come for."""
+        if self._held is None:
+            return np.empty(0, np.uint8)
+        return self._published(self._merged(self._held.finish()))
+
+    def _published(self, states: Codes) -> Codes:
+        if self._discretizer.missing == "keep":
+            self.gaps += int(np.count_nonzero(states == GAP))
+        else:
+            self.gaps = self.unheard
+        self._digest.update(np.ascontiguousarray(states, np.uint8).data)
+        self.released += len(states)
+        return states
+
+    def _watch(self, codes: Codes) -> None:
         """Look which states occur, until there are two."""
         held = codes[~self._discretizer.gaps(codes)]
         if len(held):
             self.lowest = min(self.lowest, int(held.min()))
             self.highest = max(self.highest, int(held.max()))
 
-    def _beneath(self, codes: NDArray[np.uint8], rows: Rows | None) -> NDArray[np.uint8]:
-        """Noise for every row, the gaps included, which then stay gaps."""
+    def _hear(self, owner: NDArray[np.int64]) -> None:
+        missing = int(owner.max(initial=-1)) + 1 - len(self._heard)
+        self._heard = np.pad(self._heard, (0, max(0, missing)))
+        self._heard[owner] = True
+
+    def _reports(self, codes: Codes, rows: Rows | None, made: Mask | None) -> Codes:
+        """The reports of the rows that make one; a gap stays one."""
         # The noise looks at the states once more, although a discretizer made them: a glance, of
         # 0.045 ms for a million rows, and then no way to the noise goes by unchecked.
         if self._discretizer.missing == "error":
             return self._noise.apply(codes, rows)
         gaps = self._discretizer.gaps(codes)
-        noisy = self._noise.apply(np.where(gaps, np.uint8(0), codes), rows)
-        noisy[gaps] = GAP
-        self.gaps += int(np.count_nonzero(gaps))
+        asked = gaps if made is None else gaps[made]
+        if not self._skips or rows is None:
+            # Noise is drawn for the points beneath the gaps too.
+            noisy = self._noise.apply(np.where(gaps, np.uint8(0), codes), rows)
+            noisy[asked] = GAP
+            return noisy
+        noisy = np.full(len(asked), GAP, np.uint8)
+        noisy[~asked] = self._noise.apply(codes[~gaps], _at(rows, ~gaps))
         return noisy
+
+    def _over(self, held: HeldRows, codes: Codes, rows: Rows) -> Codes:
+        """Reports held over all rows, as far as they are settled."""
+        gaps = self._discretizer.gaps(codes)
+        there = _at(rows, ~gaps)
+        reports = self._noise.apply(codes[~gaps], there)
+        self._waiting = np.concatenate([self._waiting, gaps])
+        return self._merged(held.add(there, reports))
+
+    def _merged(self, values: NDArray[np.int64]) -> Codes:
+        """Values that are settled, with the gaps that lie before and between them."""
+        there = np.flatnonzero(~self._waiting)
+        end = int(there[len(values)]) if len(values) < len(there) else len(self._waiting)
+        states = np.full(end, GAP, np.uint8)
+        states[there[: len(values)]] = np.where(values < 0, GAP, values)
+        self.unheard += int(np.count_nonzero(values < 0))
+        self._waiting = self._waiting[end:]
+        return states
+
+
+def _at(rows: Rows, places: Mask) -> Rows:
+    return Rows(rows.owner[places], rows.points[places], rows.numbers)

@@ -22,7 +22,8 @@ class Positions:
     """How far each series has come, from batch to batch.
 
     ``beneath`` counts the points that lie in gaps too: correlated noise runs on beneath
-    them, or the release would be that of another mechanism than the certified one. ``named``
+    them, and which points report is counted across them, or the release would be that of
+    another mechanism than the certified one. ``named``
     says whether the numbers of series matter: secure noise has no use for them. ``unknown_gap``
     is how far a row lies behind a gap of unknown length; None: that is an error.
     """
@@ -100,8 +101,9 @@ def _whole_steps(blocks: Blocks, first_row: int) -> IntArray:
     row = first_row + int(blocks.broken[0])
     if blocks.steps is None:
         raise InvalidInput(
-            "step", None, "the regular step of the time column, where correlated noise meets a gap",
-            f"{at_row(row)} The noise has to run on beneath the points that are missing.",
+            "step", None, "the regular step of the time column, where correlated noise or rare "
+            "reports meet a gap",
+            f"{at_row(row)} The points that are missing have to be counted.",
         )  # fmt: skip
     whole = np.rint(blocks.steps)
     crooked = np.abs(blocks.steps - whole) > FLOAT_STEP * whole
@@ -109,7 +111,7 @@ def _whole_steps(blocks: Blocks, first_row: int) -> IntArray:
         place = int(np.argmax(crooked))
         raise InvalidInput(
             "time", "a gap that is no whole number of steps", "gaps of whole steps, where the "
-            "noise is correlated or positions are published",
+            "noise has a memory, reports are rare or positions are published",
             at_row(first_row + int(blocks.broken[place])),
         )  # fmt: skip
     return whole.astype(np.int64)

@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from chainveil.calibration import calibrate
+from chainveil.calibration import calibrate, usual_mechanism, usual_plan
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.reading import Missing
-from chainveil.model.base import Origin
+from chainveil.model.base import DataModel, Origin
 from chainveil.model.chain import MarkovChain
+from chainveil.noise.base import noise_class
 from chainveil.plan import NoisePlan
 from chainveil.table.leaks.finding import check_kept
 from chainveil.table.request.discretize import Discretizer, Label, make_discretizer, numbers
@@ -114,8 +115,20 @@ def prepare(
         chain = fit(seen)
     _check_states(discretizer, chain.states)
     _tell(progress, "calibrating", 0)
-    plan = calibrate(chain, **vars(request.promise))
+    plan = plan_for(chain, request)
     return Prepared(plan, discretizer, plan.origin, seen)
+
+
+def plan_for(chain: DataModel, request: Request) -> NoisePlan:
+    """The plan of a request: the noise that is asked for, or the usual one."""
+    promise = dict(vars(request.promise))
+    named = promise.pop("mechanism")
+    kind = named or usual_mechanism(chain, **promise)
+    spent = promise["spent"] if isinstance(promise["spent"], list | tuple) else ()
+    # Gaps cost something only where a report is held over them.
+    holds = any(getattr(noise, "holds", False) for noise in (noise_class(kind), *spent))
+    promise["gaps"] = request.gaps and holds
+    return calibrate(chain, mechanism=named, **promise) if named else usual_plan(chain, **promise)
 
 
 def find_discretizer(

@@ -138,7 +138,9 @@ def _pandas(
             continue
         new = made[name].to_pandas()
         categories = isinstance(old, pd.CategoricalDtype) or _holds_categories(old)
-        columns[name] = new.astype(old) if name in typed and not categories else new
+        # Rows that no report reaches have no value, which whole numbers cannot show.
+        fits = name in typed and not categories and not made[name].null_count
+        columns[name] = new.astype(old) if fits else new
     return pd.DataFrame(columns)
 
 

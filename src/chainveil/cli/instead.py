@@ -1,0 +1,73 @@
+"""What other noise would do, where none was named, and what a plan protects, in lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+# The slowest chain, by q + r, for which the searches below take about a second each.
+SLOWEST = 0.02
+GUESSES = (
+    "the reports tell next to nothing: repeating the commonest state would be wrong no more often. "
+    "A larger budget, or --objective estimate, tells more"
+)
+
+
+@dataclass(frozen=True)
+class Instead:
+    """Shares of wrong reports of other noise for the same budget; None: too slow to look for."""
+
+    shares: dict[str, float] | None
+
+    @property
+    def facts(self) -> Any:
+        """For machines."""
+        return self.shares
+
+    def __str__(self) -> str:
+        if self.shares is None:
+            return "--every best and --mechanism tracking may do better; looking would take long"
+        words = [f"{name}: {share:.4%} changed points" for name, share in self.shares.items()]
+        return "; ".join(words)
+
+
+def instead(plan: Any) -> Instead | None:
+    """What rare reports and tracking noise would give in place of the usual noise of a plan."""
+    if not plan.noise.holds or plan.noise.every > 1 or plan.noise.sees != "last report":
+        return None
+    chain = plan.chain
+    slow = float(chain.transition[0, 1] + chain.transition[1, 0]) < SLOWEST
+    usual = plan.loss.length is None and plan.event == 1 and not plan.spent
+    if slow or not usual or plan.objective != "flips" or plan.loss.adversary != "any":
+        return Instead(None)
+    return _looked_for(chain, plan.epsilon, plan.gaps)
+
+
+@lru_cache(maxsize=64)
+def _looked_for(chain: Any, epsilon: float, gaps: bool) -> Instead:
+    from chainveil.calibration import calibrate
+
+    rare = calibrate(chain, epsilon, mechanism="sticky", every="best", gaps=gaps)
+    tracking = calibrate(chain, epsilon, mechanism="tracking", gaps=gaps)
+    often = f"--every best (one point in {rare.noise.every})"
+    return Instead({often: rare.expected_flips, "--mechanism tracking": tracking.expected_flips})
+
+
+def guesses(plan: Any) -> bool:
+    """Whether a search for few wrong reports has ended at hardly any report but the commonest."""
+    from chainveil.calibration import only_guesses
+
+    searched = plan.noise.holds or plan.noise.every > 1 or plan.event > 1
+    return bool(searched and plan.objective == "flips" and only_guesses(plan))
+
+
+def secrets(plan: Any) -> list[tuple[str, str]]:
+    """What is one secret, and whether gaps are covered, where that is not as ever."""
+    lines = []
+    if plan.event > 1:
+        lines.append(("protects", f"the values of any {plan.event} consecutive points together"))
+    if plan.noise.holds:
+        words = "covered" if plan.gaps else "not covered: --gaps covers them"
+        lines.append(("missing points", words))
+    return lines
