@@ -18,7 +18,7 @@ from chainveil.privacy.memory.layout import Layout, layout
 from chainveil.privacy.memory.loss import KINDS, rounded_up
 from chainveil.privacy.memory.loss import loss as chain_loss
 from chainveil.privacy.memory.sides import Side
-from chainveil.privacy.memory.window import logarithms
+from chainveil.privacy.memory.window import logarithms, together
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss, RegionLoss
 
@@ -87,7 +87,7 @@ def box_bound(box: Box, labels: Layout, problem: Problem) -> float:
     if not all(reach.met for reach in reaches):
         return math.inf
     past, future = (logarithms(reach.upper) for reach in reaches)
-    return rounded_up(float((past + future).max()), 1)
+    return rounded_up(float(together(past, future).max()), 1)
 
 
 def _halves(box: Box) -> tuple[Box, Box]:

@@ -21,7 +21,7 @@ from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.memory.attack import Case, Flank, build
 from chainveil.privacy.memory.layout import BoolArray, Layout, layout
 from chainveil.privacy.memory.sides import END, KNOWN_0, KNOWN_1, TOLERANCE, Reach, Side
-from chainveil.privacy.memory.window import IMPOSSIBLE, Worst, logarithms, totals, worst
+from chainveil.privacy.memory.window import IMPOSSIBLE, Worst, logarithms, together, totals, worst
 from chainveil.privacy.memory.witness import MemoryWitness
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
@@ -160,7 +160,13 @@ class Setting:
                 labels for time, labels in enumerate(self.layout.early)
                 if time % self.layout.period == phase
             ]  # fmt: skip
-            yield phase, np.any([self.layout.usual[phase], *early], axis=0)
+            labels = np.any([self.layout.usual[phase], *early], axis=0)
+            yield phase, np.repeat(labels[:, None], 2, axis=1)
+
+    def _present(self, time: int) -> BoolArray:
+        """Labels and states that a point can have, shape (labels, 2)."""
+        states = [self.left.can_be(time, value) for value in range(2)]
+        return np.asarray(np.logical_and.outer(self.layout.reach(time), states))
 
     def _window(self, time: int, left: FloatArray, right: FloatArray, present: BoolArray) -> Worst:
         """The worst case of a window at a time or phase; ``right`` by phase."""
@@ -174,7 +180,7 @@ class Setting:
         period, size = self.layout.period, self.problem.event
         before = _flank(left, phase, found.label, found.value[0], found.other[0])
         if before is None:
-            times = range(len(self.layout.early) + period)
+            times = range(self.left.early + period)
             begin = next(
                 t for t in times
                 if t % period == phase and self.layout.reach(t)[found.label]
@@ -206,10 +212,10 @@ class Setting:
         best: tuple[int, Worst] | None = None
         size = self.problem.event
         if size == 1:
-            total = left.logs[begins] + right.logs[begins]
+            total = together(left.logs[begins], right.logs[begins])
             begins = range(begins[int(np.argmax(total.max(axis=(1, 2))))], begins[-1] + 1)[:1]
         for begin in begins:
-            present = self.layout.reach(begin)
+            present = self._present(begin)
             found = self._window(begin, left.logs[begin], right.logs[begin + size - 1], present)
             if best is None or found.log > best[1].log:
                 best = begin, found
@@ -224,8 +230,8 @@ class Setting:
         """Every other point known: the neighbours of the window tell all there is to tell."""
         size, period = self.problem.event, self.layout.period
         length = self.problem.length
-        points = size + 2 * (len(self.layout.early) + period) if length is None else length
-        points = min(points, size + 2 * (len(self.layout.early) + period) + period)
+        points = size + 2 * (self.left.early + period) if length is None else length
+        points = min(points, size + 2 * (self.left.early + period) + period)
         left, right = (
             _Table.of(side, (END, KNOWN_0, KNOWN_1), points, depth=1)
             for side in (self.left, self.right)
@@ -242,7 +248,7 @@ class Setting:
             reach = self.right.scan((END,))
             phase = end % self.layout.period
             found = self._window(
-                begin, left.logs[begin], logarithms(reach.upper)[phase], self.layout.reach(begin)
+                begin, left.logs[begin], logarithms(reach.upper)[phase], self._present(begin)
             )
             last = found.label if not found.steps else int(self.layout.target[found.steps[-1]])
             flank = _flank(reach, phase, last, found.value[-1], found.other[-1])
@@ -289,6 +295,8 @@ class _Table:
             table._add(END, end, 0 if depth is not None else length - 1)
         for kind in (KNOWN_0, KNOWN_1):
             for time in table._times() if kind in kinds else ():
+                if side.left and not side.can_be(time, kind - KNOWN_0):
+                    continue
                 reach = time if not side.left else length - 1 - time
                 table._add(kind, time, reach if depth is None else min(reach, depth))
         return table
@@ -300,6 +308,8 @@ class _Table:
         table = cls(side, np.full((size, side.layout.labels, 2), IMPOSSIBLE), [], size, None)
         begin = end if known is None else known
         for kind in (END,) if known is None else (KNOWN_0, KNOWN_1):
+            if known is not None and side.left and not side.can_be(known, kind - KNOWN_0):
+                continue
             values = side.table(kind, begin, abs(position - begin))
             table.families.append((kind, begin, logarithms(values)))
             table.logs[position] = np.fmax(table.logs[position], logarithms(values)[-1])
@@ -311,7 +321,7 @@ class _Table:
         A family of the usual points stands for all later ones of its phase too (on the left),
         or for all earlier ones (on the right).
         """
-        period, early = self.side.layout.period, len(self.side.layout.early)
+        period, early = self.side.layout.period, self.side.early
         if self.side.left:
             return [t for t in range(early + period) if t < self.length]
         return [t for t in range(self.length - period, self.length) if t >= 0]
@@ -328,7 +338,7 @@ class _Table:
             self.logs[part] = np.fmax(self.logs[part], best[::-1])
 
     def _repeats(self, kind: int, time: int) -> bool:
-        return kind != END and (not self.side.left or time >= len(self.side.layout.early))
+        return kind != END and (not self.side.left or time >= self.side.early)
 
     def _running(self, kind: int, time: int, logs: FloatArray) -> FloatArray:
         """The best over depths of one phase, where the family stands for others of its phase."""

@@ -23,6 +23,8 @@ TOLERANCE = 1e-12
 # Forgetting from point to point below which points are taken in leaps, and steps that may be
 # walked between leaps.
 FORGETS = 0.01
+# A chain that only ever changes can be certain of its state for ever; it is followed so far.
+MOST_CERTAIN = 64
 MOST_WALKED = 1_000_000
 
 Corner = tuple[float, float]
@@ -47,6 +49,26 @@ class Side:
     corners: tuple[Corner, ...]
     start: tuple[float, float]
     left: bool
+
+    @cached_property
+    def _beginning(self) -> list[tuple[bool, bool]]:
+        """Which states the first points can have, as long as one of them is impossible."""
+        q, r = self.corners[0]
+        found: list[tuple[bool, bool]] = []
+        now = self.start[0] > 0, self.start[1] > 0
+        while not all(now) and len(found) < MOST_CERTAIN:
+            found.append(now)
+            now = (now[0] and q < 1) or now[1], (now[1] and r < 1) or now[0]
+        return found
+
+    def can_be(self, time: int, value: int) -> bool:
+        """Whether a point of the series can have a value."""
+        return time >= len(self._beginning) or self._beginning[time][value]
+
+    @property
+    def early(self) -> int:
+        """Number of first points at which not all is as it is later."""
+        return max(len(self.layout.early), len(self._beginning))
 
     @property
     def stride(self) -> int:
@@ -200,7 +222,7 @@ class Side:
     def begins(self, kinds: tuple[int, ...]) -> list[Begin]:
         """The families in threes, by the phase of their beginning, and ANY at the end."""
         layout, begins = self.layout, []
-        early = len(layout.early) if self.left else 0
+        early = self.early if self.left else 0
         later = range(early, early + layout.period)
         for time in (*range(early), *later):
             ends = END in kinds and (not self.left or time == 0)
@@ -208,7 +230,7 @@ class Side:
             # Behind the target every label that may stand at it can lead on.
             labels = layout.reach(time) if self.left else np.ones(layout.labels, bool)
             for value in range(2):
-                known = KNOWN_0 + value in kinds
+                known = KNOWN_0 + value in kinds and (not self.left or self.can_be(time, value))
                 begins.append(Begin(time, self.known(value, labels) if known else self.empty()))
         anything = np.zeros(layout.labels), np.full(layout.labels, np.inf), np.ones(2)
         if self.left:

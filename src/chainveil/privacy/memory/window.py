@@ -34,6 +34,12 @@ def logarithms(ratios: FloatArray) -> FloatArray:
         return np.log(np.nan_to_num(ratios, nan=0.0, posinf=np.inf))
 
 
+def together(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The sum of logs of two sides; what one of them rules out cannot be."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(left + right, nan=IMPOSSIBLE, posinf=np.inf, neginf=IMPOSSIBLE)
+
+
 def worst(
     layout: Layout,
     possible: BoolArray,
@@ -53,8 +59,8 @@ def worst(
     left, right : arrays of shape (labels, 2)
         Logs of what the sides tell, by label and direction (1: "1 over 0"); at the window's
         first and last point.
-    present : bool array of shape (labels,)
-        Labels that can stand at the first point.
+    present : bool array of shape (labels, 2)
+        Labels and states that the first point can have.
     phases : sequence of int
         The phases of the window's points after the first.
     """
@@ -80,7 +86,7 @@ def totals(
         steps = np.arange(layout.offsets[phase], layout.offsets[phase + 1])
         at, chosen = _through(layout, possible, at, steps)
         trail.append(chosen)
-    total = at + _between(right, np.zeros(layout.labels))
+    total = together(at, _between(right, np.zeros((layout.labels, 2))))
     if not trail:
         total = np.where(np.eye(2, dtype=bool)[None], IMPOSSIBLE, total)
     return total, trail
@@ -89,7 +95,7 @@ def totals(
 def _between(told: FloatArray, same: FloatArray) -> FloatArray:
     """What a side tells by the window's value a and other value b next to it, (labels, 2, 2)."""
     table = np.empty((len(told), 2, 2))
-    table[:, 0, 0] = table[:, 1, 1] = same
+    table[:, 0, 0], table[:, 1, 1] = same[:, 0], same[:, 1]
     table[:, 1, 0], table[:, 0, 1] = told[:, 1], told[:, 0]
     return table
 
