@@ -1,0 +1,143 @@
+"""Calibration of noise that remembers and of rare reports: within the budget, and as good as known.
+
+The figures are shares of wrong reports that searches have reached before; they are to be
+reached again, not to be proved least.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chainveil as cv
+from chainveil.privacy.memory.decoding import decoded_error
+from chainveil.privacy.memory.objective import Rhythm
+
+N10, N5 = (0.0893, 0.1092), (0.2384, 0.3831)
+TENTH, FIFTH = (0.1, 0.1), (0.2, 0.2)
+
+
+def calibrated(changes: tuple[float, float], epsilon: float, **asked: Any) -> cv.NoisePlan:
+    plan = cv.calibrate(cv.MarkovChain.binary(*changes), epsilon, **asked)
+    assert plan.loss.epsilon <= epsilon
+    assert plan.loss.epsilon >= epsilon * (1 - 1e-6)
+    assert plan.noise == plan.noise.on_grid()
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("changes", "epsilon", "mechanism", "most"),
+    [
+        (N10, 2, "sticky", 0.305), (N10, 4, "sticky", 0.151),
+        (N10, 2, "tracking", 0.300), (N10, 4, "tracking", 0.119), (N10, 6, "tracking", 0.023),
+        (TENTH, 1, "sticky", 0.401), (TENTH, 2, "sticky", 0.305), (TENTH, 4, "sticky", 0.150),
+        (TENTH, 1, "tracking", 0.397), (TENTH, 2, "tracking", 0.299),
+        (TENTH, 4, "tracking", 0.118),
+        (FIFTH, 4, "sticky", 0.105), (FIFTH, 4, "tracking", 0.063),
+        (N5, 2, "tracking", 0.193), (N5, 4, "tracking", 0.039),
+    ],
+)  # fmt: skip
+def test_every_point_reported(
+    changes: tuple[float, float], epsilon: float, mechanism: str, most: float
+) -> None:
+    assert calibrated(changes, epsilon, mechanism=mechanism).expected_flips <= most
+
+
+@pytest.mark.parametrize(("epsilon", "most"), [(2, 0.278), (3, 0.192)])
+def test_one_step_late(epsilon: float, most: float) -> None:
+    plan = calibrated(TENTH, epsilon, mechanism="tracking", delay="best")
+    assert plan.noise.delay == 1
+    assert plan.expected_flips <= most
+
+
+@pytest.mark.parametrize(
+    ("changes", "epsilon", "mechanism", "most"),
+    [
+        (N10, 1, "independent", 0.384), (N10, 2, "independent", 0.292),
+        (N10, 4, "independent", 0.174),
+        (N10, 2, "sticky", 0.270), (N10, 4, "sticky", 0.138), (TENTH, 2, "sticky", 0.270),
+        pytest.param(N10, 1, "sticky", 0.375, marks=pytest.mark.slow),
+        pytest.param(TENTH, 1, "sticky", 0.374, marks=pytest.mark.slow),
+        pytest.param(TENTH, 4, "sticky", 0.139, marks=pytest.mark.slow),
+        pytest.param((0.01, 0.02), 2, "independent", 0.286, marks=pytest.mark.slow),
+        pytest.param((0.01, 0.02), 2, "sticky", 0.268, marks=pytest.mark.slow),
+        pytest.param((0.01, 0.02), 4, "sticky", 0.141, marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
+def test_the_best_number_of_points_to_a_report(
+    changes: tuple[float, float], epsilon: float, mechanism: str, most: float
+) -> None:
+    plan = calibrated(changes, epsilon, mechanism=mechanism, every="best")
+    assert plan.noise.every > 1
+    assert plan.expected_flips <= most
+
+
+@pytest.mark.parametrize("mechanism", ["sticky", "tracking"])
+@pytest.mark.parametrize("pace", [1e-3, 1e-6])
+def test_slow_chains(pace: float, mechanism: str) -> None:
+    plan = calibrated((pace, 1.5 * pace), 4, mechanism=mechanism)
+    # Independent noise on every point of such a chain leaves nothing but the guess of 0.4.
+    assert plan.expected_flips < 0.21
+
+
+def test_objectives_reach_what_they_are_for() -> None:
+    flips = calibrated(N10, 2, mechanism="sticky")
+    shares = calibrated(N10, 2, mechanism="sticky", objective="estimate")
+    smooth = calibrated(N10, 2, mechanism="sticky", objective="decoded")
+    rhythm = Rhythm(*N10, every=1, delay=0)
+    laws = [plan.noise.step_law() for plan in (flips, shares, smooth)]
+    variances = [rhythm.variance(law) for law in laws]
+    errors = [decoded_error(rhythm, np.ascontiguousarray(law)) for law in laws]
+    assert variances[1] == min(variances)
+    assert errors[2] <= errors[0] + 1e-9
+    assert flips.expected_flips <= min(shares.expected_flips, smooth.expected_flips) + 1e-9
+
+
+@pytest.mark.parametrize("mechanism", ["independent", "sticky", "tracking"])
+def test_events_gaps_and_earlier_releases(mechanism: str) -> None:
+    event = calibrated(N10, 4, mechanism=mechanism, event=5)
+    assert event.event == 5
+    assert cv.privacy_loss(event.chain, event.noise, event=5).epsilon == event.loss.epsilon
+    spent = [cv.Channel.binary(0.45, 0.45).thinned(3)]
+    later = calibrated(N10, 3, mechanism=mechanism, spent=spent)
+    assert later.expected_flips > cv.calibrate(later.chain, 3, mechanism=mechanism).expected_flips
+    if mechanism != "independent":
+        over_gaps = calibrated(N10, 2, mechanism=mechanism, gaps=True)
+        assert cv.privacy_loss(over_gaps.chain, over_gaps.noise, gaps=True).epsilon <= 2
+
+
+def test_short_series_need_less_noise() -> None:
+    short = cv.calibrate(cv.MarkovChain.binary(*N10), 2, 4, mechanism="sticky")
+    assert short.loss.epsilon <= 2
+    assert short.expected_flips < calibrated(N10, 2, mechanism="sticky").expected_flips
+
+
+def test_a_region_costs_a_little() -> None:
+    box = cv.ChainRegion((0.088, 0.091), (0.107, 0.111))
+    plan = cv.calibrate(box, 2, mechanism="sticky")
+    assert 2 * (1 - 1e-6) <= plan.loss.epsilon <= 2
+    assert 0 < plan.cost_of_uncertainty < 0.01
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"mechanism": "tracking", "objective": "estimate"}, "objective"),
+        ({"mechanism": "tracking", "every": 3}, "every"),
+        ({"mechanism": "sticky", "delay": 1}, "delay"),
+        ({"mechanism": "sticky", "every": "most"}, "every"),
+        ({"mechanism": "sticky", "max_noise": 0.3}, "max_noise"),
+        ({"mechanism": "sticky", "event": 0}, "event"),
+    ],
+)
+def test_what_is_not_offered_is_said(asked: dict[str, Any], named: str) -> None:
+    with pytest.raises(cv.InvalidInput, match=named):
+        cv.calibrate(cv.MarkovChain.binary(*N10), 2, **asked)
+
+
+def test_more_states_are_refused() -> None:
+    three = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    with pytest.raises(cv.NotSupported, match="two states"):
+        cv.calibrate(three, 2, mechanism="sticky")
