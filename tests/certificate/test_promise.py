@@ -42,7 +42,7 @@ def test_a_release_against_anyone_holds_as_promised() -> None:
     assert names[:4] == ["promise", "against", "series", "chain"]
     # What the usual noise of two states has to say of itself, and then what was done.
     assert names[4:9] == ["gaps", "made by", "noise", "randomness", "release"]
-    assert set(names[6:]) == {"not protected"}
+    assert set(names[9:]) == {"not protected"}
 
 
 WEAKER: dict[str, tuple[Callable[[], tuple[cv.Certificate, Any]], str]] = {
