@@ -11,7 +11,6 @@ from chainveil.cli.estimate import NUMBERS
 from chainveil.cli.output import show, warn
 from chainveil.privacy.rounding import exact, upper
 
-
 PROMISE = ("length", "adversary", "objective", "mechanism", "every", "delay", "event", "gaps")
 
 
