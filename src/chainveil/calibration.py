@@ -158,7 +158,7 @@ def calibrate(
     budgets, single = _budgets(epsilon)
     points = read_length(length)
     who = read_adversary(adversary, points)
-    model = _publishable(chain, noise_class(mechanism), who)
+    model = _publishable(chain, noise_class(mechanism), who, event)
     problem = Problem(
         model, _as_realised(spent), points, who, event=read_event(event, points), gaps=bool(gaps)
     )
@@ -222,7 +222,7 @@ def _often(argument: str, value: Any, least: int) -> Any:
 
 
 def _publishable(
-    model: DataModel, kind: type[Noise], adversary: AdversaryName | Adversary
+    model: DataModel, kind: type[Noise], adversary: AdversaryName | Adversary, event: int = 1
 ) -> DataModel:
     """What a plan is made for and may publish: private fits are rounded, all else stays."""
     if not model.is_unrounded:
@@ -244,7 +244,7 @@ def _publishable(
     q, r = chain.public_box()
     slow = q[1] + r[1] < 1
     named = isinstance(adversary, Adversary)
-    if slow and kind.sees == "point" and chain.initial is None and not named:
+    if slow and kind.sees == "point" and chain.initial is None and not named and event == 1:
         # Few digits, so that the middle reads as the round number that it is.
         middle = float(f"{sum(q) / 2:.6g}"), float(f"{sum(r) / 2:.6g}")
         return ChainRegion(q, r, middle, origin="private")

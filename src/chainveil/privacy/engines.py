@@ -53,7 +53,7 @@ def _engine(name: str) -> Engine:
 def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
     """Independent noise: by the model, since a channel fits all of them."""
     model = problem.model
-    if aim.every != 1 or problem.event != 1 or problem.ordered:
+    if aim.every != 1 or problem.ordered or not problem.plain:
         rare: Calibrated = _in_room("memory", "calibrate", "least_independent")(problem, aim)
         return rare
     if not model.single:

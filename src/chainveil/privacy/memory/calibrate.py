@@ -149,7 +149,7 @@ def _handy(quest: Quest) -> Quest:
         return quest
     if rhythm.every > HANDY_EVERY and pace < 0.5:
         faster = rhythm.at_pace(HANDY_EVERY, 0.0)
-    elif rhythm.every == 1 and pace < HANDY_PACE and quest.form != "independent":
+    elif rhythm.every == 1 and _is_slow(quest):
         faster = rhythm.at_pace(1, HANDY_PACE)
     else:
         return quest
@@ -289,8 +289,20 @@ def blended(quest: Quest, ones: FloatArray, share: float) -> FloatArray:
     silent = (weights * ones).sum(axis=(1, 2)) / weights.sum(axis=(1, 2))
     if quest.form == "independent":
         silent = np.full(2, float((weights * ones).sum()))
-    mixed = (1 - share) * ones + share * silent[:, None, None]
+    if quest.rhythm.every == 1 and _is_slow(quest):
+        # Mixed as logarithms, a kernel that is balanced stays so.
+        leave = np.stack([ones[0], 1 - ones[1]])
+        rates = np.array([silent[0], 1 - silent[1]])[:, None, None]
+        turned = leave ** (1 - share) * rates**share
+        mixed = np.stack([turned[0], 1 - turned[1]])
+    else:
+        mixed = (1 - share) * ones + share * silent[:, None, None]
     return np.asarray(np.clip(mixed, 1e-13, 1 - 1e-13))
+
+
+def _is_slow(quest: Quest) -> bool:
+    """Whether the kernel comes from a faster chain than the quest is about."""
+    return quest.form != "independent" and quest.rhythm.q + quest.rhythm.r < HANDY_PACE
 
 
 def _to_budget(quest: Quest, ones: FloatArray) -> FloatArray:
