@@ -85,7 +85,14 @@ def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert "fig9" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", HOMES)
+# These two search for noise before they know their parts.
+SEARCHING = ("memory", "limit")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n in SEARCHING else n for n in HOMES],
+)
 @pytest.mark.parametrize("size", ["quick", "full"])
 def test_settings_give_parts_with_names_of_their_own(name: str, size: str, tmp_path: Path) -> None:
     from experiments.run import find_experiment
