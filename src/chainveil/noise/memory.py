@@ -229,7 +229,8 @@ class TrackingNoise(RememberingNoise):
         """Itself for ``every = 1``; tracking follows changes from point to point."""
         if every != 1:
             raise NotSupported(
-                "tracking noise reports every point: thinning it does not pay (docs/memory.md)"
+                "tracking noise follows changes from point to point and reports every point; "
+                "sticky and independent noise are offered on one point in several"
             )
         return self
 

@@ -141,3 +141,9 @@ def test_more_states_are_refused() -> None:
     three = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     with pytest.raises(cv.NotSupported, match="two states"):
         cv.calibrate(three, 2, mechanism="sticky")
+
+
+@pytest.mark.parametrize("asked", [{"event": 3}, {"every": 2}, {"delay": 1}])
+def test_correlated_noise_refuses_what_it_is_not_made_for(asked: dict[str, Any]) -> None:
+    with pytest.raises((cv.NotSupported, cv.InvalidInput)):
+        cv.calibrate(cv.MarkovChain.binary(*N10), 2, mechanism="correlated", **asked)
