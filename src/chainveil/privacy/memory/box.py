@@ -7,27 +7,22 @@ the largest loss found are cut in two.
 
 from __future__ import annotations
 
-import heapq
 import math
-from dataclasses import replace
 
 from chainveil.errors import NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.privacy.adversary import Adversary
+from chainveil.privacy.boxes import Box, result, search
 from chainveil.privacy.memory.layout import Layout, layout
 from chainveil.privacy.memory.loss import KINDS, rounded_up
 from chainveil.privacy.memory.loss import loss as chain_loss
 from chainveil.privacy.memory.sides import Side
 from chainveil.privacy.memory.window import logarithms, together
 from chainveil.privacy.problem import Problem
-from chainveil.privacy.result import PrivacyLoss, RegionLoss
+from chainveil.privacy.result import RegionLoss
 
-# How far the bounds may be apart, and how many boxes may be looked at.
-TOLERANCE = 5e-7
+# How many boxes may be looked at.
 MAX_BOXES = 3_000
-
-# A box: least and largest q, least and largest r.
-Box = tuple[float, float, float, float]
 
 
 def loss(problem: Problem) -> RegionLoss:
@@ -39,25 +34,13 @@ def loss(problem: Problem) -> RegionLoss:
     _check(problem)
     labels = layout(problem.releases, problem.gaps)
     corner = MarkovChain.binary(*region.slowest)
-    best, chain = chain_loss(problem.on(corner)), corner
-    heap: list[tuple[float, Box]] = []
-    _push(heap, (*region.q, *region.r), labels, problem)
-    for _ in range(MAX_BOXES):
-        bound, box = heap[0]
-        if -bound <= best.epsilon + TOLERANCE or math.isinf(best.epsilon):
-            break
-        heapq.heappop(heap)
-        for half in _halves(box):
-            _push(heap, half, labels, problem)
-        here = MarkovChain.binary(box[0], box[2])
-        found = chain_loss(replace(problem.on(here), length=problem.length))
-        if found.lower > best.lower:
-            best, chain = found, here
-    return _result(best, max(best.epsilon, -heap[0][0]), chain)
-
-
-def _result(best: PrivacyLoss, epsilon: float, chain: MarkovChain) -> RegionLoss:
-    return RegionLoss(epsilon, best.lower, best.witness, best.adversary, best.length, chain)
+    best = chain_loss(problem.on(corner))
+    if math.isinf(best.epsilon):
+        return result(best, best.epsilon, corner)
+    return search(
+        region, best, corner, lambda box, _: box_bound(box, labels, problem),
+        lambda at: chain_loss(problem.on(at)), MAX_BOXES,
+    )  # fmt: skip
 
 
 def _check(problem: Problem) -> None:
@@ -73,10 +56,6 @@ def _check(problem: Problem) -> None:
         raise NotSupported("event: over a region a secret of one point is offered.")
 
 
-def _push(heap: list[tuple[float, Box]], box: Box, labels: Layout, problem: Problem) -> None:
-    heapq.heappush(heap, (-box_bound(box, labels, problem), box))
-
-
 def box_bound(box: Box, labels: Layout, problem: Problem) -> float:
     """Upper bound on the loss of every chain of the box, for every length."""
     q_low, q_high, r_low, r_high = box
@@ -88,13 +67,3 @@ def box_bound(box: Box, labels: Layout, problem: Problem) -> float:
         return math.inf
     past, future = (logarithms(reach.upper) for reach in reaches)
     return rounded_up(float(together(past, future).max()), 1)
-
-
-def _halves(box: Box) -> tuple[Box, Box]:
-    """Cut where the box is longest, in proportion."""
-    q_low, q_high, r_low, r_high = box
-    if q_high / q_low >= r_high / r_low:
-        middle = math.sqrt(q_low * q_high)
-        return (q_low, middle, r_low, r_high), (middle, q_high, r_low, r_high)
-    middle = math.sqrt(r_low * r_high)
-    return (q_low, q_high, r_low, middle), (q_low, q_high, middle, r_high)

@@ -9,7 +9,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
-from chainveil.privacy.memory import kernel, runs
+from chainveil.privacy.memory import kernel, pairs, runs
 from chainveil.privacy.memory.layout import BoolArray, IntArray, Layout
 
 # The ways a side begins, in the order in which families come: an end of the series, or a known
@@ -210,7 +210,7 @@ class Side:
         plain = np.array([_exact_transition(q, r, self.left) for q, r in self.corners])
         factor = self.layout.factor if self.left else self.layout.factor.swapaxes(1, 2)
         steps = np.empty((len(plain), len(factor), 4, 2))
-        runs.pairs_of(plain, np.ascontiguousarray(factor.reshape(-1, 4)), steps)
+        pairs.pairs_of(plain, np.ascontiguousarray(factor.reshape(-1, 4)), steps)
         return steps, plain
 
     @property

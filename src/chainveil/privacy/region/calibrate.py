@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from chainveil.errors import UnreachableBudget
 from chainveil.model.chain import MarkovChain
+from chainveil.privacy.boxes import TOLERANCE
 from chainveil.privacy.problem import Aim, Problem
-from chainveil.privacy.region.loss import TOLERANCE
 from chainveil.privacy.region.loss import loss as loss_of
 from chainveil.privacy.result import Calibrated
 from chainveil.privacy.roots import retreat

@@ -8,8 +8,6 @@ the largest loss found are cut in two.
 
 from __future__ import annotations
 
-import heapq
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -20,9 +18,10 @@ from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, AdversaryName
+from chainveil.privacy.boxes import TOLERANCE, Box, result, search
 from chainveil.privacy.precision import PrecisionExhausted, with_enough_bits
 from chainveil.privacy.problem import Problem
-from chainveil.privacy.result import PrivacyLoss, RegionLoss
+from chainveil.privacy.result import RegionLoss
 from chainveil.privacy.rounding import up
 from chainveil.privacy.two_state import search as track_search
 from chainveil.privacy.two_state.loss import loss as chain_loss
@@ -32,14 +31,11 @@ from chainveil.privacy.two_state.search import Pair, horizon
 from chainveil.privacy.two_state.setting import read_setting
 from chainveil.privacy.two_state.tracks import Track, ball, larger, largest
 
-# How far the bounds may be apart, and how many boxes may be looked at.
-TOLERANCE = 5e-7
+# How many boxes may be looked at.
 MAX_BOXES = 5_000
 # The scale of the search along a track: a tenth of the tolerance of the boxes.
 SCALE = TOLERANCE / 10 / track_search.TOLERANCE
 
-# A box: least and largest q, least and largest r.
-Box = tuple[float, float, float, float]
 FractionBox = tuple[Fraction, Fraction, Fraction, Fraction]
 
 
@@ -61,29 +57,16 @@ def loss(problem: Problem) -> RegionLoss:
     if adversary != "any" or slowest.epsilon in (0.0, float("inf")):
         # One point alone, or nothing known, where the loss falls in q and in r
         # (docs/uncertain-chains.md): the slowest chain is the worst.
-        return _result(slowest, slowest.epsilon, corner)
+        return result(slowest, slowest.epsilon, corner)
     if problem.length is not None:
         everywhere = loss(replace(problem, length=None))
-        return _result(slowest, everywhere.epsilon, corner)
-    best, chain = slowest, corner
-    heap: list[tuple[float, Box]] = []
-    _push(heap, (*region.q, *region.r), problem.channel, best.lower)
-    for _ in range(MAX_BOXES):
-        bound, box = heap[0]
-        if -bound <= best.epsilon + TOLERANCE:
-            break
-        heapq.heappop(heap)
-        for half in _halves(box):
-            _push(heap, half, problem.channel, best.lower)
-        here = MarkovChain.binary(box[0], box[2])
-        found = chain_loss(problem.on(here))
-        if found.lower > best.lower:
-            best, chain = found, here
-    return _result(best, max(best.epsilon, -heap[0][0]), chain)
+        return result(slowest, everywhere.epsilon, corner)
 
+    def bound(box: Box, best: float) -> float:
+        found: float = with_enough_bits(lambda: box_bound(box, problem.channel, best))
+        return found
 
-def _result(best: PrivacyLoss, epsilon: float, chain: MarkovChain) -> RegionLoss:
-    return RegionLoss(epsilon, best.lower, best.witness, best.adversary, best.length, chain)
+    return search(region, slowest, corner, bound, lambda at: chain_loss(problem.on(at)), MAX_BOXES)
 
 
 def _check(region: ChainRegion, adversary: AdversaryName | Adversary) -> None:
@@ -94,25 +77,6 @@ def _check(region: ChainRegion, adversary: AdversaryName | Adversary) -> None:
         )
     if isinstance(adversary, Adversary):
         raise NotSupported("adversary: over a region only the models are offered, not a named one.")
-
-
-def _push(heap: list[tuple[float, Box]], box: Box, channel: Channel, best: float) -> None:
-    bound: float = with_enough_bits(lambda: box_bound(box, channel, best))
-    heapq.heappush(heap, (-bound, box))
-
-
-def _halves(box: Box) -> tuple[Box, Box]:
-    """Cut where the box is longest, in proportion; towards the low end, where losses are high."""
-    q_low, q_high, r_low, r_high = box
-    if q_high / q_low >= r_high / r_low:
-        middle = _middle(q_low, q_high)
-        return (q_low, middle, r_low, r_high), (middle, q_high, r_low, r_high)
-    middle = _middle(r_low, r_high)
-    return (q_low, q_high, r_low, middle), (q_low, q_high, middle, r_high)
-
-
-def _middle(low: float, high: float) -> float:
-    return min(max(math.sqrt(low * high), low), high)
 
 
 def box_bound(box: Box, channel: Channel, best: float) -> float:
