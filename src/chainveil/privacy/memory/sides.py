@@ -199,7 +199,8 @@ class Side:
         """Whether many points shall be one leap: every point reported, and a chain that forgets
         little from one to the next.
         """
-        if self.layout.period > 1 or len(self.corners) > 1:
+        releases = self.layout.reports.shape[1]
+        if self.layout.period > 1 or len(self.corners) > 1 or releases > 1:
             return False
         q, r = self.corners[0]
         return min(q + r, 2 - q - r) < FORGETS
