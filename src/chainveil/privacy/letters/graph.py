@@ -1,0 +1,378 @@
+"""The words on one side of a target for one pair of its values, and how far they may be worth.
+
+``words`` holds the compiled search; here are its arrays, the priors that each depth brings, and
+what both bounds are for words that take up a given number of points.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.privacy.letters import words
+from chainveil.privacy.letters.numbers import Numbers
+from chainveil.privacy.letters.sides import IntArray, Reports, Spelling
+
+# Nodes and depths that are made room for at first; both double as they are needed.
+FIRST_NODES, FIRST_DEPTHS = 64, 64
+# Depths beyond which no word is followed.
+MOST_DEPTHS = 1 << 15
+UNIT = words.UNIT
+
+
+class Tables(NamedTuple):
+    """What the compiled search reads; see ``words``."""
+
+    matrix: FloatArray
+    count: IntArray
+    weight: FloatArray
+    next: IntArray
+    end_count: IntArray
+    ends: FloatArray
+    phase: IntArray
+    known: FloatArray
+    end: FloatArray
+    behind: FloatArray
+    used: IntArray
+
+
+class Graph(NamedTuple):
+    """What the compiled search writes; see ``words``."""
+
+    count: IntArray
+    over: FloatArray
+    under: FloatArray
+    depth: IntArray
+    label: IntArray
+    parent: IntArray
+    letter: IntArray
+    older: IntArray
+    newest: IntArray
+    kids: IntArray
+    cost: FloatArray
+    attained: FloatArray
+    value: IntArray
+    ending: IntArray
+    bound: FloatArray
+    best: FloatArray
+    reach: FloatArray
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Where a side may end.
+
+    ``known``: whether a value may be known, ``known_at``: and only so far away;
+    ``end``: whether the series may begin (end) there, ``end_at``: and only so far away.
+    """
+
+    known: bool = True
+    end: bool = True
+    known_at: int | None = None
+    end_at: int | None = None
+
+    @property
+    def furthest(self) -> int | None:
+        """The greatest distance that matters, None: any."""
+        limits = []
+        if self.known:
+            limits.append(self.known_at)
+        if self.end:
+            limits.append(self.end_at)
+        return None if None in limits else max(limits, default=0)  # type: ignore[type-var]
+
+
+class Priors:
+    """Powers of the chain on one side, shared by all pairs of values.
+
+    ``rows[j]`` is M to the power of the distance of a node of depth j, ``starts[j]`` the law
+    of the point j steps behind the first one.
+    """
+
+    def __init__(self, numbers: Numbers, is_left: bool) -> None:
+        self.numbers, self.is_left = numbers, is_left
+        step = numbers.transition.T if is_left else numbers.transition
+        self._step = np.ascontiguousarray(step)
+        first = np.eye(numbers.states) if is_left else self._step
+        self.rows, self.starts = [first], [numbers.start]
+
+    def upto(self, depths: int) -> tuple[FloatArray, FloatArray]:
+        """The first ``depths`` powers and laws."""
+        while len(self.rows) < depths:
+            self.rows.append(self.rows[-1] @ self._step)
+            now = self.starts[-1]
+            same = self.numbers.is_stationary
+            self.starts.append(now if same else now @ self.numbers.transition)
+        return np.array(self.rows[:depths]), np.array(self.starts[:depths])
+
+
+class Side:
+    """One side for a pair (a, b), a residue of the target's index and a label of the target."""
+
+    def __init__(
+        self,
+        spelling: Spelling,
+        priors: Priors,
+        pair: tuple[int, int],
+        place: tuple[int, int],
+        allowed: Allowed,
+    ) -> None:
+        self.spelling, self.priors, self.pair, self.place = spelling, priors, pair, place
+        self.allowed = allowed
+        self.tables = self._tables(FIRST_DEPTHS)
+        self.graph = _empty(FIRST_NODES, self.tables)
+        a, b = pair
+        rows = np.eye(len(spelling.matrix)) if spelling.is_left else spelling.matrix
+        graph = self.graph
+        graph.over[0], graph.under[0] = rows[a], rows[b]
+        graph.label[0], graph.depth[0] = place[1], 0
+        graph.parent[0] = graph.letter[0] = graph.older[0] = -1
+        graph.newest[0, place[1]] = 0
+        graph.kids[0, 0] = -1
+        graph.count[0] = 1
+        words.measure(graph, self.tables, 0)
+        graph.best[0] = graph.bound[0]
+        graph.reach[0] = 0.0
+
+    @property
+    def nodes(self) -> int:
+        """How many words have a node of their own."""
+        return int(self.graph.count[0])
+
+    @property
+    def upper(self) -> float:
+        """Bound on what the side is worth, in as much room as the last :meth:`refine` had."""
+        return float(self.graph.best[0])
+
+    def build(self, tolerance: float, most: int, low: float, nodes: int) -> None:
+        """Lay out the words, until the bounds of what lies further out do not matter."""
+        attained = np.array([low])
+        first, last = 0, FIRST_DEPTHS - 1
+        while first < MOST_DEPTHS:
+            far = 10 + np.arange(len(self.tables.phase))
+            share = tolerance * np.stack([1 - 10 / far, 5 / far**2], axis=1)
+            first = words.build(self.graph, self.tables, first, last, share, most, attained)
+            furthest = self.allowed.furthest
+            if first == last and not self._is_settled(last, float(attained[0]), tolerance):
+                if furthest is not None and last >= furthest:
+                    return
+                self._deepen()
+                last = len(self.tables.phase) - 1
+            elif first < last and words.waiting(self.graph, self.tables, first) and self.nodes < nodes:
+                self._widen(2 * len(self.graph.depth))
+            else:
+                return
+
+    def _is_settled(self, depth: int, low: float, tolerance: float) -> bool:
+        """Whether what may follow the words of a depth is worth no more than is attained."""
+        graph = self.graph
+        there = np.flatnonzero(graph.depth[: self.nodes] == depth)
+        best = (graph.bound[there] + graph.reach[there]).max(initial=-np.inf)
+        met = graph.reach[: self.nodes, None] + graph.attained[: self.nodes]
+        return bool(best <= max(low, met.max()) + tolerance / 4)
+
+    def refine(self, room: int | None, goal: float, thin: float, nodes: int, rounds: int) -> bool:
+        """Bring the bound down to the goal within ``room`` points; False where it could not be."""
+        points = MOST_DEPTHS * 2 if room is None else room
+        done = 0
+        for _ in range(64):
+            done = words.refine(self.graph, self.tables, points, goal, thin, rounds)
+            if done >= 0 or not self._grow(nodes):
+                break
+        return done == 1
+
+    def settle(self, room: int | None) -> float:
+        """The bound within ``room`` points."""
+        words.settle(self.graph, self.tables, MOST_DEPTHS * 2 if room is None else room)
+        return self.upper
+
+    def _grow(self, nodes: int) -> bool:
+        """More room for nodes and depths where they are used up; False where they are not."""
+        grown = False
+        if int(self.graph.depth[: self.nodes].max()) + 2 >= len(self.tables.phase):
+            if len(self.tables.phase) < MOST_DEPTHS:
+                self._deepen()
+                grown = True
+        if self.nodes >= len(self.graph.depth) and self.nodes < nodes:
+            self._widen(2 * len(self.graph.depth))
+            grown = True
+        return grown
+
+    def _deepen(self) -> None:
+        """Twice as many depths."""
+        graph = self.graph
+        self.tables = self._tables(2 * len(self.tables.phase))
+        newest = np.full((len(self.tables.phase), graph.newest.shape[1]), -1)
+        newest[: len(graph.newest)] = graph.newest
+        self.graph = graph._replace(newest=newest)
+
+    def _widen(self, nodes: int) -> None:
+        """Room for so many nodes."""
+        graph, larger = self.graph, _empty(nodes, self.tables)
+        for name, array in graph._asdict().items():
+            if name not in ("count", "newest"):
+                getattr(larger, name)[: len(array)] = array
+        self.graph = larger._replace(count=graph.count, newest=graph.newest)
+
+    def lower(self, points: int) -> tuple[FloatArray, IntArray, IntArray]:
+        """What words of up to 0, 1, … points attain at most, and which node and kind does."""
+        graph, tables = self.graph, self.tables
+        value = np.full(points + 1, -np.inf)
+        node, kind = np.zeros(points + 1, np.int64), np.zeros(points + 1, np.int64)
+        count = self.nodes
+        for which in range(2):
+            used = tables.used[graph.depth[:count], graph.label[:count], which]
+            attained = graph.attained[:count, which]
+            for i in np.argsort(attained):
+                at = used[i]
+                if attained[i] > -np.inf and at <= points and attained[i] >= value[at]:
+                    value[at], node[at], kind[at] = attained[i], i, which
+        return value, node, kind
+
+    def table(self, points: int) -> FloatArray:
+        """Bounds for words of up to 0, 1, … points, after a settling without limit."""
+        self.settle(None)
+        graph, tables, count = self.graph, self.tables, self.nodes
+        bound = np.full(points + 1, -np.inf)
+        depth, label, reach = graph.depth[:count], graph.label[:count], graph.reach[:count]
+        for which in range(2):
+            used = tables.used[depth, label, which]
+            fits = used <= points
+            np.maximum.at(bound, used[fits], (reach + graph.attained[:count, which])[fits])
+        closed = graph.kids[:count, 0] == -1
+        behind = np.where(closed, reach + graph.bound[:count], -np.inf)
+        links = np.where(graph.kids[:count] == words.CLOSED, graph.cost[:count], -np.inf)
+        opened = tables.count[tables.phase[depth], label]
+        mask = np.arange(links.shape[1])[None, :] < opened[:, None]
+        lost = np.where(mask & ~closed[:, None], links, -np.inf).max(axis=1)
+        behind = np.maximum(behind, np.where(lost > -np.inf, reach + lost, -np.inf))
+        fits = depth <= points
+        np.maximum.at(bound, depth[fits], behind[fits])
+        return np.maximum.accumulate(bound)
+
+    def word(self, node: int) -> list[int]:
+        """The letters of a node's word, from the target outwards."""
+        letters = []
+        while self.graph.parent[node] >= 0:
+            letters.append(int(self.graph.letter[node]))
+            node = int(self.graph.parent[node])
+        return letters[::-1]
+
+    def read(self, node: int, kind: int) -> tuple[list[Reports], int | None]:
+        """The reports of a node's word from the target outwards, and the known value at its end.
+
+        On the right they are those of the points behind the target, on the left of the target
+        itself and the points before it; those of the end, if it has any, are included.
+        """
+        label, reports = self.place[1], []
+        for depth, letter in enumerate(self.word(node)):
+            found = self.spelling.letters[int(self.tables.phase[depth]), label][letter]
+            reports.append(found.reports)
+            label = found.following
+        if kind == 0:
+            return reports, int(self.graph.value[node])
+        phase = int(self.tables.phase[self.graph.depth[node]])
+        if self.spelling.is_left:
+            reports.append(self.spelling.ends[phase, label][int(self.graph.ending[node])][1])
+        return reports, None
+
+    def _tables(self, depths: int) -> Tables:
+        spelling, (a, b) = self.spelling, self.pair
+        furthest = self.allowed.furthest
+        rows, starts = self.priors.upto(depths)
+        k = spelling.matrix.shape[0]
+        slack = UNIT * 2 * (np.arange(depths) + 4) * (k + 6)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known = np.log(rows[:, b]) - np.log(rows[:, a])
+            end = np.log(starts[:, b]) - np.log(starts[:, a])
+        known = np.where((rows[:, a] > 0) & (rows[:, b] > 0), known + slack[:, None], -np.inf)
+        if spelling.is_left:
+            end = np.where((starts[:, a] > 0) & (starts[:, b] > 0), end + slack, -np.inf)
+        else:
+            end = np.zeros(depths)
+        behind = self._behind(rows, end) + slack
+        index = np.arange(depths)
+        extra = 0 if spelling.is_left else 1
+        if not self.allowed.known:
+            known[:] = -np.inf
+        elif self.allowed.known_at is not None:
+            known[index + extra != self.allowed.known_at] = -np.inf
+        if not self.allowed.end:
+            end[:] = -np.inf
+        elif self.allowed.end_at is not None:
+            end[index != self.allowed.end_at] = -np.inf
+        if furthest is not None:
+            behind[index > furthest] = -np.inf
+        residue = self.place[0]
+        phase = (residue - index if spelling.is_left else residue + 1 + index) % spelling.period
+        count, weight, following, end_count, ends = spelling.arrays
+        return Tables(
+            spelling.matrix, count, weight, following, end_count, ends, phase, known, end, behind,
+            self._used(phase, extra),
+        )  # fmt: skip
+
+    def _used(self, phase: IntArray, extra: int) -> IntArray:
+        """Points that a word takes up at least: on the left the target's least index."""
+        spelling = self.spelling
+        depths = len(phase)
+        used = np.empty((depths, spelling.labels, 2), np.int64)
+        used[:, :, :] = np.arange(depths)[:, None, None]
+        if not spelling.is_left:
+            used[:, :, 0] += extra
+            return used
+        first, period = spelling.first, spelling.period
+        before = phase[:, None] if not spelling.remembers else (
+            first + (phase[:, None] - first) % period
+        )  # fmt: skip
+        used[:, :, 0] += before
+        if spelling.none >= 0:
+            used[:, spelling.none, 0] = np.arange(depths) + phase
+        return used
+
+    def _behind(self, rows: FloatArray, end: FloatArray) -> FloatArray:
+        """Largest log prior of b over a from a depth on, over all that may lie behind it.
+
+        A prior further out is a mixture of the columns at this depth, so it stays below the
+        largest quotient of theirs.
+        """
+        a, b = self.pair
+        with np.errstate(divide="ignore", invalid="ignore"):
+            quotient = np.where(rows[:, b] > 0, rows[:, b] / rows[:, a], 0.0).max(axis=1)
+            known = np.log(quotient)
+        together = np.any((rows[:, a] > 0) & (rows[:, b] > 0), axis=1)
+        # Values that no column allows together never meet again: they lie in different classes
+        # of a periodic chain. (At depth 0 on the left every column is one value alone.)
+        apart = ~together & (np.arange(len(rows)) >= 2 * rows.shape[1] ** 2)
+        known = np.where(apart, -np.inf, known)
+        if not self.allowed.known:
+            known[:] = -np.inf
+        if not self.allowed.end:
+            return known
+        if not self.spelling.is_left:
+            return np.maximum(known, 0.0)
+        if self.priors.numbers.is_stationary:
+            return np.maximum(known, end)
+        with np.errstate(divide="ignore"):
+            return np.maximum(known, np.log(quotient))
+
+
+def _empty(nodes: int, tables: Tables) -> Graph:
+    k, letters = len(tables.matrix), tables.weight.shape[2]
+    whole, real = np.int64, np.float64
+    return Graph(
+        np.zeros(1, whole), np.zeros((nodes, k)), np.zeros((nodes, k)), np.zeros(nodes, whole),
+        np.zeros(nodes, whole), np.zeros(nodes, whole), np.zeros(nodes, whole),
+        np.zeros(nodes, whole), np.full((len(tables.phase), tables.count.shape[1]), -1),
+        np.full((nodes, letters), -1), np.zeros((nodes, letters)), np.full((nodes, 2), -np.inf),
+        np.zeros(nodes, whole), np.zeros(nodes, whole), np.full(nodes, np.inf),
+        np.full(nodes, np.inf, real), np.full(nodes, -np.inf),
+    )  # fmt: skip
+
+
+def is_open(value: float) -> bool:
+    """Whether a bound says nothing yet."""
+    return math.isinf(value) and value > 0

@@ -1,0 +1,402 @@
+"""Compiled search over the words on one side of the target, with words that cover others.
+
+A *word* is what is reported on one side, from the target outwards. After j letters it is a
+pair of rows, ``over`` for the value a of the target and ``under`` for b: what the rest of
+that side says enters as a nonnegative vector w, and the word is worth
+``(over . w) / (under . w)``. One word covers another within a factor g if
+
+    (over . w) (under' . w) <= g (over' . w) (under . w)    for every w >= 0.
+
+Both sides are quadratic forms with nonnegative coefficients, so the largest quotient of
+coefficients is such a g. Words are kept as nodes by depth and label; a letter leads from a node
+to the node that covers the word it makes, at a *cost*, the log of g. The value of the best
+word is at most the longest way through this graph. Where that is too much, links on the longest
+ways get nodes of their own. Every node is a word that can be reported: what it attains is a
+lower bound.
+
+All numbers are sums and products of nonnegative ones: nothing cancels, each operation costs a
+factor within 1 +- 2^-53. A node is taken as the pair of rows that is stored, whatever word it came
+from, so that rounding does not pile up: each link is widened for the one step it describes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainveil.compiled import compiled
+
+UNIT = 2.0**-53
+# Entries of a row below this share of its largest are moved to the safe side.
+SMALLEST = 1e-200
+# What stands for a letter that leads nowhere worth a look: its bound is stored as the cost.
+CLOSED = -2
+
+
+@compiled(error_model="numpy")
+def cover(over: Any, under: Any, other_over: Any, other_under: Any, most: float) -> float:
+    """The least g by coefficients with which the second word covers the first; inf: above most."""
+    k = len(over)
+    worst = 0.0
+    for x in range(k):
+        for y in range(x, k):
+            above = over[x] * other_under[y] + over[y] * other_under[x]
+            if above > 0.0:
+                below = other_over[x] * under[y] + other_over[y] * under[x]
+                if not above < most * below:
+                    return np.inf
+                worst = max(worst, above / below)
+    return worst
+
+
+@compiled(error_model="numpy")
+def largest_quotient(over: Any, under: Any) -> float:
+    """Largest over(x) / under(x) where either is positive."""
+    worst = 0.0
+    for x in range(len(over)):
+        if over[x] > 0.0:
+            if under[x] == 0.0:
+                return np.inf
+            worst = max(worst, over[x] / under[x])
+    return worst
+
+
+@compiled(error_model="numpy")
+def spell(over: Any, under: Any, weight: Any, matrix: Any, new_over: Any, new_under: Any) -> None:
+    """The rows behind one more letter, scaled together; tiny entries to the safe side."""
+    k = len(over)
+    largest = 0.0
+    for y in range(k):
+        above, below = 0.0, 0.0
+        for x in range(k):
+            step = weight[x] * matrix[x, y]
+            above += over[x] * step
+            below += under[x] * step
+        new_over[y], new_under[y] = above, below
+        largest = max(largest, above, below)
+    if largest == 0.0:
+        return
+    for y in range(k):
+        above, below = new_over[y] / largest, new_under[y] / largest
+        if 0.0 < above < SMALLEST:
+            above = SMALLEST
+        new_over[y], new_under[y] = above, 0.0 if below < SMALLEST else below
+
+
+@compiled(error_model="numpy")
+def measure(graph: Any, tables: Any, node: int) -> None:
+    """What a new node attains at a known point and at the end, and a bound for all behind it."""
+    over, under = graph.over[node], graph.under[node]
+    depth, label = graph.depth[node], graph.label[node]
+    phase = tables.phase[depth]
+    known = -np.inf
+    for y in range(len(over)):
+        prior = tables.known[depth, y]
+        if over[y] > 0.0 and prior > -np.inf:
+            value = np.inf if under[y] == 0.0 else np.log(over[y] / under[y]) + prior
+            if value > known:
+                known, graph.value[node] = value, y
+    end = -np.inf
+    for s in range(tables.end_count[phase, label]):
+        above, below = 0.0, 0.0
+        for x in range(len(over)):
+            above += over[x] * tables.ends[phase, label, s, x]
+            below += under[x] * tables.ends[phase, label, s, x]
+        if above > 0.0 and tables.end[depth] > -np.inf:
+            value = np.inf if below == 0.0 else np.log(above / below) + tables.end[depth]
+            if value > end:
+                end, graph.ending[node] = value, s
+    graph.attained[node, 0], graph.attained[node, 1] = known, end
+    quotient = largest_quotient(over, under)
+    bound = -np.inf
+    if quotient > 0.0 and tables.behind[depth] > -np.inf:
+        bound = np.log(quotient) + tables.behind[depth] + 16 * UNIT
+    graph.bound[node] = max(bound, known, end)
+
+
+@compiled(error_model="numpy")
+def add_node(graph: Any, tables: Any, parent: int, letter: int, over: Any, under: Any) -> int:
+    """A node of its own for a word; -1 where there is no room for it."""
+    node = graph.count[0]
+    depth = graph.depth[parent] + 1
+    if node >= len(graph.depth) or depth >= len(tables.phase):
+        return -1
+    graph.count[0] = node + 1
+    label = tables.next[tables.phase[depth - 1], graph.label[parent], letter]
+    graph.over[node], graph.under[node] = over, under
+    graph.depth[node], graph.label[node] = depth, label
+    graph.parent[node], graph.letter[node] = parent, letter
+    graph.older[node] = graph.newest[depth, label]
+    graph.newest[depth, label] = node
+    graph.kids[node, 0] = -1
+    measure(graph, tables, node)
+    graph.best[node] = graph.bound[node]
+    return node
+
+
+@compiled(error_model="numpy")
+def find_cover(graph: Any, depth: int, label: int, over: Any, under: Any) -> tuple[int, float]:
+    """The node whose cost and bound together are least, and its cost; (-1, inf) if there is none."""
+    found, cost, least = -1, np.inf, np.inf
+    node = graph.newest[depth, label]
+    slack = np.log1p(8 * (len(over) + 12) * UNIT)
+    while node >= 0:
+        best = graph.best[node]
+        if best < np.inf or least == np.inf:
+            most = np.exp(min(least - best, 600.0)) if least < np.inf else np.inf
+            factor = cover(over, under, graph.over[node], graph.under[node], most)
+            if factor < np.inf:
+                now = np.log(factor) + slack
+                if now + best < least or (least == np.inf and now < cost):
+                    found, cost, least = node, now, now + best
+        node = graph.older[node]
+    return found, cost
+
+
+@compiled(error_model="numpy")
+def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int, low: Any) -> int:
+    """Lay the nodes out depth by depth, from ``first`` to ``last``; the depth that was reached.
+
+    At each depth the strongest words come first. A word gets a node of its own where no other
+    covers it within ``share[depth]`` along the whole way, and while there are fewer than
+    ``most`` nodes of its label. ``low`` (1,): what is attained; ways below it are not followed.
+    """
+    k, letters = graph.over.shape[1], tables.weight.shape[2]
+    for depth in range(first, last):
+        words = 0
+        for label in range(graph.newest.shape[1]):
+            node = graph.newest[depth, label]
+            while node >= 0:
+                words += tables.count[tables.phase[depth], label]
+                node = graph.older[node]
+        if words == 0:
+            return depth
+        if graph.count[0] + words > len(graph.depth):
+            return depth
+        rows, origin = np.empty((words, 2, k)), np.empty((words, 2), np.int64)
+        score = np.empty(words)
+        found = 0
+        for label in range(graph.newest.shape[1]):
+            node = graph.newest[depth, label]
+            while node >= 0:
+                for letter in range(tables.count[tables.phase[depth], label]):
+                    _spell_child(graph, tables, node, letter, rows[found])
+                    origin[found, 0], origin[found, 1] = node, letter
+                    below, above = rows[found, 1].sum(), rows[found, 0].sum()
+                    gain = np.inf if below == 0.0 else np.log(max(above, 1e-300) / below)
+                    score[found] = -gain - graph.reach[node]
+                    found += 1
+                node = graph.older[node]
+        for place in np.argsort(score):
+            node, letter = origin[place]
+            _assign(graph, tables, node, letter, rows[place], share[depth], most, low)
+    return last
+
+
+@compiled(error_model="numpy")
+def waiting(graph: Any, tables: Any, depth: int) -> bool:
+    """Whether some node of this depth has letters."""
+    for label in range(graph.newest.shape[1]):
+        if graph.newest[depth, label] >= 0 and tables.count[tables.phase[depth], label] > 0:
+            return True
+    return False
+
+
+@compiled(error_model="numpy")
+def _spell_child(graph: Any, tables: Any, node: int, letter: int, rows: Any) -> None:
+    weight = tables.weight[tables.phase[graph.depth[node]], graph.label[node], letter]
+    spell(graph.over[node], graph.under[node], weight, tables.matrix, rows[0], rows[1])
+
+
+@compiled(error_model="numpy")
+def _closing_bound(tables: Any, depth: int, over: Any, under: Any) -> float:
+    """Bound for all words that go on from these rows, at this depth."""
+    quotient = largest_quotient(over, under)
+    if quotient == 0.0 or tables.behind[depth] == -np.inf:
+        return -np.inf
+    return np.log(quotient) + tables.behind[depth] + 8 * (len(over) + 16) * UNIT
+
+
+@compiled(error_model="numpy")
+def _assign(
+    graph: Any, tables: Any, node: int, letter: int, rows: Any, share: Any, most: int, low: Any
+) -> None:
+    """Lead a letter to the node that covers its word best, or to one of its own."""
+    depth, label = graph.depth[node], graph.label[node]
+    bound = _closing_bound(tables, depth + 1, rows[0], rows[1])
+    if graph.reach[node] + bound <= low[0]:
+        graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
+        return
+    following = tables.next[tables.phase[depth], label, letter]
+    slack = np.log1p(8 * (len(rows[0]) + 12) * UNIT)
+    nearest, cost, count = -1, np.inf, 0
+    other = graph.newest[depth + 1, following]
+    while other >= 0:
+        factor = cover(rows[0], rows[1], graph.over[other], graph.under[other], np.inf)
+        now = np.log(factor) + slack
+        if now < cost:
+            nearest, cost = other, now
+        if graph.reach[node] + now <= max(graph.reach[other], share[0]) or now <= share[1]:
+            nearest, cost = other, now
+            break
+        count += 1
+        other = graph.older[other]
+    if other >= 0 or (count >= most and cost < np.inf):
+        graph.kids[node, letter], graph.cost[node, letter] = nearest, cost
+        graph.reach[nearest] = max(graph.reach[nearest], graph.reach[node] + cost)
+        return
+    own = add_node(graph, tables, node, letter, rows[0], rows[1])
+    graph.kids[node, letter], graph.cost[node, letter] = own, slack
+    graph.reach[own] = graph.reach[node] + slack
+    low[0] = max(low[0], graph.attained[own, 0], graph.attained[own, 1])
+
+
+@compiled(error_model="numpy")
+def split(graph: Any, tables: Any, node: int, letter: int, goal: float, thin: float, new: Any) -> int:
+    """Lead a letter to a node that covers its word better, or to one of its own.
+
+    0: nothing better; 1: done; -1: no room. ``goal``: what the way through here may be worth.
+    """
+    depth, label = graph.depth[node], graph.label[node]
+    _spell_child(graph, tables, node, letter, new)
+    following = tables.next[tables.phase[depth], label, letter]
+    before, had = graph.reach[node], graph.kids[node, letter]
+    found, cost = find_cover(graph, depth + 1, following, new[0], new[1])
+    if found >= 0 and found != had and before + cost + graph.best[found] <= goal:
+        graph.kids[node, letter], graph.cost[node, letter] = found, cost
+        return 1
+    own = add_node(graph, tables, node, letter, new[0], new[1])
+    if own < 0:
+        return -1
+    graph.kids[node, letter] = own
+    graph.cost[node, letter] = np.log1p(8 * (len(new[0]) + 12) * UNIT)
+    graph.reach[own] = before
+    return open_node(graph, tables, own, new)
+
+
+@compiled(error_model="numpy")
+def open_node(graph: Any, tables: Any, node: int, new: Any) -> int:
+    """Lead all letters of a node to nodes that cover their words; 1: done, -1: no room."""
+    depth, label = graph.depth[node], graph.label[node]
+    if depth + 1 >= len(tables.phase):
+        return -1
+    count = tables.count[tables.phase[depth], label]
+    if count == 0:
+        graph.kids[node, 0], graph.cost[node, 0] = CLOSED, -np.inf
+    best = max(graph.attained[node, 0], graph.attained[node, 1])
+    for letter in range(count - 1, -1, -1):
+        _spell_child(graph, tables, node, letter, new)
+        following = tables.next[tables.phase[depth], label, letter]
+        found, cost = find_cover(graph, depth + 1, following, new[0], new[1])
+        bound = _closing_bound(tables, depth + 1, new[0], new[1])
+        if found >= 0 and cost + graph.best[found] < bound:
+            graph.kids[node, letter], graph.cost[node, letter] = found, cost
+            best = max(best, cost + graph.best[found])
+        else:
+            graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
+            best = max(best, bound)
+    graph.best[node] = min(best, graph.bound[node])
+    return 1
+
+
+@compiled(error_model="numpy")
+def settle(graph: Any, tables: Any, room: int) -> None:
+    """The largest value of each node, from the deepest to the root, and of the way to it."""
+    deepest = len(tables.phase) - 1
+    labels = graph.newest.shape[1]
+    while deepest > 0 and not np.any(graph.newest[deepest] >= 0):
+        deepest -= 1
+    for depth in range(deepest, -1, -1):
+        for label in range(labels):
+            node = graph.newest[depth, label]
+            count = tables.count[tables.phase[depth], label]
+            while node >= 0:
+                graph.best[node] = _largest(graph, tables, node, depth, count, room)
+                graph.reach[node] = -np.inf
+                node = graph.older[node]
+    graph.reach[0] = 0.0
+    for depth in range(min(deepest, room) + 1):
+        for label in range(labels):
+            node = graph.newest[depth, label]
+            count = tables.count[tables.phase[depth], label]
+            while node >= 0:
+                if graph.kids[node, 0] != -1 and graph.reach[node] > -np.inf:
+                    for letter in range(count):
+                        kid = graph.kids[node, letter]
+                        if kid >= 0:
+                            way = graph.reach[node] + graph.cost[node, letter]
+                            graph.reach[kid] = max(graph.reach[kid], way)
+                node = graph.older[node]
+
+
+@compiled(error_model="numpy")
+def _largest(graph: Any, tables: Any, node: int, depth: int, count: int, room: int) -> float:
+    """The largest value of a word from this node on that takes up at most ``room`` points."""
+    if depth > room:
+        return -np.inf
+    own = -np.inf
+    for kind in range(2):
+        if tables.used[depth, graph.label[node], kind] <= room:
+            own = max(own, graph.attained[node, kind])
+    if graph.kids[node, 0] == -1:
+        if depth == room:
+            return own
+        return graph.bound[node]
+    for letter in range(count):
+        kid = graph.kids[node, letter]
+        value = graph.cost[node, letter]
+        if kid >= 0:
+            value += graph.best[kid]
+        elif depth == room:
+            continue
+        own = max(own, value)
+    return min(own, graph.bound[node])
+
+
+@compiled(error_model="numpy")
+def refine(graph: Any, tables: Any, room: int, goal: float, thin: float, rounds: int) -> int:
+    """Take the longest ways apart until none is above the goal: 1; 0: not done, -1: no room."""
+    new = np.empty((2, graph.over.shape[1]))
+    for _ in range(rounds):
+        settle(graph, tables, room)
+        top = graph.best[0]
+        if not top > goal:
+            return 1
+        worth = goal if top == np.inf else 0.5 * (top + goal)
+        done = _take_apart(graph, tables, room, goal, worth, thin, new)
+        if done <= 0:
+            settle(graph, tables, room)
+            return 1 if graph.best[0] <= goal else done
+    settle(graph, tables, room)
+    return 1 if graph.best[0] <= goal else 0
+
+
+@compiled(error_model="numpy")
+def _take_apart(
+    graph: Any, tables: Any, room: int, goal: float, worth: float, thin: float, new: Any
+) -> int:
+    """Split links on ways worth more than ``worth``; how many, or -1 where there is no room."""
+    changed = 0
+    for node in range(graph.count[0]):
+        depth, before = graph.depth[node], graph.reach[node]
+        if depth >= room or before == -np.inf or not before + graph.best[node] > worth:
+            continue
+        if graph.kids[node, 0] == -1:
+            if open_node(graph, tables, node, new) < 0:
+                return -1
+            changed += 1
+            continue
+        for letter in range(tables.count[tables.phase[depth], graph.label[node]]):
+            kid, cost = graph.kids[node, letter], graph.cost[node, letter]
+            if kid == CLOSED:
+                needed = before + cost > worth
+            else:
+                own = graph.parent[kid] == node and graph.letter[kid] == letter
+                needed = not own and cost > thin and before + cost + graph.best[kid] > worth
+            if needed:
+                done = split(graph, tables, node, letter, goal, thin, new)
+                if done < 0:
+                    return -1
+                changed += done
+    return changed
