@@ -38,6 +38,7 @@ class Tables(NamedTuple):
     end: FloatArray
     behind: FloatArray
     used: IntArray
+    mix: FloatArray
 
 
 class Graph(NamedTuple):
@@ -46,6 +47,8 @@ class Graph(NamedTuple):
     count: IntArray
     over: FloatArray
     under: FloatArray
+    far_over: FloatArray
+    far_under: FloatArray
     depth: IntArray
     label: IntArray
     parent: IntArray
@@ -67,23 +70,24 @@ class Allowed:
     """Where a side may end.
 
     ``known``: whether a value may be known, ``known_at``: and only so far away;
-    ``end``: whether the series may begin (end) there, ``end_at``: and only so far away.
+    ``end``: whether the series may begin (end) there, ``end_at``: and only so far away;
+    ``limit``: how many points there may be at most.
     """
 
     known: bool = True
     end: bool = True
     known_at: int | None = None
     end_at: int | None = None
+    limit: int | None = None
 
     @property
     def furthest(self) -> int | None:
         """The greatest distance that matters, None: any."""
-        limits = []
-        if self.known:
-            limits.append(self.known_at)
-        if self.end:
-            limits.append(self.end_at)
-        return None if None in limits else max(limits, default=0)  # type: ignore[type-var]
+        ends = [self.known_at] if self.known else []
+        ends += [self.end_at] if self.end else []
+        far = None if None in ends else max((end for end in ends if end is not None), default=0)
+        limits = [end for end in (far, self.limit) if end is not None]
+        return min(limits, default=None)
 
 
 class Priors:
@@ -111,7 +115,11 @@ class Priors:
 
 
 class Side:
-    """One side for a pair (a, b), a residue of the target's index and a label of the target."""
+    """One side for a pair (a, b), a residue of the target's index and a label of the target.
+
+    Words that end before the depth ``nearest`` are known to be worth too little to matter; the
+    bounds are for the others.
+    """
 
     def __init__(
         self,
@@ -120,9 +128,10 @@ class Side:
         pair: tuple[int, int],
         place: tuple[int, int],
         allowed: Allowed,
+        nearest: int = 0,
     ) -> None:
         self.spelling, self.priors, self.pair, self.place = spelling, priors, pair, place
-        self.allowed = allowed
+        self.allowed, self.nearest = allowed, nearest
         self.tables = self._tables(FIRST_DEPTHS)
         self.graph = _empty(FIRST_NODES, self.tables)
         a, b = pair
@@ -137,6 +146,57 @@ class Side:
         words.measure(graph, self.tables, 0)
         graph.best[0] = graph.bound[0]
         graph.reach[0] = 0.0
+
+    def fresh(self, nearest: int) -> Side:
+        """The same side, not laid out yet but for the best word so far."""
+        new = Side(self.spelling, self.priors, self.pair, self.place, self.allowed, nearest)
+        word = self.climbed()
+        while len(new.tables.phase) < len(word) + 2:
+            new._deepen()
+        while len(new.graph.depth) < len(word) + 2:
+            new._widen(2 * len(new.graph.depth))
+        rows, node = np.empty((2, len(self.spelling.matrix))), 0
+        for letter in word:
+            words.spell_child(new.graph, new.tables, node, letter, rows)
+            node = words.add_node(new.graph, new.tables, node, letter, rows[0], rows[1])
+            new.graph.reach[node] = -np.inf
+        return new
+
+    def climbed(self) -> list[int]:
+        """The best word, improved letter by letter."""
+        count = self.nodes
+        best, letters = -np.inf, []
+        for kind in range(2):
+            attained = self.graph.attained[:count, kind]
+            node = int(np.argmax(attained))
+            if not math.isfinite(attained[node]):
+                continue
+            word = np.array(self.word(node), np.int64)
+            known = int(self.graph.value[node]) if kind == 0 else -1
+            prior = self.tables.known[len(word), known] if kind == 0 else self.tables.end[len(word)]
+            value = words.climb(
+                self.tables, self.graph.over[0], self.graph.under[0], word, self.place[1], known,
+                int(self.graph.ending[node]),
+            ) + prior  # fmt: skip
+            if value > best:
+                best, letters = value, word.tolist()
+        return letters
+
+    def first_that_matters(self, low: float) -> int:
+        """The least depth at which a side may end and be worth more than ``low``."""
+        self.settle(None)
+        graph, count = self.graph, self.nodes
+        reach, depth = graph.reach[:count], graph.depth[:count]
+        matters = (reach[:, None] + graph.attained[:count]).max(axis=1) > low
+        first = int(depth[matters].min(initial=len(self.tables.phase)))
+        closed = graph.kids[:count, 0] == -1
+        cut = closed & (reach + graph.bound[:count] > low)
+        first = min(first, int(depth[cut].min(initial=first)) + 1)
+        letters = np.arange(graph.kids.shape[1])[None, :]
+        opened = self.tables.count[self.tables.phase[depth], graph.label[:count]][:, None]
+        lost = (graph.kids[:count] == words.CLOSED) & (letters < opened) & ~closed[:, None]
+        lost &= reach[:, None] + graph.cost[:count] > low
+        return min(first, int(depth[lost.any(axis=1)].min(initial=first)) + 1)
 
     @property
     def nodes(self) -> int:
@@ -295,6 +355,8 @@ class Side:
         else:
             end = np.zeros(depths)
         behind = self._behind(rows, end) + slack
+        near = min(self.nearest, depths - 1)
+        behind[:near] = behind[near]
         index = np.arange(depths)
         extra = 0 if spelling.is_left else 1
         if not self.allowed.known:
@@ -310,10 +372,12 @@ class Side:
         residue = self.place[0]
         phase = (residue - index if spelling.is_left else residue + 1 + index) % spelling.period
         count, weight, following, end_count, ends = spelling.arrays
-        return Tables(
+        tables = Tables(
             spelling.matrix, count, weight, following, end_count, ends, phase, known, end, behind,
-            self._used(phase, extra),
+            self._used(phase, extra), np.zeros((depths, spelling.labels, k)),
         )  # fmt: skip
+        words.shares(tables, near, tables.mix)
+        return tables
 
     def _used(self, phase: IntArray, extra: int) -> IntArray:
         """Points that a word takes up at least: on the left the target's least index."""
@@ -364,15 +428,11 @@ def _empty(nodes: int, tables: Tables) -> Graph:
     k, letters = len(tables.matrix), tables.weight.shape[2]
     whole, real = np.int64, np.float64
     return Graph(
-        np.zeros(1, whole), np.zeros((nodes, k)), np.zeros((nodes, k)), np.zeros(nodes, whole),
+        np.zeros(1, whole), np.zeros((nodes, k)), np.zeros((nodes, k)), np.zeros((nodes, k)),
+        np.zeros((nodes, k)), np.zeros(nodes, whole),
         np.zeros(nodes, whole), np.zeros(nodes, whole), np.zeros(nodes, whole),
         np.zeros(nodes, whole), np.full((len(tables.phase), tables.count.shape[1]), -1),
         np.full((nodes, letters), -1), np.zeros((nodes, letters)), np.full((nodes, 2), -np.inf),
         np.zeros(nodes, whole), np.zeros(nodes, whole), np.full(nodes, np.inf),
         np.full(nodes, np.inf, real), np.full(nodes, -np.inf),
     )  # fmt: skip
-
-
-def is_open(value: float) -> bool:
-    """Whether a bound says nothing yet."""
-    return math.isinf(value) and value > 0

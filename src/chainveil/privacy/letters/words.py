@@ -32,6 +32,8 @@ UNIT = 2.0**-53
 SMALLEST = 1e-200
 # What stands for a letter that leads nowhere worth a look: its bound is stored as the cost.
 CLOSED = -2
+# Times that all letters of a word are gone through to improve it.
+SWEEPS = 20
 
 
 @compiled(error_model="numpy")
@@ -85,33 +87,121 @@ def spell(over: Any, under: Any, weight: Any, matrix: Any, new_over: Any, new_un
 
 
 @compiled(error_model="numpy")
-def measure(graph: Any, tables: Any, node: int) -> None:
-    """What a new node attains at a known point and at the end, and a bound for all behind it."""
-    over, under = graph.over[node], graph.under[node]
-    depth, label = graph.depth[node], graph.label[node]
-    phase = tables.phase[depth]
-    known = -np.inf
+def see_from_afar(row: Any, mix: Any, far: Any) -> None:
+    """The row on the rays that hold all that may follow: ``far[x] = row . (mix + rest e_x)``.
+
+    What follows has at least the share ``mix[x]`` of its sum in x, so it is a mixture of these.
+    """
+    rest, common = 1.0, 0.0
+    for x in range(len(row)):
+        rest -= mix[x]
+        common += row[x] * mix[x]
+    for x in range(len(row)):
+        far[x] = common + rest * row[x]
+
+
+@compiled(error_model="numpy")
+def closing_bound(tables: Any, depth: int, over: Any, under: Any) -> float:
+    """Bound for all words that go on from these rows, at this depth."""
+    quotient = largest_quotient(over, under)
+    if quotient == 0.0 or tables.behind[depth] == -np.inf:
+        return -np.inf
+    return np.log(quotient) + tables.behind[depth] + 16 * (len(over) + 16) * UNIT
+
+
+@compiled(error_model="numpy")
+def at_known(tables: Any, depth: int, over: Any, under: Any) -> tuple[float, int]:
+    """The largest value if the point at this depth is known, and with which value."""
+    best, place = -np.inf, -1
     for y in range(len(over)):
         prior = tables.known[depth, y]
         if over[y] > 0.0 and prior > -np.inf:
             value = np.inf if under[y] == 0.0 else np.log(over[y] / under[y]) + prior
-            if value > known:
-                known, graph.value[node] = value, y
-    end = -np.inf
+            if value > best:
+                best, place = value, y
+    return best, place
+
+
+@compiled(error_model="numpy")
+def at_end(tables: Any, depth: int, label: int, over: Any, under: Any) -> tuple[float, int]:
+    """The largest value if the series ends at this depth, and with which end."""
+    best, place = -np.inf, -1
+    phase = tables.phase[depth]
+    if tables.end[depth] == -np.inf:
+        return best, place
     for s in range(tables.end_count[phase, label]):
         above, below = 0.0, 0.0
         for x in range(len(over)):
             above += over[x] * tables.ends[phase, label, s, x]
             below += under[x] * tables.ends[phase, label, s, x]
-        if above > 0.0 and tables.end[depth] > -np.inf:
+        if above > 0.0:
             value = np.inf if below == 0.0 else np.log(above / below) + tables.end[depth]
-            if value > end:
-                end, graph.ending[node] = value, s
+            if value > best:
+                best, place = value, s
+    return best, place
+
+
+@compiled(error_model="numpy")
+def most_at_once(tables: Any, depth: int, label: int, rows: Any) -> float:
+    """The largest value of rows whose side ends at this very depth."""
+    known = at_known(tables, depth, rows[0], rows[1])[0]
+    return max(known, at_end(tables, depth, label, rows[0], rows[1])[0]) + 64 * UNIT
+
+
+@compiled(error_model="numpy")
+def _far(tables: Any, depth: int, label: int, rows: Any) -> Any:
+    """Both rows from afar, shape (2, k)."""
+    far = np.empty_like(rows)
+    see_from_afar(rows[0], tables.mix[depth, label], far[0])
+    see_from_afar(rows[1], tables.mix[depth, label], far[1])
+    return far
+
+
+@compiled(error_model="numpy")
+def shares(tables: Any, first: int, mix: Any) -> None:
+    """Least shares of what follows, by depth and label, if nothing ends before depth ``first``.
+
+    Filled from ``first`` (no share at all) towards the target: what follows a point is its letter's
+    weight times one step of the chain from what follows the next one.
+    """
+    k = len(tables.matrix)
+    image = np.empty(k)
+    for depth in range(min(first, len(tables.phase)) - 1, -1, -1):
+        phase = tables.phase[depth]
+        for label in range(mix.shape[1]):
+            mix[depth, label] = 1.0
+            count = tables.count[phase, label]
+            for letter in range(count):
+                behind = mix[depth + 1, tables.next[phase, label, letter]]
+                rest = 1.0 - behind.sum()
+                for y in range(k):
+                    total = 0.0
+                    for x in range(k):
+                        flow = rest * tables.matrix[x, y]
+                        for u in range(k):
+                            flow += tables.matrix[x, u] * behind[u]
+                        image[x] = tables.weight[phase, label, letter, x] * flow
+                        total += image[x]
+                    if total == 0.0:
+                        continue
+                    for x in range(k):
+                        share = image[x] / total * (1.0 - 64.0 * k * UNIT)
+                        mix[depth, label, x] = min(mix[depth, label, x], share)
+            if count == 0:
+                mix[depth, label] = 0.0
+
+
+@compiled(error_model="numpy")
+def measure(graph: Any, tables: Any, node: int) -> None:
+    """What a new node attains at a known point and at the end, and a bound for all behind it."""
+    over, under = graph.over[node], graph.under[node]
+    depth, label = graph.depth[node], graph.label[node]
+    known, graph.value[node] = at_known(tables, depth, over, under)
+    end, graph.ending[node] = at_end(tables, depth, label, over, under)
     graph.attained[node, 0], graph.attained[node, 1] = known, end
-    quotient = largest_quotient(over, under)
-    bound = -np.inf
-    if quotient > 0.0 and tables.behind[depth] > -np.inf:
-        bound = np.log(quotient) + tables.behind[depth] + 16 * UNIT
+    see_from_afar(over, tables.mix[depth, label], graph.far_over[node])
+    see_from_afar(under, tables.mix[depth, label], graph.far_under[node])
+    bound = closing_bound(tables, depth, graph.far_over[node], graph.far_under[node])
     graph.bound[node] = max(bound, known, end)
 
 
@@ -137,15 +227,18 @@ def add_node(graph: Any, tables: Any, parent: int, letter: int, over: Any, under
 
 @compiled(error_model="numpy")
 def find_cover(graph: Any, depth: int, label: int, over: Any, under: Any) -> tuple[int, float]:
-    """The node whose cost and bound together are least, and its cost; (-1, inf) if there is none."""
+    """The node whose cost and bound together are least, and its cost; (-1, inf) if there is none.
+
+    ``over`` and ``under`` are the rows from afar.
+    """
     found, cost, least = -1, np.inf, np.inf
     node = graph.newest[depth, label]
-    slack = np.log1p(8 * (len(over) + 12) * UNIT)
+    slack = np.log1p(16 * (len(over) + 12) * UNIT)
     while node >= 0:
         best = graph.best[node]
         if best < np.inf or least == np.inf:
             most = np.exp(min(least - best, 600.0)) if least < np.inf else np.inf
-            factor = cover(over, under, graph.over[node], graph.under[node], most)
+            factor = cover(over, under, graph.far_over[node], graph.far_under[node], most)
             if factor < np.inf:
                 now = np.log(factor) + slack
                 if now + best < least or (least == np.inf and now < cost):
@@ -181,7 +274,7 @@ def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int,
             node = graph.newest[depth, label]
             while node >= 0:
                 for letter in range(tables.count[tables.phase[depth], label]):
-                    _spell_child(graph, tables, node, letter, rows[found])
+                    spell_child(graph, tables, node, letter, rows[found])
                     origin[found, 0], origin[found, 1] = node, letter
                     below, above = rows[found, 1].sum(), rows[found, 0].sum()
                     gain = np.inf if below == 0.0 else np.log(max(above, 1e-300) / below)
@@ -204,18 +297,9 @@ def waiting(graph: Any, tables: Any, depth: int) -> bool:
 
 
 @compiled(error_model="numpy")
-def _spell_child(graph: Any, tables: Any, node: int, letter: int, rows: Any) -> None:
+def spell_child(graph: Any, tables: Any, node: int, letter: int, rows: Any) -> None:
     weight = tables.weight[tables.phase[graph.depth[node]], graph.label[node], letter]
     spell(graph.over[node], graph.under[node], weight, tables.matrix, rows[0], rows[1])
-
-
-@compiled(error_model="numpy")
-def _closing_bound(tables: Any, depth: int, over: Any, under: Any) -> float:
-    """Bound for all words that go on from these rows, at this depth."""
-    quotient = largest_quotient(over, under)
-    if quotient == 0.0 or tables.behind[depth] == -np.inf:
-        return -np.inf
-    return np.log(quotient) + tables.behind[depth] + 8 * (len(over) + 16) * UNIT
 
 
 @compiled(error_model="numpy")
@@ -224,16 +308,19 @@ def _assign(
 ) -> None:
     """Lead a letter to the node that covers its word best, or to one of its own."""
     depth, label = graph.depth[node], graph.label[node]
-    bound = _closing_bound(tables, depth + 1, rows[0], rows[1])
+    following = tables.next[tables.phase[depth], label, letter]
+    far = _far(tables, depth + 1, following, rows)
+    bound = closing_bound(tables, depth + 1, far[0], far[1])
+    if bound > -np.inf:
+        bound = max(bound, most_at_once(tables, depth + 1, following, rows))
     if graph.reach[node] + bound <= low[0]:
         graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
         return
-    following = tables.next[tables.phase[depth], label, letter]
-    slack = np.log1p(8 * (len(rows[0]) + 12) * UNIT)
+    slack = np.log1p(16 * (len(rows[0]) + 12) * UNIT)
     nearest, cost, count = -1, np.inf, 0
     other = graph.newest[depth + 1, following]
     while other >= 0:
-        factor = cover(rows[0], rows[1], graph.over[other], graph.under[other], np.inf)
+        factor = cover(far[0], far[1], graph.far_over[other], graph.far_under[other], np.inf)
         now = np.log(factor) + slack
         if now < cost:
             nearest, cost = other, now
@@ -259,10 +346,11 @@ def split(graph: Any, tables: Any, node: int, letter: int, goal: float, thin: fl
     0: nothing better; 1: done; -1: no room. ``goal``: what the way through here may be worth.
     """
     depth, label = graph.depth[node], graph.label[node]
-    _spell_child(graph, tables, node, letter, new)
+    spell_child(graph, tables, node, letter, new)
     following = tables.next[tables.phase[depth], label, letter]
     before, had = graph.reach[node], graph.kids[node, letter]
-    found, cost = find_cover(graph, depth + 1, following, new[0], new[1])
+    far = _far(tables, depth + 1, following, new)
+    found, cost = find_cover(graph, depth + 1, following, far[0], far[1])
     if found >= 0 and found != had and before + cost + graph.best[found] <= goal:
         graph.kids[node, letter], graph.cost[node, letter] = found, cost
         return 1
@@ -270,7 +358,7 @@ def split(graph: Any, tables: Any, node: int, letter: int, goal: float, thin: fl
     if own < 0:
         return -1
     graph.kids[node, letter] = own
-    graph.cost[node, letter] = np.log1p(8 * (len(new[0]) + 12) * UNIT)
+    graph.cost[node, letter] = np.log1p(16 * (len(new[0]) + 12) * UNIT)
     graph.reach[own] = before
     return open_node(graph, tables, own, new)
 
@@ -286,10 +374,12 @@ def open_node(graph: Any, tables: Any, node: int, new: Any) -> int:
         graph.kids[node, 0], graph.cost[node, 0] = CLOSED, -np.inf
     best = max(graph.attained[node, 0], graph.attained[node, 1])
     for letter in range(count - 1, -1, -1):
-        _spell_child(graph, tables, node, letter, new)
+        spell_child(graph, tables, node, letter, new)
         following = tables.next[tables.phase[depth], label, letter]
-        found, cost = find_cover(graph, depth + 1, following, new[0], new[1])
-        bound = _closing_bound(tables, depth + 1, new[0], new[1])
+        far = _far(tables, depth + 1, following, new)
+        found, cost = find_cover(graph, depth + 1, following, far[0], far[1])
+        bound = closing_bound(tables, depth + 1, far[0], far[1])
+        bound = max(bound, most_at_once(tables, depth + 1, following, new))
         if found >= 0 and cost + graph.best[found] < bound:
             graph.kids[node, letter], graph.cost[node, letter] = found, cost
             best = max(best, cost + graph.best[found])
@@ -399,4 +489,103 @@ def _take_apart(
                 if done < 0:
                     return -1
                 changed += done
+    return changed
+
+
+@compiled(error_model="numpy")
+def climb(tables: Any, over: Any, under: Any, letters: Any, label: int, known: int, end: int) -> float:
+    """Improve a word one letter at a time, in place; the log ratio that it reaches.
+
+    The word starts at the rows of the target and ends at its last point: with the value
+    ``known`` there (or -1), or with the end ``end`` of its label. Only letters that lead to the
+    same label, or whose next letter leads back, are tried.
+    """
+    n, k = len(letters), len(over)
+    labels = np.empty(n + 1, np.int64)
+    labels[0] = label
+    for t in range(n):
+        labels[t + 1] = tables.next[tables.phase[t], labels[t], letters[t]]
+    after = np.zeros((n + 1, k))
+    reached = -np.inf
+    for _ in range(SWEEPS):
+        if known >= 0:
+            after[n] = 0.0
+            after[n, known] = 1.0
+        else:
+            after[n] = tables.ends[tables.phase[n], labels[n], end]
+        for t in range(n - 1, -1, -1):
+            _pull(tables, t, labels[t], letters[t], after[t + 1], after[t])
+        changed = _sweep(tables, over.copy(), under.copy(), letters, labels, after, known >= 0)
+        one, two = over.copy(), under.copy()
+        for t in range(n):
+            weight = tables.weight[tables.phase[t], labels[t], letters[t]]
+            above, below = np.empty(k), np.empty(k)
+            spell(one, two, weight, tables.matrix, above, below)
+            one, two = above, below
+        above_all, below_all = one @ after[n], two @ after[n]
+        if above_all > 0.0 and below_all > 0.0:
+            reached = np.log(above_all / below_all)
+        if not changed:
+            break
+    return reached
+
+
+@compiled(error_model="numpy")
+def _pull(tables: Any, t: int, label: int, letter: int, after: Any, out: Any) -> None:
+    """What follows a point: its letter's weight times one step of the chain."""
+    weight = tables.weight[tables.phase[t], label, letter]
+    largest = 0.0
+    for x in range(len(out)):
+        flow = 0.0
+        for y in range(len(out)):
+            flow += tables.matrix[x, y] * after[y]
+        out[x] = weight[x] * flow
+        largest = max(largest, out[x])
+    if largest > 0.0:
+        out /= largest
+
+
+@compiled(error_model="numpy")
+def _sweep(
+    tables: Any, over: Any, under: Any, letters: Any, labels: Any, after: Any, is_known: bool
+) -> bool:
+    n, k = len(letters), len(over)
+    changed = False
+    one, two, pulled, behind = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    for t in range(n):
+        phase, label = tables.phase[t], labels[t]
+        best, choice, then = -np.inf, letters[t], -1
+        for letter in range(tables.count[phase, label]):
+            following = tables.next[phase, label, letter]
+            second = -1
+            if following == labels[t + 1]:
+                behind[:] = after[t + 1]
+            elif t + 1 == n:
+                if not is_known:
+                    continue
+                behind[:] = after[n]
+            else:
+                for other in range(tables.count[tables.phase[t + 1], following]):
+                    if tables.next[tables.phase[t + 1], following, other] == labels[t + 2]:
+                        second = other
+                        break
+                if second < 0:
+                    continue
+                _pull(tables, t + 1, following, second, after[t + 2], behind)
+            _pull(tables, t, label, letter, behind, pulled)
+            above, below = over @ pulled, under @ pulled
+            if above > 0.0 and below > 0.0:
+                value = above / below
+                if value > best * (1 + 1e-12) or (letter == letters[t] and value >= best):
+                    best, choice, then = value, letter, second
+        if choice != letters[t]:
+            changed = True
+            letters[t] = choice
+            labels[t + 1] = tables.next[phase, label, choice]
+            if then >= 0:
+                letters[t + 1] = then
+                labels[t + 2] = tables.next[tables.phase[t + 1], labels[t + 1], then]
+                _pull(tables, t + 1, labels[t + 1], then, after[t + 2], after[t + 1])
+        spell(over, under, tables.weight[phase, label, choice], tables.matrix, one, two)
+        over[:], under[:] = one, two
     return changed

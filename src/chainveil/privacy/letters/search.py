@@ -1,0 +1,344 @@
+"""The largest sum of both sides of a target, over its values, its place and its report.
+
+Each pair of values, residue of the target's index and label of its report is one *case*: a left
+and a right :class:`~chainveil.privacy.letters.graph.Side`. All cases are laid out coarsely first; those
+that may still exceed what is attained are laid out again with more nodes, and at last their longest
+ways are taken apart.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.privacy.adversary import Adversary, AdversaryName
+from chainveil.privacy.letters.graph import UNIT, Allowed, Priors, Side
+from chainveil.privacy.letters.sides import Reports, Script, Spelling
+from chainveil.privacy.problem import Effort
+
+# Turn by turn: nodes for each depth and label, and the share of the loss that covers may cost.
+NODES = (6, 16, 32, 64, 96, 144, 216, 324, 486, 729, 1093, 1640)
+SHARE = 0.3
+# After the last turn ways are taken apart, in rounds of so many, a little of the gap at a time.
+ROUNDS, STEP = 200, 0.5
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Half:
+    """One side of an attack: its reports from the target outwards and what is known at its end.
+
+    ``points`` is the target's index on the left, and on the right the number of points behind it.
+    """
+
+    value: float
+    points: int
+    reports: tuple[Reports, ...]
+    known: int | None
+    label: int
+
+
+@dataclass(frozen=True)
+class Attack:
+    """The best attack that was found."""
+
+    value: float
+    pair: Pair
+    left: Half
+    right: Half
+
+
+@dataclass(frozen=True)
+class Found:
+    """Bound on the loss, the best attack, and how many words got a node."""
+
+    upper: float
+    attack: Attack | None
+    nodes: int
+
+
+class Nothing:
+    """The left side of a target before any report: it tells nothing."""
+
+    def __init__(self, points: int) -> None:
+        self.points, self.nodes = points, 0
+
+    def upper_by_points(self, points: int) -> FloatArray:
+        """Zero from the target's index on."""
+        return np.where(np.arange(points + 1) >= self.points, 0.0, -np.inf)
+
+    def lower_by_points(self, points: int) -> FloatArray:
+        """The same: it is attained."""
+        return self.upper_by_points(points)
+
+    def half(self, points: int) -> Half:
+        """No report, nothing known."""
+        return Half(0.0, self.points, (), None, -1)
+
+    def improve(
+        self, turn: int, low: float, tolerance: float, left: int, every_length: bool
+    ) -> None:
+        """Nothing to improve."""
+
+    def refine(self, room: int, goal: float, thin: float, left: int) -> None:
+        """Nothing to improve."""
+
+
+class Laid:
+    """One side of one case: the best graph so far."""
+
+    def __init__(self, make: Side) -> None:
+        self.side, self.turn = make, -1
+        self._upper: FloatArray | None = None
+        self._lower: FloatArray | None = None
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the graph."""
+        return self.side.nodes
+
+    def improve(
+        self, turn: int, low: float, tolerance: float, left: int, every_length: bool
+    ) -> None:
+        """Lay the side out with the nodes of a turn; words below ``low`` do not matter."""
+        if turn <= self.turn or left <= 0:
+            return
+        most = NODES[turn]
+        nearest = self.side.first_that_matters(low) if every_length and turn > 0 else 0
+        fresh = self.side.fresh(nearest)
+        fresh.build(tolerance, most, low, min(left, 1 << 20))
+        self.side, self.turn = fresh, turn
+        self._upper = self._lower = None
+
+    def refine(self, room: int, goal: float, thin: float, left: int) -> None:
+        """Take the longest ways within ``room`` points apart."""
+        self.side.refine(room, goal, thin, self.side.nodes + left, ROUNDS)
+        self._upper = self._lower = None
+
+    def upper_by_points(self, points: int) -> FloatArray:
+        """Bounds for words of up to 0, 1, … points."""
+        if self._upper is None or len(self._upper) != points + 1:
+            self._upper = self.side.table(points)
+        return self._upper
+
+    def lower_by_points(self, points: int) -> FloatArray:
+        """What words of up to 0, 1, … points attain."""
+        if self._lower is None or len(self._lower) != points + 1:
+            self._lower = np.maximum.accumulate(self.side.lower(points)[0])
+        return self._lower
+
+    def half(self, points: int) -> Half:
+        """The best word of up to ``points`` points."""
+        value, node, kind = self.side.lower(points)
+        place = int(np.argmax(value))
+        reports, known = self.side.read(int(node[place]), int(kind[place]))
+        label = int(self.side.graph.label[node[place]])
+        return Half(float(value[place]), place, tuple(reports), known, label)
+
+
+@dataclass
+class Case:
+    """One pair of values at one place, with its bounds."""
+
+    pair: Pair
+    left: Laid | Nothing
+    right: Laid
+    turn: int = -1
+    upper: float = math.inf
+    stuck: bool = False
+    divided: tuple[int, int] = (0, 0)
+
+
+@dataclass
+class Search:
+    """The loss of one script against one adversary."""
+
+    script: Script
+    adversary: AdversaryName | Adversary
+    length: int | None
+    effort: Effort
+    low: float = 0.0
+    best: tuple[Case, int, int] | None = None
+    made: int = 0
+    turns: int = len(NODES)
+    started: float = field(default_factory=time.monotonic)
+
+    @cached_property
+    def spellings(self) -> tuple[Spelling, Spelling]:
+        """The letters of both sides."""
+        return self.script.spelling(True), self.script.spelling(False)
+
+    @cached_property
+    def priors(self) -> tuple[Priors, Priors]:
+        """The powers of the chain on both sides."""
+        return Priors(self.script.numbers, True), Priors(self.script.numbers, False)
+
+    @cached_property
+    def allowed(self) -> tuple[Allowed, Allowed]:
+        """Where each side may end."""
+        room = None if self.length is None else self.length - 1
+        if not isinstance(self.adversary, Adversary):
+            if self.adversary == "informed":
+                one = Allowed(known_at=1, end_at=0, limit=room)
+                return one, one
+            one = Allowed(known=self.adversary == "any", limit=room)
+            return one, one
+        target = self.adversary.target
+        before, behind = self.adversary.nearest
+        left = Allowed(known=False, end_at=target)
+        if before is not None:
+            left = Allowed(end=False, known_at=target - before)
+        last = None if self.length is None else self.length - 1 - target
+        right = Allowed(known=False, end_at=last)
+        if behind is not None:
+            right = Allowed(end=False, known_at=behind - target)
+        return left, right
+
+    def cases(self) -> list[Case]:
+        """All pairs, residues and labels."""
+        script, (left, right) = self.script, self.spellings
+        states = script.numbers.states
+        named = isinstance(self.adversary, Adversary)
+        places = product(range(script.every), range(script.labels))
+        found = []
+        for place in places:
+            residue, label = place
+            before = script.has_none and label == script.labels - 1
+            if named and not self._fits(residue, before):
+                continue
+            if before and not (script.missing or residue < script.first):
+                continue
+            for pair in product(range(states), repeat=2):
+                if pair[0] == pair[1]:
+                    continue
+                first: Laid | Nothing = Nothing(residue)
+                if not before:
+                    first = Laid(Side(left, self.priors[0], pair, place, self.allowed[0]))
+                second = Laid(Side(right, self.priors[1], pair, place, self.allowed[1]))
+                found.append(Case(pair, first, second))
+        return found
+
+    def _fits(self, residue: int, before: bool) -> bool:
+        """Whether the named target may stand there."""
+        target = self.adversary.target  # type: ignore[union-attr]
+        if target % self.script.every != residue:
+            return False
+        if self.script.missing or not self.script.sticky:
+            return True
+        return before == (target < self.script.first)
+
+    @property
+    def points(self) -> int:
+        """Points that a side may take up; more make no difference."""
+        deepest = 4096
+        if isinstance(self.adversary, Adversary):
+            ends = (one.furthest for one in self.allowed)
+            return max([deepest, *(end for end in ends if end is not None)]) + 2
+        return deepest if self.length is None else min(deepest, self.length - 1)
+
+    def run(self) -> Found:
+        """Bring both bounds together as far as the effort allows."""
+        cases = [case for case in self.cases() if self._measure(case)]
+        while self._left > 0:
+            still = [case for case in cases if self._is_open(case) and not case.stuck]
+            if not still:
+                break
+            case = max(still, key=lambda case: case.upper)
+            before = case.left.nodes + case.right.nodes
+            if case.turn + 1 < self.turns:
+                self._lay_out(case)
+                self.made += case.left.nodes + case.right.nodes
+            else:
+                self._take_apart(case)
+                self.made += case.left.nodes + case.right.nodes - before
+            self._measure(case)
+        upper = max((case.upper for case in cases), default=0.0)
+        upper = max(upper, 0.0)
+        return Found(upper + 64 * UNIT * (1 + abs(upper)), self._attack(), self.made)
+
+    @property
+    def _every_length(self) -> bool:
+        return self.length is None and not isinstance(self.adversary, Adversary)
+
+    def _lay_out(self, case: Case) -> None:
+        """Lay both sides of a case out again, with more nodes and less that covers may cost."""
+        case.turn += 1
+        share = 0.1 * SHARE**case.turn * max(min(case.upper, 50.0), self.low)
+        width = max(self.effort.tolerance / 4, share)
+        sides: list[Laid | Nothing] = [case.left, case.right]
+        for number, side in enumerate(sides):
+            other = sides[1 - number]
+            low = self.low - float(other.upper_by_points(self.points)[-1])
+            side.improve(case.turn, low, width, self._left, self._every_length)
+
+    def _take_apart(self, case: Case) -> None:
+        """Split the longest ways of a case."""
+        top = case.upper
+        goal = self.low + max(self.effort.tolerance * 0.9, STEP * (top - self.low))
+        before = case.left.nodes + case.right.nodes
+        thin = self.effort.tolerance / 64
+        first, second = case.divided
+        parts = ((case.left, first), (case.right, second))
+        uppers = [float(side.upper_by_points(self.points)[room]) for side, room in parts]
+        lowers = [float(side.lower_by_points(self.points)[room]) for side, room in parts]
+        slack = [max(up - down, 1e-300) for up, down in zip(uppers, lowers, strict=True)]
+        excess = top - goal
+        for (side, room), up, share in zip(parts, uppers, slack, strict=True):
+            part = excess * share / sum(slack) if math.isfinite(sum(slack)) else excess
+            side.refine(room, up - part if math.isfinite(up) else goal, thin, self._left)
+        self._measure(case)
+        case.stuck = case.left.nodes + case.right.nodes == before and case.upper >= top
+
+    @property
+    def _left(self) -> int:
+        """Nodes that may still be made."""
+        seconds = self.effort.max_seconds
+        if seconds is not None and time.monotonic() - self.started > seconds:
+            return 0
+        return self.effort.max_nodes - self.made
+
+    def _is_open(self, case: Case) -> bool:
+        return case.upper > self.low + self.effort.tolerance * 0.95
+
+    def _measure(self, case: Case) -> bool:
+        """Both bounds of a case; whether its values can occur together at all."""
+        points = self.points
+        uppers = case.left.upper_by_points(points), case.right.upper_by_points(points)
+        lowers = case.left.lower_by_points(points), case.right.lower_by_points(points)
+        upper, case.divided = self._divide(*uppers)
+        # Sides may leave out words with which the sum would not exceed what is attained.
+        case.upper = min(case.upper, max(upper, self.low) if self._every_length else upper)
+        lower, divided = self._divide(*lowers)
+        if lower > self.low or (self.best is None and lower > -math.inf):
+            self.low, self.best = max(lower, self.low), (case, *divided)
+        return case.upper > -math.inf
+
+    def _divide(self, left: FloatArray, right: FloatArray) -> tuple[float, tuple[int, int]]:
+        """The largest sum of two sides in the room there is, and how it is divided."""
+        last = len(left) - 1
+        if isinstance(self.adversary, Adversary):
+            first = min(self.adversary.target, last)
+            return float(left[first] + right[last]), (first, last)
+        if self.length is None or self.length - 1 > 2 * last:
+            return float(left[-1] + right[-1]), (last, last)
+        taken = np.arange(min(last, self.length - 1) + 1)
+        rest = np.minimum(self.length - 1 - taken, last)
+        with np.errstate(invalid="ignore"):
+            total = left[taken] + right[rest]
+        total = np.where(np.isnan(total), -np.inf, total)
+        place = int(np.argmax(total))
+        return float(total[place]), (int(taken[place]), int(rest[place]))
+
+    def _attack(self) -> Attack | None:
+        if self.best is None:
+            return None
+        case, first, second = self.best
+        left, right = case.left.half(first), case.right.half(second)
+        return Attack(left.value + right.value, case.pair, left, right)
