@@ -53,6 +53,8 @@ def _mean_cost(noise: Noise, model: DataModel, cost: FloatArray) -> float:
             f"hidden states are more than {MOST_PAIRS} pairs"
         )
     joint = _long_run(noise, start, transition, value)
+    if noise.every == 1 and noise.delay == 0:
+        return float((joint * cost[value].T).sum())
     total = sum(
         _cost_of_block(noise, joint, transition, value, cost[value, report], report)
         for report in range(noise.states)
@@ -78,6 +80,8 @@ def long_run_law(steps: FloatArray, start: FloatArray) -> FloatArray:
 
     It need not be irreducible: what it ends in may depend on where it began.
     """
+    if np.all(steps > 0):
+        return _stationary(steps)
     from scipy.sparse.csgraph import connected_components
 
     count, label = connected_components(steps > 0, directed=True, connection="strong")
