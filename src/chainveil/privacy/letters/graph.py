@@ -22,6 +22,8 @@ FIRST_NODES, FIRST_DEPTHS = 64, 64
 # Depths beyond which no word is followed.
 MOST_DEPTHS = 1 << 15
 UNIT = words.UNIT
+# An index that no series has.
+NEVER = 1 << 40
 
 
 class Tables(NamedTuple):
@@ -38,7 +40,10 @@ class Tables(NamedTuple):
     end: FloatArray
     behind: FloatArray
     used: IntArray
+    least: IntArray
+    further: IntArray
     mix: FloatArray
+    limit: int
 
 
 class Graph(NamedTuple):
@@ -58,7 +63,6 @@ class Graph(NamedTuple):
     kids: IntArray
     cost: FloatArray
     attained: FloatArray
-    value: IntArray
     ending: IntArray
     bound: FloatArray
     best: FloatArray
@@ -83,7 +87,11 @@ class Allowed:
     @property
     def furthest(self) -> int | None:
         """The greatest distance that matters, None: any."""
-        ends = [self.known_at] if self.known else []
+        return self.last_depth(0)
+
+    def last_depth(self, extra: int) -> int | None:
+        """The depth of the last node that matters; that of a known point is ``extra`` less."""
+        ends = [None if self.known_at is None else self.known_at - extra] if self.known else []
         ends += [self.end_at] if self.end else []
         far = None if None in ends else max((end for end in ends if end is not None), default=0)
         limits = [end for end in (far, self.limit) if end is not None]
@@ -112,6 +120,24 @@ class Priors:
             same = self.numbers.is_stationary
             self.starts.append(now if same else now @ self.numbers.transition)
         return np.array(self.rows[:depths]), np.array(self.starts[:depths])
+
+
+    def earliest(self, period: int, first: int) -> IntArray:
+        """The first index from ``first`` on, of each residue, at which each value is possible.
+
+        Shape (period, k); so late that it does not matter where there is none.
+        """
+        k = self.numbers.states
+        found = np.full((period, k), NEVER)
+        possible = self.numbers.start > 0
+        for index in range(first + period * (2 * k * k + 2)):
+            if index >= first:
+                now = found[index % period]
+                found[index % period] = np.where(possible & (now == NEVER), index, now)
+                if np.all(found < NEVER):
+                    break
+            possible = possible @ (self.numbers.transition > 0)
+        return found
 
 
 class Side:
@@ -166,17 +192,18 @@ class Side:
         """The best word, improved letter by letter."""
         count = self.nodes
         best, letters = -np.inf, []
-        for kind in range(2):
+        states = len(self.spelling.matrix)
+        for kind in range(states + 1):
             attained = self.graph.attained[:count, kind]
             node = int(np.argmax(attained))
             if not math.isfinite(attained[node]):
                 continue
             word = np.array(self.word(node), np.int64)
-            known = int(self.graph.value[node]) if kind == 0 else -1
-            prior = self.tables.known[len(word), known] if kind == 0 else self.tables.end[len(word)]
+            depth, is_end = len(word), kind == states
+            prior = self.tables.end[depth] if is_end else self.tables.known[depth, kind]
             value = words.climb(
-                self.tables, self.graph.over[0], self.graph.under[0], word, self.place[1], known,
-                int(self.graph.ending[node]),
+                self.tables, self.graph.over[0], self.graph.under[0], word, self.place[1],
+                -1 if is_end else kind, int(self.graph.ending[node]),
             ) + prior  # fmt: skip
             if value > best:
                 best, letters = value, word.tolist()
@@ -284,7 +311,7 @@ class Side:
         value = np.full(points + 1, -np.inf)
         node, kind = np.zeros(points + 1, np.int64), np.zeros(points + 1, np.int64)
         count = self.nodes
-        for which in range(2):
+        for which in range(graph.attained.shape[1]):
             used = tables.used[graph.depth[:count], graph.label[:count], which]
             attained = graph.attained[:count, which]
             for i in np.argsort(attained):
@@ -299,19 +326,19 @@ class Side:
         graph, tables, count = self.graph, self.tables, self.nodes
         bound = np.full(points + 1, -np.inf)
         depth, label, reach = graph.depth[:count], graph.label[:count], graph.reach[:count]
-        for which in range(2):
+        for which in range(graph.attained.shape[1]):
             used = tables.used[depth, label, which]
-            fits = used <= points
+            fits = (used <= points) & (reach > -np.inf)
             np.maximum.at(bound, used[fits], (reach + graph.attained[:count, which])[fits])
         closed = graph.kids[:count, 0] == -1
-        behind = np.where(closed, reach + graph.bound[:count], -np.inf)
         links = np.where(graph.kids[:count] == words.CLOSED, graph.cost[:count], -np.inf)
         opened = tables.count[tables.phase[depth], label]
         mask = np.arange(links.shape[1])[None, :] < opened[:, None]
         lost = np.where(mask & ~closed[:, None], links, -np.inf).max(axis=1)
-        behind = np.maximum(behind, np.where(lost > -np.inf, reach + lost, -np.inf))
-        fits = depth <= points
-        np.maximum.at(bound, depth[fits], behind[fits])
+        behind = np.where(closed, graph.bound[:count], lost)
+        further = tables.further[depth, label]
+        fits = (further <= points) & (reach > -np.inf)
+        np.maximum.at(bound, further[fits], reach[fits] + behind[fits])
         return np.maximum.accumulate(bound)
 
     def word(self, node: int) -> list[int]:
@@ -333,8 +360,8 @@ class Side:
             found = self.spelling.letters[int(self.tables.phase[depth]), label][letter]
             reports.append(found.reports)
             label = found.following
-        if kind == 0:
-            return reports, int(self.graph.value[node])
+        if kind < len(self.spelling.matrix):
+            return reports, kind
         phase = int(self.tables.phase[self.graph.depth[node]])
         if self.spelling.is_left:
             reports.append(self.spelling.ends[phase, label][int(self.graph.ending[node])][1])
@@ -342,7 +369,6 @@ class Side:
 
     def _tables(self, depths: int) -> Tables:
         spelling, (a, b) = self.spelling, self.pair
-        furthest = self.allowed.furthest
         rows, starts = self.priors.upto(depths)
         k = spelling.matrix.shape[0]
         slack = UNIT * 2 * (np.arange(depths) + 4) * (k + 6)
@@ -367,34 +393,44 @@ class Side:
             end[:] = -np.inf
         elif self.allowed.end_at is not None:
             end[index != self.allowed.end_at] = -np.inf
-        if furthest is not None:
-            behind[index > furthest] = -np.inf
         residue = self.place[0]
         phase = (residue - index if spelling.is_left else residue + 1 + index) % spelling.period
+        used = self._used(phase, extra)
+        last = self.allowed.last_depth(extra)
+        if last is not None:
+            behind[index >= last] = -np.inf
+        if self.allowed.limit is not None:
+            behind[np.minimum.accumulate(used.min(axis=(1, 2))[::-1])[::-1] > self.allowed.limit] = -np.inf
         count, weight, following, end_count, ends = spelling.arrays
         tables = Tables(
             spelling.matrix, count, weight, following, end_count, ends, phase, known, end, behind,
-            self._used(phase, extra), np.zeros((depths, spelling.labels, k)),
+            used, np.zeros_like(used[:, :, 0]), np.zeros_like(used[:, :, 0]),
+            np.zeros((depths, spelling.labels, k)),
+            NEVER if self.allowed.limit is None else self.allowed.limit,
         )  # fmt: skip
+        words.least_points(tables)
         words.shares(tables, near, tables.mix)
         return tables
 
     def _used(self, phase: IntArray, extra: int) -> IntArray:
-        """Points that a word takes up at least: on the left the target's least index."""
-        spelling = self.spelling
+        """Points that a word takes up at least, by depth, label and end: (depths, labels, k + 1).
+
+        On the left this is the least index of the target: a known value must be possible where
+        it stands, and what remembers must have made a report by then.
+        """
+        spelling, k = self.spelling, len(self.spelling.matrix)
         depths = len(phase)
-        used = np.empty((depths, spelling.labels, 2), np.int64)
-        used[:, :, :] = np.arange(depths)[:, None, None]
+        used = np.empty((depths, spelling.labels, k + 1), np.int64)
+        used[:] = np.arange(depths)[:, None, None]
         if not spelling.is_left:
-            used[:, :, 0] += extra
+            used[:, :, :k] += extra
             return used
-        first, period = spelling.first, spelling.period
-        before = phase[:, None] if not spelling.remembers else (
-            first + (phase[:, None] - first) % period
-        )  # fmt: skip
-        used[:, :, 0] += before
+        first = spelling.first if spelling.remembers else 0
+        earliest = self.priors.earliest(spelling.period, first)
+        used[:, :, :k] += earliest[phase][:, None, :]
         if spelling.none >= 0:
-            used[:, spelling.none, 0] = np.arange(depths) + phase
+            before = self.priors.earliest(spelling.period, 0)
+            used[:, spelling.none, :k] = np.arange(depths)[:, None] + before[phase]
         return used
 
     def _behind(self, rows: FloatArray, end: FloatArray) -> FloatArray:
@@ -432,7 +468,7 @@ def _empty(nodes: int, tables: Tables) -> Graph:
         np.zeros((nodes, k)), np.zeros(nodes, whole),
         np.zeros(nodes, whole), np.zeros(nodes, whole), np.zeros(nodes, whole),
         np.zeros(nodes, whole), np.full((len(tables.phase), tables.count.shape[1]), -1),
-        np.full((nodes, letters), -1), np.zeros((nodes, letters)), np.full((nodes, 2), -np.inf),
-        np.zeros(nodes, whole), np.zeros(nodes, whole), np.full(nodes, np.inf),
+        np.full((nodes, letters), -1), np.zeros((nodes, letters)), np.full((nodes, k + 1), -np.inf),
+        np.zeros(nodes, whole), np.full(nodes, np.inf),
         np.full(nodes, np.inf, real), np.full(nodes, -np.inf),
     )  # fmt: skip

@@ -181,17 +181,23 @@ class Search:
         return Priors(self.script.numbers, True), Priors(self.script.numbers, False)
 
     @cached_property
-    def allowed(self) -> tuple[Allowed, Allowed]:
-        """Where each side may end."""
+    def allowed(self) -> list[tuple[Allowed, Allowed]]:
+        """Where both sides may end: the ways there are."""
+        if isinstance(self.adversary, Adversary):
+            return [self._named(self.adversary)]
         room = None if self.length is None else self.length - 1
-        if not isinstance(self.adversary, Adversary):
-            if self.adversary == "informed":
-                one = Allowed(known_at=1, end_at=0, limit=room)
-                return one, one
+        if self.adversary != "informed":
             one = Allowed(known=self.adversary == "any", limit=room)
-            return one, one
-        target = self.adversary.target
-        before, behind = self.adversary.nearest
+            return [(one, one)]
+        known, end = Allowed(end=False, known_at=1, limit=room), Allowed(known=False, end_at=0)
+        if self.length == 1:
+            return [(end, end)]
+        ways = [(end, known), (known, end)] + [(known, known)] * (self.length != 2)
+        return ways + [(end, end)] * (self.length is None)
+
+    def _named(self, adversary: Adversary) -> tuple[Allowed, Allowed]:
+        target = adversary.target
+        before, behind = adversary.nearest
         left = Allowed(known=False, end_at=target)
         if before is not None:
             left = Allowed(end=False, known_at=target - before)
@@ -202,44 +208,48 @@ class Search:
         return left, right
 
     def cases(self) -> list[Case]:
-        """All pairs, residues and labels."""
+        """All pairs, residues and labels, and all ways to end."""
         script, (left, right) = self.script, self.spellings
-        states = script.numbers.states
-        named = isinstance(self.adversary, Adversary)
-        places = product(range(script.every), range(script.labels))
         found = []
-        for place in places:
-            residue, label = place
-            before = script.has_none and label == script.labels - 1
-            if named and not self._fits(residue, before):
+        places = product(range(script.every), range(script.labels), self.allowed)
+        for residue, label, allowed in places:
+            early = script.has_none and label == script.labels - 1
+            if not self._fits(residue, early, allowed):
                 continue
-            if before and not (script.missing or residue < script.first):
-                continue
-            for pair in product(range(states), repeat=2):
+            for pair in product(range(script.numbers.states), repeat=2):
                 if pair[0] == pair[1]:
                     continue
+                place = residue, label
                 first: Laid | Nothing = Nothing(residue)
-                if not before:
-                    first = Laid(Side(left, self.priors[0], pair, place, self.allowed[0]))
-                second = Laid(Side(right, self.priors[1], pair, place, self.allowed[1]))
+                if not early:
+                    first = Laid(Side(left, self.priors[0], pair, place, allowed[0]))
+                second = Laid(Side(right, self.priors[1], pair, place, allowed[1]))
                 found.append(Case(pair, first, second))
         return found
 
-    def _fits(self, residue: int, before: bool) -> bool:
-        """Whether the named target may stand there."""
-        target = self.adversary.target  # type: ignore[union-attr]
-        if target % self.script.every != residue:
+    def _fits(self, residue: int, early: bool, allowed: tuple[Allowed, Allowed]) -> bool:
+        """Whether a target may stand there, with or without a report before it."""
+        script = self.script
+        if early and not (script.missing or residue < script.first):
             return False
-        if self.script.missing or not self.script.sticky:
+        if isinstance(self.adversary, Adversary):
+            target = self.adversary.target
+            is_early = target < script.first and bool(script.sticky)
+            return target % script.every == residue and (script.missing or early == is_early)
+        if self.adversary != "informed":
             return True
-        return before == (target < self.script.first)
+        left, right = allowed
+        if early and left.known != (residue > 0) and not script.missing:
+            return False
+        last = self.length is not None and right.end
+        return not last or (self.length - 1) % script.every == residue  # type: ignore[operator]
 
     @property
     def points(self) -> int:
         """Points that a side may take up; more make no difference."""
         deepest = 4096
         if isinstance(self.adversary, Adversary):
-            ends = (one.furthest for one in self.allowed)
+            ends = (one.furthest for one in self.allowed[0])
             return max([deepest, *(end for end in ends if end is not None)]) + 2
         return deepest if self.length is None else min(deepest, self.length - 1)
 
@@ -325,9 +335,9 @@ class Search:
         last = len(left) - 1
         if isinstance(self.adversary, Adversary):
             first = min(self.adversary.target, last)
-            return float(left[first] + right[last]), (first, last)
+            return _sum(float(left[first]), float(right[last])), (first, last)
         if self.length is None or self.length - 1 > 2 * last:
-            return float(left[-1] + right[-1]), (last, last)
+            return _sum(float(left[-1]), float(right[-1])), (last, last)
         taken = np.arange(min(last, self.length - 1) + 1)
         rest = np.minimum(self.length - 1 - taken, last)
         with np.errstate(invalid="ignore"):
@@ -342,3 +352,8 @@ class Search:
         case, first, second = self.best
         left, right = case.left.half(first), case.right.half(second)
         return Attack(left.value + right.value, case.pair, left, right)
+
+
+def _sum(left: float, right: float) -> float:
+    """Both sides together; nothing where one of them cannot be."""
+    return -math.inf if -math.inf in (left, right) else left + right

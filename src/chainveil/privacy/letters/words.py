@@ -110,16 +110,12 @@ def closing_bound(tables: Any, depth: int, over: Any, under: Any) -> float:
 
 
 @compiled(error_model="numpy")
-def at_known(tables: Any, depth: int, over: Any, under: Any) -> tuple[float, int]:
-    """The largest value if the point at this depth is known, and with which value."""
-    best, place = -np.inf, -1
-    for y in range(len(over)):
-        prior = tables.known[depth, y]
-        if over[y] > 0.0 and prior > -np.inf:
-            value = np.inf if under[y] == 0.0 else np.log(over[y] / under[y]) + prior
-            if value > best:
-                best, place = value, y
-    return best, place
+def at_known(tables: Any, depth: int, label: int, over: Any, under: Any, y: int) -> float:
+    """The value if the point at this depth is known to be y."""
+    prior = tables.known[depth, y]
+    if over[y] == 0.0 or prior == -np.inf or tables.used[depth, label, y] > tables.limit:
+        return -np.inf
+    return np.inf if under[y] == 0.0 else np.log(over[y] / under[y]) + prior
 
 
 @compiled(error_model="numpy")
@@ -127,7 +123,7 @@ def at_end(tables: Any, depth: int, label: int, over: Any, under: Any) -> tuple[
     """The largest value if the series ends at this depth, and with which end."""
     best, place = -np.inf, -1
     phase = tables.phase[depth]
-    if tables.end[depth] == -np.inf:
+    if tables.end[depth] == -np.inf or tables.used[depth, label, len(over)] > tables.limit:
         return best, place
     for s in range(tables.end_count[phase, label]):
         above, below = 0.0, 0.0
@@ -144,8 +140,10 @@ def at_end(tables: Any, depth: int, label: int, over: Any, under: Any) -> tuple[
 @compiled(error_model="numpy")
 def most_at_once(tables: Any, depth: int, label: int, rows: Any) -> float:
     """The largest value of rows whose side ends at this very depth."""
-    known = at_known(tables, depth, rows[0], rows[1])[0]
-    return max(known, at_end(tables, depth, label, rows[0], rows[1])[0]) + 64 * UNIT
+    most = at_end(tables, depth, label, rows[0], rows[1])[0]
+    for y in range(rows.shape[1]):
+        most = max(most, at_known(tables, depth, label, rows[0], rows[1], y))
+    return most + 64 * UNIT
 
 
 @compiled(error_model="numpy")
@@ -155,6 +153,22 @@ def _far(tables: Any, depth: int, label: int, rows: Any) -> Any:
     see_from_afar(rows[0], tables.mix[depth, label], far[0])
     see_from_afar(rows[1], tables.mix[depth, label], far[1])
     return far
+
+
+@compiled(error_model="numpy")
+def least_points(tables: Any) -> None:
+    """Points that a word takes up at least from a depth and label on, and behind it."""
+    depths = len(tables.phase)
+    for depth in range(depths - 1, -1, -1):
+        phase = tables.phase[depth]
+        for label in range(tables.used.shape[1]):
+            own, behind = tables.used[depth, label].min(), np.int64(1) << 40
+            if depth + 1 == depths:
+                behind = own
+            for letter in range(tables.count[phase, label] if depth + 1 < depths else 0):
+                behind = min(behind, tables.least[depth + 1, tables.next[phase, label, letter]])
+            tables.further[depth, label] = behind
+            tables.least[depth, label] = min(own, behind)
 
 
 @compiled(error_model="numpy")
@@ -196,13 +210,17 @@ def measure(graph: Any, tables: Any, node: int) -> None:
     """What a new node attains at a known point and at the end, and a bound for all behind it."""
     over, under = graph.over[node], graph.under[node]
     depth, label = graph.depth[node], graph.label[node]
-    known, graph.value[node] = at_known(tables, depth, over, under)
-    end, graph.ending[node] = at_end(tables, depth, label, over, under)
-    graph.attained[node, 0], graph.attained[node, 1] = known, end
+    k = len(over)
+    most = -np.inf
+    for y in range(k):
+        graph.attained[node, y] = at_known(tables, depth, label, over, under, y)
+        most = max(most, graph.attained[node, y])
+    graph.attained[node, k], graph.ending[node] = at_end(tables, depth, label, over, under)
+    most = max(most, graph.attained[node, k])
     see_from_afar(over, tables.mix[depth, label], graph.far_over[node])
     see_from_afar(under, tables.mix[depth, label], graph.far_under[node])
     bound = closing_bound(tables, depth, graph.far_over[node], graph.far_under[node])
-    graph.bound[node] = max(bound, known, end)
+    graph.bound[node] = max(bound, most)
 
 
 @compiled(error_model="numpy")
@@ -311,8 +329,7 @@ def _assign(
     following = tables.next[tables.phase[depth], label, letter]
     far = _far(tables, depth + 1, following, rows)
     bound = closing_bound(tables, depth + 1, far[0], far[1])
-    if bound > -np.inf:
-        bound = max(bound, most_at_once(tables, depth + 1, following, rows))
+    bound = max(bound, most_at_once(tables, depth + 1, following, rows))
     if graph.reach[node] + bound <= low[0]:
         graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
         return
@@ -336,7 +353,7 @@ def _assign(
     own = add_node(graph, tables, node, letter, rows[0], rows[1])
     graph.kids[node, letter], graph.cost[node, letter] = own, slack
     graph.reach[own] = graph.reach[node] + slack
-    low[0] = max(low[0], graph.attained[own, 0], graph.attained[own, 1])
+    low[0] = max(low[0], graph.attained[own].max())
 
 
 @compiled(error_model="numpy")
@@ -372,7 +389,7 @@ def open_node(graph: Any, tables: Any, node: int, new: Any) -> int:
     count = tables.count[tables.phase[depth], label]
     if count == 0:
         graph.kids[node, 0], graph.cost[node, 0] = CLOSED, -np.inf
-    best = max(graph.attained[node, 0], graph.attained[node, 1])
+    best = graph.attained[node].max()
     for letter in range(count - 1, -1, -1):
         spell_child(graph, tables, node, letter, new)
         following = tables.next[tables.phase[depth], label, letter]
@@ -406,7 +423,7 @@ def settle(graph: Any, tables: Any, room: int) -> None:
                 graph.reach[node] = -np.inf
                 node = graph.older[node]
     graph.reach[0] = 0.0
-    for depth in range(min(deepest, room) + 1):
+    for depth in range(deepest + 1):
         for label in range(labels):
             node = graph.newest[depth, label]
             count = tables.count[tables.phase[depth], label]
@@ -423,23 +440,21 @@ def settle(graph: Any, tables: Any, room: int) -> None:
 @compiled(error_model="numpy")
 def _largest(graph: Any, tables: Any, node: int, depth: int, count: int, room: int) -> float:
     """The largest value of a word from this node on that takes up at most ``room`` points."""
-    if depth > room:
+    label = graph.label[node]
+    if tables.least[depth, label] > room:
         return -np.inf
     own = -np.inf
-    for kind in range(2):
-        if tables.used[depth, graph.label[node], kind] <= room:
+    for kind in range(graph.attained.shape[1]):
+        if tables.used[depth, label, kind] <= room:
             own = max(own, graph.attained[node, kind])
-    if graph.kids[node, 0] == -1:
-        if depth == room:
-            return own
-        return graph.bound[node]
+    last = tables.further[depth, label] > room
+    if last or graph.kids[node, 0] == -1:
+        return own if last else graph.bound[node]
     for letter in range(count):
         kid = graph.kids[node, letter]
         value = graph.cost[node, letter]
         if kid >= 0:
             value += graph.best[kid]
-        elif depth == room:
-            continue
         own = max(own, value)
     return min(own, graph.bound[node])
 
@@ -470,7 +485,9 @@ def _take_apart(
     changed = 0
     for node in range(graph.count[0]):
         depth, before = graph.depth[node], graph.reach[node]
-        if depth >= room or before == -np.inf or not before + graph.best[node] > worth:
+        if tables.further[depth, graph.label[node]] > room:
+            continue
+        if before == -np.inf or not before + graph.best[node] > worth:
             continue
         if graph.kids[node, 0] == -1:
             if open_node(graph, tables, node, new) < 0:
