@@ -264,6 +264,7 @@ def _witness(claimed: dict[str, Any], known: dict[int, int], asked: Claim) -> Wi
         asked.model.states,
         asked.event,
         math.prod(noise.outputs + 1 for noise in asked.problem.releases),
+        asked.problem.plain and not asked.problem.ordered,
     )
     return engines.find(asked.problem).witness(attack)
 

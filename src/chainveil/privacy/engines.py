@@ -69,7 +69,7 @@ def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
 # Asked in this order. What enumerates the definition comes last: it is for short series alone.
 _ENGINES = [
     _engine(name)
-    for name in ("two_state", "region", "finite", "correlated", "memory", "enumeration")
+    for name in ("two_state", "region", "correlated", "memory", "letters", "enumeration")
 ]
 _CALIBRATORS: dict[str, LeastNoise] = {
     Channel.kind: _least_independent,

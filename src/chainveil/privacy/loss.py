@@ -21,7 +21,7 @@ def privacy_loss(
     event: int = 1,
     gaps: bool = False,
     tolerance: float = 1e-6,
-    max_nodes: int = 2_000_000,
+    max_nodes: int = 500_000,
     max_seconds: float | None = None,
 ) -> PrivacyLoss:
     """Exact privacy loss of publishing a chain's points with noise.

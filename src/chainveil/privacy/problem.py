@@ -26,7 +26,7 @@ class Effort:
     """How close bounds shall come where they are searched for, and when to stop all the same."""
 
     tolerance: float = 1e-6
-    max_nodes: int = 2_000_000
+    max_nodes: int = 500_000
     max_seconds: float | None = None
 
     @classmethod

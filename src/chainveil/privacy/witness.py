@@ -30,7 +30,7 @@ class DescribedAttack:
     empty, ``runs`` holds the output as pairs of a report and how often it is repeated.
     ``outputs`` is the number of different reports, ``states`` that of the states, ``event`` the
     number of points that are the secret. ``with_silence`` counts the reports where each release
-    may also publish nothing.
+    may also publish nothing. ``plain``: every point is reported, each on its own.
     """
 
     length: int
@@ -44,6 +44,7 @@ class DescribedAttack:
     states: int
     event: int = 1
     with_silence: int = 0
+    plain: bool = True
 
     @property
     def place(self) -> tuple[int, int, Mapping[int, int], int, int]:

@@ -247,12 +247,23 @@ class Side:
             if first == last and not self._is_settled(last, float(attained[0]), tolerance):
                 if furthest is not None and last >= furthest:
                     return
+                if self._is_unbounded(last):
+                    return
                 self._deepen()
                 last = len(self.tables.phase) - 1
-            elif first < last and words.waiting(self.graph, self.tables, first) and self.nodes < nodes:
-                self._widen(2 * len(self.graph.depth))
-            else:
+            elif first == last or self.nodes >= nodes:
                 return
+            elif not words.waiting(self.graph, self.tables, first):
+                return
+            else:
+                self._widen(2 * len(self.graph.depth))
+
+    def _is_unbounded(self, depth: int) -> bool:
+        """Whether no bound is in sight: two values that never meet again in a periodic chain."""
+        there = np.flatnonzero(self.graph.depth[: self.nodes] == depth)
+        return depth > 8 * len(self.spelling.matrix) ** 2 and bool(
+            np.isinf(self.graph.bound[there]).all()
+        )
 
     def _is_settled(self, depth: int, low: float, tolerance: float) -> bool:
         """Whether what may follow the words of a depth is worth no more than is attained."""
@@ -262,32 +273,10 @@ class Side:
         met = graph.reach[: self.nodes, None] + graph.attained[: self.nodes]
         return bool(best <= max(low, met.max()) + tolerance / 4)
 
-    def refine(self, room: int | None, goal: float, thin: float, nodes: int, rounds: int) -> bool:
-        """Bring the bound down to the goal within ``room`` points; False where it could not be."""
-        points = MOST_DEPTHS * 2 if room is None else room
-        done = 0
-        for _ in range(64):
-            done = words.refine(self.graph, self.tables, points, goal, thin, rounds)
-            if done >= 0 or not self._grow(nodes):
-                break
-        return done == 1
-
     def settle(self, room: int | None) -> float:
         """The bound within ``room`` points."""
         words.settle(self.graph, self.tables, MOST_DEPTHS * 2 if room is None else room)
         return self.upper
-
-    def _grow(self, nodes: int) -> bool:
-        """More room for nodes and depths where they are used up; False where they are not."""
-        grown = False
-        if int(self.graph.depth[: self.nodes].max()) + 2 >= len(self.tables.phase):
-            if len(self.tables.phase) < MOST_DEPTHS:
-                self._deepen()
-                grown = True
-        if self.nodes >= len(self.graph.depth) and self.nodes < nodes:
-            self._widen(2 * len(self.graph.depth))
-            grown = True
-        return grown
 
     def _deepen(self) -> None:
         """Twice as many depths."""
@@ -400,7 +389,8 @@ class Side:
         if last is not None:
             behind[index >= last] = -np.inf
         if self.allowed.limit is not None:
-            behind[np.minimum.accumulate(used.min(axis=(1, 2))[::-1])[::-1] > self.allowed.limit] = -np.inf
+            least = np.minimum.accumulate(used.min(axis=(1, 2))[::-1])[::-1]
+            behind[least > self.allowed.limit] = -np.inf
         count, weight, following, end_count, ends = spelling.arrays
         tables = Tables(
             spelling.matrix, count, weight, following, end_count, ends, phase, known, end, behind,

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
+from chainveil.errors import InvalidInput
 from chainveil.privacy.letters.attack import written_out
 from chainveil.privacy.letters.numbers import read_numbers
 from chainveil.privacy.letters.search import Search
 from chainveil.privacy.letters.sides import Script
+from chainveil.privacy.letters.witness import SequenceWitness
+from chainveil.privacy.memory.witness import MemoryWitness
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
+from chainveil.privacy.witness import DescribedAttack, Witness
 
 
 def solves(problem: Problem) -> bool:
@@ -21,9 +27,28 @@ def loss(problem: Problem) -> PrivacyLoss:
     """Both bounds, brought as close as the effort allows."""
     releases = problem.releases
     script = Script(read_numbers(problem.chain, releases), releases, problem.gaps)
-    search = Search(script, problem.adversary, problem.length, problem.effort)
-    found = search.run()
+    found = Search(script, problem.adversary, problem.length, problem.effort).run()
     witness = None if found.attack is None else written_out(problem, script, found.attack)
-    lower = 0.0 if witness is None else max(0.0, witness.replay(problem.chain, problem.seen))
+    lower = 0.0 if witness is None else _replayed(witness, problem)
     upper = max(found.upper, lower)
-    return PrivacyLoss(upper, lower, witness, problem.adversary, problem.length)
+    return PrivacyLoss(
+        upper, lower, None if lower == 0.0 == upper else witness, problem.adversary, problem.length
+    )
+
+
+def _replayed(witness: Witness, problem: Problem) -> float:
+    """What the attack attains; nothing where it cannot happen as it is written out."""
+    try:
+        value = witness.replay(problem.chain, problem.seen)
+    except InvalidInput:
+        return 0.0
+    return 0.0 if math.isnan(value) else max(0.0, value)
+
+
+def witness(attack: DescribedAttack) -> Witness:
+    """The attack as it is described, point by point."""
+    if attack.symbols:
+        raise InvalidInput("witness symbols", "a pattern", "none, for more than two states")
+    if attack.plain:
+        return SequenceWitness(*attack.place, tuple(attack.output().tolist()))
+    return MemoryWitness.of(attack)

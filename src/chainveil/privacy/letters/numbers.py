@@ -7,21 +7,23 @@ report is divided by its exact sum. A zero stays a zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import Noise
-from chainveil.privacy.finite.numbers import (
-    _check_range,
-    _floats,
-    _normalised,
-    _stationary_floats,
-    exact_emission,
-    exact_start,
-    exact_transition,
-)
+from chainveil.noise.channel import Channel
+from chainveil.privacy.rationals import channel_entries, joint_row, start_law, transition_entries
+
+Rows = list[list[Fraction]]
+BoolArray = NDArray[np.bool_]
+
+# Smaller positive probabilities could underflow in a product of two.
+LEAST_PROBABILITY = 1e-50
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,52 @@ class Numbers:
         return len(self.transition)
 
 
+def exact_transition(chain: MarkovChain) -> Rows:
+    """The transition matrix in rationals; rows sum to one exactly."""
+    if chain.states == 2:
+        return [list(row) for row in transition_entries(chain)]
+    return [_normalised(row) for row in chain.transition.tolist()]
+
+
+def exact_emission(channel: Channel) -> Rows:
+    """The channel in rationals; rows of more than two states sum to one exactly."""
+    if channel.states == 2:
+        return list(channel_entries(channel))
+    if channel.parts:
+        parts = [exact_emission(part) for part in channel.parts]
+        return [joint_row([part[x] for part in parts]) for x in range(channel.states)]
+    return [_normalised(row) for row in channel.matrix.tolist()]
+
+
+def exact_start(chain: MarkovChain) -> list[Fraction]:
+    """Law of the first point in rationals; the stationary law by elimination."""
+    if chain.states == 2:
+        return list(start_law(chain))
+    if chain.initial is not None:
+        return _normalised(chain.initial.tolist())
+    return exact_stationary(exact_transition(chain))
+
+
+def exact_stationary(transition: Rows) -> list[Fraction]:
+    """Stationary law of an irreducible chain by Grassmann-Taksar-Heyman elimination."""
+    matrix = [list(row) for row in transition]
+    k = len(matrix)
+    for last in range(k - 1, 0, -1):
+        leaving = sum(matrix[last][:last], Fraction(0))
+        for x in range(last):
+            if matrix[x][last] == 0:
+                continue
+            share = matrix[x][last] = matrix[x][last] / leaving
+            for y in range(last):
+                if matrix[last][y]:
+                    matrix[x][y] += share * matrix[last][y]
+    weights = [Fraction(1)]
+    for y in range(1, k):
+        weights.append(sum((weights[x] * matrix[x][y] for x in range(y)), Fraction(0)))
+    total = sum(weights, Fraction(0))
+    return [weight / total for weight in weights]
+
+
 def read_numbers(chain: MarkovChain, releases: tuple[Noise, ...]) -> Numbers:
     """Floats within four units in the last place of the exact reading."""
     transition = exact_transition(chain)
@@ -78,3 +126,55 @@ def _laws(noise: Noise) -> tuple[FloatArray, FloatArray]:
 
 def _rows(law: FloatArray) -> FloatArray:
     return _floats([_normalised(row) for row in law.tolist()])
+
+
+def _stationary_floats(transition: Rows) -> FloatArray:
+    """The stationary law to the nearest float but one, by elimination in ball arithmetic.
+
+    The elimination neither subtracts nor divides by anything but sums of what it has, so
+    128 bits leave more than 100 correct ones in every entry.
+    """
+    from flint import arb, ctx
+
+    before = ctx.prec
+    try:
+        ctx.prec = 128
+        k = len(transition)
+        matrix = [[arb(p.numerator) / arb(p.denominator) for p in row] for row in transition]
+        for last in range(k - 1, 0, -1):
+            leaving = sum(matrix[last][:last], arb(0))
+            for x in range(last):
+                share = matrix[x][last] = matrix[x][last] / leaving
+                for y in range(last):
+                    matrix[x][y] += share * matrix[last][y]
+        weights = [arb(1)]
+        for y in range(1, k):
+            weights.append(sum((weights[x] * matrix[x][y] for x in range(y)), arb(0)))
+        total = sum(weights, arb(0))
+        return np.array([float(weight / total) for weight in weights])
+    finally:
+        ctx.prec = before
+
+
+def _normalised(row: list[float]) -> list[Fraction]:
+    entries = [Fraction(entry) for entry in row]
+    total = sum(entries, Fraction(0))
+    return [entry / total for entry in entries]
+
+
+def _floats(rows: Rows) -> FloatArray:
+    return np.array([[float(entry) for entry in row] for row in rows])
+
+
+def _check_range(name: str, array: FloatArray) -> None:
+    positive = array[array > 0]
+    if positive.min() < LEAST_PROBABILITY:
+        raise NotSupported(
+            f"{name}: found the probability {positive.min():.3g}; with more than two states "
+            f"positive probabilities below {LEAST_PROBABILITY:g} are not offered."
+        )
+
+
+def successors(possible: BoolArray, step: BoolArray) -> BoolArray:
+    """The states that can follow one of the possible ones, shape (k,)."""
+    return np.asarray((possible[:, None] & step).any(axis=0))

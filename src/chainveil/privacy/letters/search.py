@@ -1,9 +1,9 @@
 """The largest sum of both sides of a target, over its values, its place and its report.
 
 Each pair of values, residue of the target's index and label of its report is one *case*: a left
-and a right :class:`~chainveil.privacy.letters.graph.Side`. All cases are laid out coarsely first; those
-that may still exceed what is attained are laid out again with more nodes, and at last their longest
-ways are taken apart.
+and a right :class:`~chainveil.privacy.letters.graph.Side`. All cases are laid out coarsely first;
+the one with the highest bound is laid out again, with more nodes, until none exceeds what is
+attained by more than the tolerance.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from chainveil.privacy.letters.sides import Reports, Script, Spelling
 from chainveil.privacy.problem import Effort
 
 # Turn by turn: nodes for each depth and label, and the share of the loss that covers may cost.
-NODES = (6, 16, 32, 64, 96, 144, 216, 324, 486, 729, 1093, 1640)
+NODES = (6, 16, 32, 64, 96, 144, 216, 324, 486, 729, 1093, 1640, 2460, 3690)
+LAST_TURN = len(NODES) - 1
 SHARE = 0.3
-# After the last turn ways are taken apart, in rounds of so many, a little of the gap at a time.
-ROUNDS, STEP = 200, 0.5
 
 Pair = tuple[int, int]
 
@@ -87,8 +86,6 @@ class Nothing:
     ) -> None:
         """Nothing to improve."""
 
-    def refine(self, room: int, goal: float, thin: float, left: int) -> None:
-        """Nothing to improve."""
 
 
 class Laid:
@@ -115,11 +112,6 @@ class Laid:
         fresh = self.side.fresh(nearest)
         fresh.build(tolerance, most, low, min(left, 1 << 20))
         self.side, self.turn = fresh, turn
-        self._upper = self._lower = None
-
-    def refine(self, room: int, goal: float, thin: float, left: int) -> None:
-        """Take the longest ways within ``room`` points apart."""
-        self.side.refine(room, goal, thin, self.side.nodes + left, ROUNDS)
         self._upper = self._lower = None
 
     def upper_by_points(self, points: int) -> FloatArray:
@@ -152,8 +144,6 @@ class Case:
     right: Laid
     turn: int = -1
     upper: float = math.inf
-    stuck: bool = False
-    divided: tuple[int, int] = (0, 0)
 
 
 @dataclass
@@ -167,7 +157,6 @@ class Search:
     low: float = 0.0
     best: tuple[Case, int, int] | None = None
     made: int = 0
-    turns: int = len(NODES)
     started: float = field(default_factory=time.monotonic)
 
     @cached_property
@@ -257,17 +246,12 @@ class Search:
         """Bring both bounds together as far as the effort allows."""
         cases = [case for case in self.cases() if self._measure(case)]
         while self._left > 0:
-            still = [case for case in cases if self._is_open(case) and not case.stuck]
+            still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
             if not still:
                 break
             case = max(still, key=lambda case: case.upper)
-            before = case.left.nodes + case.right.nodes
-            if case.turn + 1 < self.turns:
-                self._lay_out(case)
-                self.made += case.left.nodes + case.right.nodes
-            else:
-                self._take_apart(case)
-                self.made += case.left.nodes + case.right.nodes - before
+            self._lay_out(case)
+            self.made += case.left.nodes + case.right.nodes
             self._measure(case)
         upper = max((case.upper for case in cases), default=0.0)
         upper = max(upper, 0.0)
@@ -288,24 +272,6 @@ class Search:
             low = self.low - float(other.upper_by_points(self.points)[-1])
             side.improve(case.turn, low, width, self._left, self._every_length)
 
-    def _take_apart(self, case: Case) -> None:
-        """Split the longest ways of a case."""
-        top = case.upper
-        goal = self.low + max(self.effort.tolerance * 0.9, STEP * (top - self.low))
-        before = case.left.nodes + case.right.nodes
-        thin = self.effort.tolerance / 64
-        first, second = case.divided
-        parts = ((case.left, first), (case.right, second))
-        uppers = [float(side.upper_by_points(self.points)[room]) for side, room in parts]
-        lowers = [float(side.lower_by_points(self.points)[room]) for side, room in parts]
-        slack = [max(up - down, 1e-300) for up, down in zip(uppers, lowers, strict=True)]
-        excess = top - goal
-        for (side, room), up, share in zip(parts, uppers, slack, strict=True):
-            part = excess * share / sum(slack) if math.isfinite(sum(slack)) else excess
-            side.refine(room, up - part if math.isfinite(up) else goal, thin, self._left)
-        self._measure(case)
-        case.stuck = case.left.nodes + case.right.nodes == before and case.upper >= top
-
     @property
     def _left(self) -> int:
         """Nodes that may still be made."""
@@ -322,7 +288,7 @@ class Search:
         points = self.points
         uppers = case.left.upper_by_points(points), case.right.upper_by_points(points)
         lowers = case.left.lower_by_points(points), case.right.lower_by_points(points)
-        upper, case.divided = self._divide(*uppers)
+        upper, _ = self._divide(*uppers)
         # Sides may leave out words with which the sum would not exceed what is attained.
         case.upper = min(case.upper, max(upper, self.low) if self._every_length else upper)
         lower, divided = self._divide(*lowers)

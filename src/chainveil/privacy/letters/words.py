@@ -244,28 +244,6 @@ def add_node(graph: Any, tables: Any, parent: int, letter: int, over: Any, under
 
 
 @compiled(error_model="numpy")
-def find_cover(graph: Any, depth: int, label: int, over: Any, under: Any) -> tuple[int, float]:
-    """The node whose cost and bound together are least, and its cost; (-1, inf) if there is none.
-
-    ``over`` and ``under`` are the rows from afar.
-    """
-    found, cost, least = -1, np.inf, np.inf
-    node = graph.newest[depth, label]
-    slack = np.log1p(16 * (len(over) + 12) * UNIT)
-    while node >= 0:
-        best = graph.best[node]
-        if best < np.inf or least == np.inf:
-            most = np.exp(min(least - best, 600.0)) if least < np.inf else np.inf
-            factor = cover(over, under, graph.far_over[node], graph.far_under[node], most)
-            if factor < np.inf:
-                now = np.log(factor) + slack
-                if now + best < least or (least == np.inf and now < cost):
-                    found, cost, least = node, now, now + best
-        node = graph.older[node]
-    return found, cost
-
-
-@compiled(error_model="numpy")
 def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int, low: Any) -> int:
     """Lay the nodes out depth by depth, from ``first`` to ``last``; the depth that was reached.
 
@@ -273,7 +251,7 @@ def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int,
     covers it within ``share[depth]`` along the whole way, and while there are fewer than
     ``most`` nodes of its label. ``low`` (1,): what is attained; ways below it are not followed.
     """
-    k, letters = graph.over.shape[1], tables.weight.shape[2]
+    k = graph.over.shape[1]
     for depth in range(first, last):
         words = 0
         for label in range(graph.newest.shape[1]):
@@ -316,6 +294,7 @@ def waiting(graph: Any, tables: Any, depth: int) -> bool:
 
 @compiled(error_model="numpy")
 def spell_child(graph: Any, tables: Any, node: int, letter: int, rows: Any) -> None:
+    """The rows of a node behind one of its letters."""
     weight = tables.weight[tables.phase[graph.depth[node]], graph.label[node], letter]
     spell(graph.over[node], graph.under[node], weight, tables.matrix, rows[0], rows[1])
 
@@ -354,57 +333,6 @@ def _assign(
     graph.kids[node, letter], graph.cost[node, letter] = own, slack
     graph.reach[own] = graph.reach[node] + slack
     low[0] = max(low[0], graph.attained[own].max())
-
-
-@compiled(error_model="numpy")
-def split(graph: Any, tables: Any, node: int, letter: int, goal: float, thin: float, new: Any) -> int:
-    """Lead a letter to a node that covers its word better, or to one of its own.
-
-    0: nothing better; 1: done; -1: no room. ``goal``: what the way through here may be worth.
-    """
-    depth, label = graph.depth[node], graph.label[node]
-    spell_child(graph, tables, node, letter, new)
-    following = tables.next[tables.phase[depth], label, letter]
-    before, had = graph.reach[node], graph.kids[node, letter]
-    far = _far(tables, depth + 1, following, new)
-    found, cost = find_cover(graph, depth + 1, following, far[0], far[1])
-    if found >= 0 and found != had and before + cost + graph.best[found] <= goal:
-        graph.kids[node, letter], graph.cost[node, letter] = found, cost
-        return 1
-    own = add_node(graph, tables, node, letter, new[0], new[1])
-    if own < 0:
-        return -1
-    graph.kids[node, letter] = own
-    graph.cost[node, letter] = np.log1p(16 * (len(new[0]) + 12) * UNIT)
-    graph.reach[own] = before
-    return open_node(graph, tables, own, new)
-
-
-@compiled(error_model="numpy")
-def open_node(graph: Any, tables: Any, node: int, new: Any) -> int:
-    """Lead all letters of a node to nodes that cover their words; 1: done, -1: no room."""
-    depth, label = graph.depth[node], graph.label[node]
-    if depth + 1 >= len(tables.phase):
-        return -1
-    count = tables.count[tables.phase[depth], label]
-    if count == 0:
-        graph.kids[node, 0], graph.cost[node, 0] = CLOSED, -np.inf
-    best = graph.attained[node].max()
-    for letter in range(count - 1, -1, -1):
-        spell_child(graph, tables, node, letter, new)
-        following = tables.next[tables.phase[depth], label, letter]
-        far = _far(tables, depth + 1, following, new)
-        found, cost = find_cover(graph, depth + 1, following, far[0], far[1])
-        bound = closing_bound(tables, depth + 1, far[0], far[1])
-        bound = max(bound, most_at_once(tables, depth + 1, following, new))
-        if found >= 0 and cost + graph.best[found] < bound:
-            graph.kids[node, letter], graph.cost[node, letter] = found, cost
-            best = max(best, cost + graph.best[found])
-        else:
-            graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
-            best = max(best, bound)
-    graph.best[node] = min(best, graph.bound[node])
-    return 1
 
 
 @compiled(error_model="numpy")
@@ -460,57 +388,9 @@ def _largest(graph: Any, tables: Any, node: int, depth: int, count: int, room: i
 
 
 @compiled(error_model="numpy")
-def refine(graph: Any, tables: Any, room: int, goal: float, thin: float, rounds: int) -> int:
-    """Take the longest ways apart until none is above the goal: 1; 0: not done, -1: no room."""
-    new = np.empty((2, graph.over.shape[1]))
-    for _ in range(rounds):
-        settle(graph, tables, room)
-        top = graph.best[0]
-        if not top > goal:
-            return 1
-        worth = goal if top == np.inf else 0.5 * (top + goal)
-        done = _take_apart(graph, tables, room, goal, worth, thin, new)
-        if done <= 0:
-            settle(graph, tables, room)
-            return 1 if graph.best[0] <= goal else done
-    settle(graph, tables, room)
-    return 1 if graph.best[0] <= goal else 0
-
-
-@compiled(error_model="numpy")
-def _take_apart(
-    graph: Any, tables: Any, room: int, goal: float, worth: float, thin: float, new: Any
-) -> int:
-    """Split links on ways worth more than ``worth``; how many, or -1 where there is no room."""
-    changed = 0
-    for node in range(graph.count[0]):
-        depth, before = graph.depth[node], graph.reach[node]
-        if tables.further[depth, graph.label[node]] > room:
-            continue
-        if before == -np.inf or not before + graph.best[node] > worth:
-            continue
-        if graph.kids[node, 0] == -1:
-            if open_node(graph, tables, node, new) < 0:
-                return -1
-            changed += 1
-            continue
-        for letter in range(tables.count[tables.phase[depth], graph.label[node]]):
-            kid, cost = graph.kids[node, letter], graph.cost[node, letter]
-            if kid == CLOSED:
-                needed = before + cost > worth
-            else:
-                own = graph.parent[kid] == node and graph.letter[kid] == letter
-                needed = not own and cost > thin and before + cost + graph.best[kid] > worth
-            if needed:
-                done = split(graph, tables, node, letter, goal, thin, new)
-                if done < 0:
-                    return -1
-                changed += done
-    return changed
-
-
-@compiled(error_model="numpy")
-def climb(tables: Any, over: Any, under: Any, letters: Any, label: int, known: int, end: int) -> float:
+def climb(
+    tables: Any, over: Any, under: Any, letters: Any, label: int, known: int, end: int
+) -> float:
     """Improve a word one letter at a time, in place; the log ratio that it reaches.
 
     The word starts at the rows of the target and ends at its last point: with the value

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from fractions import Fraction
+from itertools import groupby, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from chainveil.privacy.rounding import down
 from chainveil.privacy.witness import DescribedAttack, Witness, log_odds_gained
 
 if TYPE_CHECKING:
-    from flint import arb_mat
+    from flint import arb, arb_mat
 
 # What is published at a point: a report of each release, or nothing (the number after the
 # last report), as digits of one number, the last release's running fastest.
@@ -95,15 +96,11 @@ class MemoryWitness(Witness):
 
     def _weights(self, chain: MarkovChain, releases: tuple[Noise, ...], value: int) -> Any:
         """The probability of the event's value and the known ones: with the output, without."""
-        from flint import arb, arb_mat
-
-        q, r = (arb(float(chain.transition[a, 1 - a])) for a in range(2))
-        move = arb_mat([[1 - q, q], [r, 1 - r]])
+        move, start = _chain(chain)
         fixed = dict(self.known) | {
             self.target + place: value >> (self.event - 1 - place) & 1
             for place in range(self.event)
         }
-        start = _start(chain, q, r)
         return (
             _probability(move, start, fixed, self._factors(releases)),
             _probability(move, start, fixed, [(None, self.length)]),
@@ -165,57 +162,74 @@ class _Reader:
         """``E[x, x']`` of one point, exact as balls, and what is remembered after it."""
         from flint import arb
 
-        factor = np.full((2, 2), arb(1), dtype=object)
+        k = self._releases[0].states
+        factor = np.full((k, k), arb(1), dtype=object)
         for number, (noise, digit) in enumerate(zip(self._releases, digits, strict=True)):
             law = self._law(number, noise, digit)
-            for x in range(2):
-                for after in range(2):
-                    factor[x, after] *= arb(float(law[x, after]))
+            for x, after in product(range(k), repeat=2):
+                factor[x, after] *= arb(float(law[x, after]))
         return factor
 
     def _law(self, number: int, noise: Noise, digit: int) -> NDArray[np.float64]:
         due = (self._time - noise.first_place) % noise.every == 0
         last, missing = self._last[number], self._missing[number]
+        shape = noise.states, noise.states
         if digit == noise.outputs:
             if due and noise.ordered and not noise.holds:
                 raise InvalidInput("witness output", "nothing where a report is due", "a report")
             self._missing[number] = last is not None and (missing or due)
-            return np.ones((2, 2))
+            return np.ones(shape)
         if not due:
             raise InvalidInput("witness output", "a report where none is due", "nothing")
         self._last[number], self._missing[number] = digit, False
         if last is None or not noise.ordered:
-            return np.broadcast_to(noise.first_law()[None, :, digit], (2, 2))
+            return np.broadcast_to(noise.first_law()[None, :, digit], shape)
         if missing:
-            return np.broadcast_to(noise.after_gap_law()[last, None, :, digit], (2, 2))
+            return np.broadcast_to(noise.after_gap_law()[last, None, :, digit], shape)
         return np.asarray(noise.step_law()[last, :, :, digit])
 
 
-def _start(chain: MarkovChain, q: Any, r: Any) -> list[Any]:
-    """The law of the first point: as given, or the stationary one of exactly this q and r."""
+def _chain(chain: MarkovChain) -> tuple[arb_mat, list[Any]]:
+    """Transitions and the law of the first point, as balls around the numbers of the chain.
+
+    Two states are read as exactly this q and r, more as rows divided by their exact sums.
+    """
+    from flint import arb, arb_mat
+
+    if chain.states > 2:
+        from chainveil.privacy.letters.numbers import exact_start, exact_transition
+
+        move = arb_mat([[_ball(entry) for entry in row] for row in exact_transition(chain)])
+        return move, [_ball(share) for share in exact_start(chain)]
+    q, r = (arb(float(chain.transition[a, 1 - a])) for a in range(2))
+    start = [r / (q + r), q / (q + r)]
+    if chain.initial is not None:
+        start = [arb(float(share)) for share in chain.initial]
+    return arb_mat([[1 - q, q], [r, 1 - r]]), start
+
+
+def _ball(number: Fraction) -> arb:
     from flint import arb
 
-    if chain.initial is None:
-        return [r / (q + r), q / (q + r)]
-    return [arb(float(share)) for share in chain.initial]
+    return arb(number.numerator) / arb(number.denominator)
 
 
 def _probability(move: arb_mat, start: list[Any], fixed: dict[int, int], factors: Any) -> Any:
     """Probability of all that is seen and fixed; ``factors`` come in runs of points."""
     from flint import arb, arb_mat
 
-    law = arb_mat([start])
+    law, states = arb_mat([start]), range(len(start))
     time = 0
     stops = sorted(fixed)
     for factor, count in factors:
         weights = move if factor is None else arb_mat(
-            [[move[x, y] * factor[x, y] for y in range(2)] for x in range(2)]
+            [[move[x, y] * factor[x, y] for y in states] for x in states]
         )  # fmt: skip
         end = time + count
         while time < end:
             if time == 0:
                 if factor is not None:
-                    law = arb_mat([[law[0, x] * factor[0, x] for x in range(2)]])
+                    law = arb_mat([[law[0, x] * factor[0, x] for x in states]])
                 ahead = 1
             else:
                 place = bisect_left(stops, time)
@@ -225,8 +239,8 @@ def _probability(move: arb_mat, start: list[Any], fixed: dict[int, int], factors
             time += ahead
             if time - 1 in fixed:
                 kept = fixed[time - 1]
-                law = arb_mat([[law[0, x] if x == kept else arb(0) for x in range(2)]])
-    return law[0, 0] + law[0, 1]
+                law = arb_mat([[law[0, x] if x == kept else arb(0) for x in states]])
+    return sum((law[0, x] for x in states), arb(0))
 
 
 def digits_of(symbol: int, releases: Sequence[Noise]) -> list[int]:

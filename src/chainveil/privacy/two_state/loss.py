@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from chainveil.errors import InvalidInput
-from chainveil.privacy.finite.loss import witness as finite_witness
+from chainveil.privacy.letters.loss import witness as written_witness
 from chainveil.privacy.precision import is_narrow, with_enough_bits
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
@@ -46,7 +46,7 @@ def loss(problem: Problem) -> PrivacyLoss:
 def witness(attack: DescribedAttack) -> Witness:
     """The attack as it is described: by its pattern, or point by point where it has none."""
     if not attack.symbols:
-        return finite_witness(attack)
+        return written_witness(attack)
     if len(attack.symbols) != 3 or max(attack.symbols) >= attack.outputs or attack.states != 2:
         found = f"{len(attack.symbols)} reports"
         raise InvalidInput("witness symbols", found, "three reports that exist, for two states")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.channel import Channel
-from chainveil.privacy.finite.numbers import exact_emission, exact_start, exact_transition
+from chainveil.privacy.letters.numbers import exact_emission, exact_start, exact_transition
 from chainveil.privacy.witness import Witness, log_odds_gained
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class SequenceWitness(Witness):
         """Log of Pr[output | value, known] / Pr[output | other, known], rounded down.
 
         A forward recursion over the joint law of states and outputs in ball arithmetic,
-        from the first point to the last. It knows nothing of sides, zones or searches.
+        from the first point to the last. It knows nothing of sides, words or searches.
         """
         from flint import ctx
 

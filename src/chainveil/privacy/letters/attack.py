@@ -1,0 +1,121 @@
+"""From the words of both sides to an attack with positions, known values and whole outputs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from chainveil.privacy.adversary import Adversary
+from chainveil.privacy.letters.numbers import Numbers, successors
+from chainveil.privacy.letters.search import Attack, Half
+from chainveil.privacy.letters.sides import Reports, Script
+from chainveil.privacy.letters.witness import SequenceWitness
+from chainveil.privacy.memory.witness import MemoryWitness, in_runs
+from chainveil.privacy.problem import Problem
+from chainveil.privacy.witness import Witness
+
+
+def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | None:
+    """The attack in positions; None where it cannot be written out."""
+    left, right = attack.left, attack.right
+    target = left.points
+    if isinstance(problem.adversary, Adversary):
+        target = problem.adversary.target
+    known: dict[int, int] = {}
+    before = list(reversed(left.reports))
+    if left.known is not None:
+        place = target - len(left.reports)
+        known[place] = left.known
+        before = _up_to(script, place, left) + before
+    if not left.reports:
+        before = [_silence(script)] * (target + 1)
+    behind = list(right.reports)
+    if right.known is not None:
+        known[target + len(behind) + 1] = right.known
+        behind += _from(script, len(before) + len(behind), right)
+    series = before + behind
+    place = len(series), target, known, *attack.pair
+    if problem.plain and not problem.ordered:
+        return SequenceWitness(*place, tuple(_joint(script, reports) for reports in series))
+    symbols = [(_symbol(script, reports), 1) for reports in series]
+    return MemoryWitness(*place, in_runs(symbols))
+
+
+def _silence(script: Script) -> Reports:
+    return (None,) * len(script.releases)
+
+
+def _joint(script: Script, reports: Reports) -> int:
+    """The reports of several channels as one output of the joint channel, the last one fastest."""
+    symbol = 0
+    for noise, report in zip(script.releases, reports, strict=True):
+        symbol = symbol * noise.outputs + (report or 0)
+    return symbol
+
+
+def _symbol(script: Script, reports: Reports) -> int:
+    """What is published at a point, as :class:`MemoryWitness` counts it."""
+    symbol = 0
+    for noise, report in zip(script.releases, reports, strict=True):
+        symbol = symbol * (noise.outputs + 1) + (noise.outputs if report is None else report)
+    return symbol
+
+
+def _reporting(script: Script, index: int) -> bool:
+    return (index - script.first) % script.every == 0
+
+
+def _likely(script: Script, state: int, label: tuple[int, ...] | None) -> Reports:
+    """Reports that the state can make: the likeliest of channels, the label of sticky noise."""
+    reports = []
+    for i in range(len(script.releases)):
+        if i in script.channels:
+            reports.append(int(np.argmax(script.numbers.laws[i][0][state])))
+        else:
+            assert label is not None
+            reports.append(label[script.sticky.index(i)])
+    return tuple(reports)
+
+
+def _up_to(script: Script, place: int, left: Half) -> list[Reports]:
+    """Reports of the points 0 … place, of which the last has the known value.
+
+    Noise that remembers has said the label of the known point all the time.
+    """
+    states = _states_up_to(script.numbers, place, left.known or 0)
+    none = script.has_none and left.label == script.labels - 1
+    label = None if none or not script.sticky else script.label_reports[left.label]
+    return [
+        _likely(script, state, label)
+        if _reporting(script, index) and not (none and script.sticky)
+        else _silence(script)
+        for index, state in enumerate(states)
+    ]
+
+
+def _states_up_to(numbers: Numbers, place: int, value: int) -> list[int]:
+    """A possible series of the points 0 … place that ends in the value."""
+    possible = [numbers.start > 0]
+    for _ in range(place):
+        possible.append(successors(possible[-1], numbers.transition > 0))
+    states = [value]
+    for t in range(place - 1, -1, -1):
+        weights = np.where(possible[t], numbers.transition[:, states[-1]], 0.0)
+        states.append(int(np.argmax(weights)))
+    return states[::-1]
+
+
+def _from(script: Script, index: int, right: Half) -> list[Reports]:
+    """The report of the known point on the right."""
+    state = right.known or 0
+    if not _reporting(script, index):
+        return [_silence(script)]
+    if not script.sticky:
+        return [_likely(script, state, None)]
+    none = script.has_none and right.label == script.labels - 1
+    chosen = []
+    for place, i in enumerate(script.sticky):
+        first, kernel = script.numbers.laws[i]
+        last = script.label_reports[right.label][place] if not none else 0
+        law = first[state] if none else kernel[last, state]
+        chosen.append(int(np.argmax(law)))
+    return [_likely(script, state, tuple(chosen))]
