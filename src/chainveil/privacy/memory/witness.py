@@ -97,14 +97,18 @@ class MemoryWitness(Witness):
     def _weights(self, chain: MarkovChain, releases: tuple[Noise, ...], value: int) -> Any:
         """The probability of the event's value and the known ones: with the output, without."""
         move, start = _chain(chain)
-        fixed = dict(self.known) | {
-            self.target + place: value >> (self.event - 1 - place) & 1
-            for place in range(self.event)
-        }
+        fixed = dict(self.known) | self._secret(value)
         return (
             _probability(move, start, fixed, self._factors(releases)),
             _probability(move, start, fixed, [(None, self.length)]),
         )
+
+    def _secret(self, value: int) -> dict[int, int]:
+        """The points of the event and their values; a single point may have any number of them."""
+        if self.event == 1:
+            return {self.target: value}
+        last = self.event - 1
+        return {self.target + place: value >> (last - place) & 1 for place in range(self.event)}
 
     def _factors(self, releases: tuple[Noise, ...]) -> Iterator[tuple[Any, int]]:
         """``E[x, x']`` and the number of points, for every run of points with one factor."""
