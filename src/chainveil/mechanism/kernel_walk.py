@@ -144,7 +144,7 @@ class KernelRows:
 def numbers_of(draws: Draws, piece: Any) -> Bounds:
     """A number of 53 random bits for each point of a piece."""
     symbols = draws.symbols(Plane.KERNEL, piece, WIDTH)[: piece.size * WIDTH]
-    return np.array(symbols).view(np.uint64) >> SPARE_BITS
+    return symbols.view(np.uint64) >> SPARE_BITS
 
 
 def check_start(noise: Noise, source: Source) -> None:
