@@ -49,8 +49,8 @@ def test_a_stray_quote_publishes_nothing(
 
 
 def test_a_stray_quote_from_standard_input(tmp_path: Path) -> None:
-    for goal, run in (("-", program), ("r.parquet", called)):
-        done = run("sanitize", "-", *ASK, *CHAIN, "-o", goal, folder=tmp_path,
+    for goal, how in (("-", program), ("r.parquet", called)):
+        done = how("sanitize", "-", *ASK, *CHAIN, "-o", goal, folder=tmp_path,
                    stdin=STRAY.encode(), code=2)  # fmt: skip
         assert PLACE.encode() in done.stderr
         assert b"SECRET72" not in done.stdout + done.stderr

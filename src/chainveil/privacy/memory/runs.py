@@ -28,13 +28,15 @@ from chainveil.privacy.memory.policies import chains_of, cycle_of, follow, leads
 
 # Leaps shorter than this are walked. A number of numpy's: plain ones that are written out in a
 # call are compiled in, and the same loop then once more for numbers that are not.
-SHORTEST = np.int64(16)
+SHORTEST: Any = np.int64(16)
 # By how much ranges are widened for rounding.
 WIDER = 1e-13
 # Where two steps lead almost equally far, either may be followed: over a whole leap the other
 # leads further by a relative 4 times this at most, which the result is widened by.
 EITHER = 2e-15
-ONE = np.int64(1)
+ONE: Any = np.int64(1)
+FIRST: Any = np.int64(0)
+NO_KIND: Any = np.int64(-1)
 # How often a policy may be bettered before a leap is given up.
 SWAPS = 6
 
@@ -269,8 +271,8 @@ def scan_runs(
             ends[family, 2 * label + 1] = high[family, label]
     hull, unused = ends[families - 1], np.empty((labels, 2))
     settled = _go(
-        pairs, plain, source, target, hull, prior[families - 1].copy(), -ONE, 0 * ONE, hull, 0 * ONE, far,
-        limit, tolerance, best, where, unused,
+        pairs, plain, source, target, hull, prior[families - 1].copy(), NO_KIND, FIRST, hull, FIRST,
+        far, limit, tolerance, best, where, unused,
     )  # fmt: skip
     deepest, met = abs(settled), True
     tails[:] = 0.0
