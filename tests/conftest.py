@@ -19,13 +19,32 @@ NEEDED = "CHAINVEIL_NEED_SPARK"
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
-# Tests that share what is dear to make, by words in their names: one worker runs all of them.
-TOGETHER = ("spark", "tests/experiments/test_quick.py")
+# Programs that tests start read what was compiled to bytecode before, also where none may be
+# written by default.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Tests of several files that share what is dear to make, by words in their names: one worker runs
+# all of them.
+TOGETHER = ("spark",)
+# What is begun first: long files, so that none is left for the end, and those that compile most,
+# so that two workers seldom compile the same.
+FIRST = (
+    "spark",
+    "tests/privacy/memory/test_calibrate.py",
+    "tests/privacy/finite/test_calibrate.py",
+    "tests/inference/test_remembering.py",
+    "tests/fuzz/test_documents.py",
+    "tests/cli/test_session.py",
+    "tests/cli/test_faults.py",
+    "tests/table/write/test_publishing.py",
+    "tests/certificate/test_promise.py",
+    "tests/test_docs.py",
+)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Tests go wherever there is room, but those that belong together to one worker.
+    """One worker runs a whole file, which makes its fixtures once, and what belongs together.
 
     The marks that pytest-xdist has for this come to nothing with pytest 9.2, where a test
     cannot be given another name.
@@ -34,7 +53,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Together(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return next((word for word in TOGETHER if word in nodeid), nodeid)
+            file = nodeid.partition("::")[0]
+            return next((word for word in TOGETHER if word in nodeid), file)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            for scope in reversed(FIRST):
+                if scope in self.workqueue:
+                    self.workqueue.move_to_end(scope, last=False)
+            super()._assign_work_unit(node)
 
     return Together(config, log)
 

@@ -26,9 +26,11 @@ from chainveil.privacy.problem import Aim, Family, Objective, Problem, read_even
 
 # How far the limits of a box may be apart, as a ratio, for its middle to stand for all of it.
 WIDEST = 2.0
+# The slowest chain, by q + r, of a box over which noise that remembers is certified within seconds.
+SLOWEST_OF_BOX = 0.02
 # The slowest chain, by q + r, and the longest series for which the search for sticky noise takes
-# seconds and not minutes.
-SLOWEST, LONGEST = 2e-3, 200
+# a few seconds at most; with earlier releases or gaps, where no leaps are taken, the slowest one.
+SLOWEST, LONGEST, SLOWEST_OF_SEVERAL = 2e-4, 500, 2e-3
 # By how little fewer wrong reports than those of a guess are no reason to publish them.
 LITTLE = 0.01
 
@@ -95,8 +97,9 @@ def calibrate(
         Any number of states. Over a region the plan holds for every chain in it. A chain
         fitted on private data is rounded first, so that its counts are not published: two
         states to a region, which the plan then holds for; more states, and two where regions
-        are not offered (correlated noise, q + r from 1 on, a named adversary), to a chain
-        that changes more rarely, and the plan holds for that one.
+        are not offered (correlated noise, q + r from 1 on, a named adversary, sticky and
+        tracking noise for chains with q + r below about 0.02), to a chain that changes more
+        rarely, and the plan holds for that one.
     epsilon : float, or sequence of floats
         The budget, in nats. A sequence gives a list of plans, one a budget.
     length : int, optional
@@ -158,7 +161,7 @@ def calibrate(
     budgets, single = _budgets(epsilon)
     points = read_length(length)
     who = read_adversary(adversary, points)
-    model = _publishable(chain, noise_class(mechanism), who, event)
+    model = _publishable(chain, noise_class(mechanism), who, event, every)
     problem = Problem(
         model, _as_realised(spent), points, who, event=read_event(event, points), gaps=bool(gaps)
     )
@@ -185,7 +188,9 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
     # Which noise it is gets published, so that it must not say more than the rounded chain does.
     chain = _publishable(model, StickyNoise, asked.get("adversary", "any")).likeliest
     changes = float(chain.transition[0, 1] + chain.transition[1, 0])
-    quick = changes >= SLOWEST and (length is None or length <= LONGEST)
+    walked = bool(asked.get("spent")) or bool(asked.get("gaps", False))
+    slowest = SLOWEST_OF_SEVERAL if walked else SLOWEST
+    quick = changes >= slowest and (length is None or length <= LONGEST)
     offered = asked.get("objective", "flips") != "distance" and 0 < changes < 2
     return StickyNoise.kind if offered and (quick or rare) else Channel.kind
 
@@ -222,7 +227,11 @@ def _often(argument: str, value: Any, least: int) -> Any:
 
 
 def _publishable(
-    model: DataModel, kind: type[Noise], adversary: AdversaryName | Adversary, event: int = 1
+    model: DataModel,
+    kind: type[Noise],
+    adversary: AdversaryName | Adversary,
+    event: int = 1,
+    every: int | str = 1,
 ) -> DataModel:
     """What a plan is made for and may publish: private fits are rounded, all else stays."""
     if not model.is_unrounded:
@@ -244,7 +253,12 @@ def _publishable(
     q, r = chain.public_box()
     slow = q[1] + r[1] < 1
     named = isinstance(adversary, Adversary)
-    if slow and kind.sees == "point" and chain.initial is None and not named and event == 1:
+    covered = engines.covers_regions(kind.kind) and chain.initial is None
+    if kind.sees != "point":
+        covered = covered and q[0] + r[0] >= SLOWEST_OF_BOX
+    if kind.sees != "point" or every != 1:
+        covered = covered and adversary != "informed"
+    if slow and covered and not named and event == 1:
         # Few digits, so that the middle reads as the round number that it is.
         middle = float(f"{sum(q) / 2:.6g}"), float(f"{sum(r) / 2:.6g}")
         return ChainRegion(q, r, middle, origin="private")

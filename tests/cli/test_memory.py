@@ -11,6 +11,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.cli import run
+from tests.cli.program import called
 
 CHAIN = ["--q", "0.1", "--r", "0.2"]
 HOW = ["--column", "bpm", "--series", "person", "--threshold", "60", "--epsilon", "2", *CHAIN,
@@ -150,8 +151,23 @@ def test_a_plan_of_rare_and_sticky_reports(capsys: pytest.CaptureFixture[str]) -
     asked = ["plan", "--epsilon", "2", "--rows", "100000", *CHAIN]
     errors = [
         facts(capsys, *asked, *more)["error"]
-        for more in ([], ["--mechanism", "sticky"], ["--mechanism", "sticky", "--every", "3"])
+        for more in (
+            ["--mechanism", "independent"],
+            ["--mechanism", "sticky"],
+            ["--mechanism", "sticky", "--every", "3"],
+        )
     ]
     # What is remembered or left out costs nothing here: the same budget tells more.
     assert errors[1] < errors[0]
     assert errors[2] < errors[0]
+
+
+def test_named_noise_that_only_guesses_is_warned_about(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x\n" + "0\n1\n1\n" * 20)
+    asked = ["sanitize", "t.csv", "--column", "x", "--states", "0,1", "--epsilon", "0.2",
+             "--q", "0.05", "--r", "0.2", "--force", "-o", "r.csv"]  # fmt: skip
+    done = called(*asked, "--mechanism", "sticky", folder=tmp_path)
+    assert b"the reports tell next to nothing" in done.stderr
+    for other in ([], ["--mechanism", "sticky", "--objective", "estimate"]):
+        done = called(*asked, *other, folder=tmp_path)
+        assert b"the reports tell next to nothing" not in done.stderr

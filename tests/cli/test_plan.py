@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def test_a_plan_that_estimate_would_refuse_is_warned_about(tmp_path: Path) -> No
 def test_a_budget_is_shown_as_it_was_given(tmp_path: Path) -> None:
     """Rounded to fewer digits it could stand below what is kept."""
     for given in ("1.0000004", "0.001", "4"):
-        for command in (["plan", "--rows", "1000000"], ["calibrate"]):
+        for command in (["plan", "--rows", "1000000"], ["calibrate", "--mechanism", "independent"]):
             done = called(*command, "--epsilon", given, *CHAIN, folder=tmp_path)
             shown = rf"^budget +epsilon {re.escape(given)}(,|$)"
             assert re.search(shown, done.stdout.decode(), re.MULTILINE)
@@ -37,3 +38,14 @@ def test_the_least_budget_is_told(tmp_path: Path) -> None:
 def test_two_of_three(tmp_path: Path) -> None:
     done = called("plan", "--error", "0.1", *CHAIN, folder=tmp_path, code=2)
     assert b"Give two of --error, --rows and --epsilon" in done.stderr
+
+
+def test_the_noise_is_that_of_sanitize(tmp_path: Path) -> None:
+    """Sticky where a release would get it, independent where sticky reports would only guess."""
+    asked = ["plan", "--rows", "100000", "--json"]
+    for chain, epsilon, kind in ((CHAIN, "2", "sticky"), (["--q", ".01", "--r", ".05"], "0.3",
+                                                         "independent")):  # fmt: skip
+        done = called(*asked, "--epsilon", epsilon, *chain, folder=tmp_path)
+        assert json.loads(done.stdout)["mechanism"] == kind
+    done = called("plan", "--rows", "100000", "--error", "0.05", "--json", *CHAIN, folder=tmp_path)
+    assert json.loads(done.stdout)["mechanism"] == "sticky"

@@ -33,8 +33,9 @@ def test_fit_calibrate_sanitize_verify_attack(folder: Path) -> None:
     fit = program("fit", "heart.csv", *WHERE, *STATES, "-o", "chain.json", folder=folder)
     assert b"rows" in fit.stdout
     assert b"warning: the chain was fitted on the data" in fit.stderr
-    facts = _json("calibrate", "--chain", "chain.json", "--epsilon", "2", "-o", "plan.json",
-                  folder=folder)  # fmt: skip
+    done = called("calibrate", "--chain", "chain.json", "--epsilon", "2", "-o", "plan.json",
+                  "--json", folder=folder)  # fmt: skip
+    facts = json.loads(done.stdout)
     assert facts["plan"]["loss"]["epsilon"] <= 2
     assert {other["method"] for other in facts["others"]} >= {"Lange et al.", "group privacy"}
     # The plan knows the limits that the chain was fitted with.
@@ -45,7 +46,8 @@ def test_fit_calibrate_sanitize_verify_attack(folder: Path) -> None:
     verified = _json("verify", "release.certificate.json", "release.parquet", folder=folder)
     assert verified["holds"] is True
     assert {check["status"] for check in verified["checks"]} == {"holds", "open"}
-    attacked = _json("attack", "release.parquet", "--original", "heart.csv", folder=folder)
+    done = called("attack", "release.parquet", "--original", "heart.csv", "--json", folder=folder)
+    attacked = json.loads(done.stdout)
     rates = {name: score["right"] for name, score in attacked["attackers"].items()}
     assert set(rates) == {"single bit", "posterior", "Viterbi"}
     assert max(rates.values()) < attacked["bound"]
@@ -95,7 +97,9 @@ def test_standard_input_to_standard_output(folder: Path) -> None:
 
 
 def test_loss_and_budgets_that_cannot_be_met(folder: Path) -> None:
-    facts = _json("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", folder=folder)
+    done = called("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", "--json",
+                  folder=folder)  # fmt: skip
+    facts = json.loads(done.stdout)
     loss = cv.privacy_loss(cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.02, 0.02), 5)
     assert facts["epsilon"] == loss.epsilon
     done = called("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", folder=folder)

@@ -49,9 +49,9 @@ def test_a_stray_quote_publishes_nothing(
 
 
 def test_a_stray_quote_from_standard_input(tmp_path: Path) -> None:
-    for goal in ("-", "r.parquet"):
-        done = program("sanitize", "-", *ASK, *CHAIN, "-o", goal, folder=tmp_path,
-                       stdin=STRAY.encode(), code=2)  # fmt: skip
+    for goal, how in (("-", program), ("r.parquet", called)):
+        done = how("sanitize", "-", *ASK, *CHAIN, "-o", goal, folder=tmp_path,
+                   stdin=STRAY.encode(), code=2)  # fmt: skip
         assert PLACE.encode() in done.stderr
         assert b"SECRET72" not in done.stdout + done.stderr
     assert not list(tmp_path.glob("r.*"))
@@ -166,15 +166,16 @@ def test_a_pipe_is_no_table(capsys: pytest.CaptureFixture[str]) -> None:
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     table = os.fsencode(tmp_path) + b"/t\xff.csv"
     Path(os.fsdecode(table)).write_text(GOOD)
+    asked = [os.fsencode(word) for word in (*ASK, *CHAIN, "--mechanism", "independent")]
     done = subprocess.run(
-        [*map(os.fsencode, PROGRAM), b"sanitize", table, *map(os.fsencode, [*ASK, *CHAIN]),
+        [*map(os.fsencode, PROGRAM), b"sanitize", table, *asked,
          b"-o", b"r\xff.csv"],
         cwd=tmp_path, capture_output=True, env=environment(), check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert rb"r\udcff.csv" in done.stdout
     done = subprocess.run(
-        [*map(os.fsencode, PROGRAM), b"sanitize", table, *map(os.fsencode, [*ASK, *CHAIN]),
+        [*map(os.fsencode, PROGRAM), b"sanitize", table, *asked,
          b"--labels", b"a\xff,b", b"-o", b"s.csv", b"--json"],
         cwd=tmp_path, capture_output=True, env=environment(), check=False, timeout=120,
     )  # fmt: skip

@@ -28,12 +28,13 @@ from chainveil.cli import chain_file
 from chainveil.mechanism import Stream, seeded
 from chainveil.table.released.facts import released_facts
 from chainveil.table.request.discretize import make_discretizer
+from tests.batches import batches
 from tests.fuzz.mutations import as_text, bitten, forged, mutated
 from tests.fuzz.truth import ROUNDING, check_accepted, least
 
 TIMES = int(os.environ.get("CHAINVEIL_FUZZ", "1"))
-# Rounds ask the same of other documents.
-ROUNDS = range(4 * TIMES)
+# Rounds ask the same of other documents; without the slow tests, one of them.
+ROUNDS = batches(4 * TIMES, TIMES)
 # Mutations of each round: 4 rounds are 22,000 of them.
 CERTIFICATES, PLANS, CHAINS, STREAMS = 2400, 600, 1250, 1250
 # Seconds of this process that one document may take: far more than any does.

@@ -188,7 +188,12 @@ def test_threads_of_a_forked_stream_never_draw_the_parents_noise() -> None:
 
 
 @needs_fork
-@pytest.mark.parametrize("noise", [CHANNEL, CorrelatedNoise(0.5, 0.5), STICKY], ids=repr)
+@pytest.mark.parametrize(
+    "noise",
+    [STICKY, *(pytest.param(noise, marks=pytest.mark.slow)
+               for noise in (CHANNEL, CorrelatedNoise(0.5, 0.5)))],
+    ids=repr,
+)  # fmt: skip
 def test_a_fork_at_any_moment_of_a_push_gives_the_child_a_whole_stream(noise: Noise) -> None:
     """While another thread pushes pairs of points, every child counts an even number of them."""
     stream, done = Stream(noise), threading.Event()

@@ -83,6 +83,10 @@ WAYS: dict[str, Any] = {
     "ignorant": lambda chain: cv.calibrate(chain, 2, adversary="ignorant"),
     "one adversary": lambda chain: cv.calibrate(chain, 2, 12, cv.Adversary(3, {1})),
     "correlated": lambda chain: cv.calibrate(chain, 4, mechanism="correlated"),
+    "sticky": lambda chain: cv.calibrate(chain, 4, mechanism="sticky"),
+    "sticky, informed": lambda chain: cv.calibrate(
+        chain, 4, adversary="informed", mechanism="sticky"
+    ),
     "spent": lambda chain: cv.calibrate(chain, 4, spent=[cv.Channel.binary(0.45, 0.45)]),
     "backwards": lambda chain: cv.calibrate(chain.reverse(), 2),
     "a region": lambda chain: cv.calibrate(chain.region(0.95), 2),
@@ -127,6 +131,27 @@ def test_the_noise_covers_the_fit_and_every_other_chain_of_the_box() -> None:
     assert chain in plan.region
     assert cv.privacy_loss(chain, plan.channel).epsilon <= 2
     assert plan.chain.transition[0, 1] == sum(plan.region.q) / 2
+
+
+@pytest.mark.parametrize("mechanism", ["sticky", pytest.param("tracking", marks=pytest.mark.slow)])
+def test_noise_that_remembers_covers_every_chain_of_the_box(mechanism: str) -> None:
+    chain = cv.MarkovChain.fit(SERIES)
+    plan = cv.calibrate(chain, 4, mechanism=mechanism)
+    assert plan.region is not None
+    assert chain in plan.region
+    assert 3.98 < plan.loss.epsilon <= 4
+    ends = [(q, r) for q in plan.region.q for r in plan.region.r]
+    for some in (chain, plan.chain, *(cv.MarkovChain.binary(*end) for end in ends)):
+        assert cv.privacy_loss(some, plan.noise).epsilon <= plan.loss.epsilon
+    assert 0 < plan.cost_of_uncertainty < 0.02
+
+
+def test_noise_that_remembers_is_made_for_the_slowest_of_very_slow_chains() -> None:
+    slow = cv.MarkovChain.fit(cv.MarkovChain.binary(0.004, 0.006).sample(60_000, rng=3))
+    plan = cv.calibrate(slow, 4, mechanism="sticky")
+    assert plan.region is None
+    q, r = slow.public_box()
+    assert (plan.chain.transition[0, 1], plan.chain.transition[1, 0]) == (q[0], r[0])
 
 
 def test_data_that_need_no_protection_are_used_as_they_are() -> None:
@@ -198,9 +223,8 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     column = ("--column", "x", "--states", "0,1")
     done = called("fit", "x.csv", *column, "-o", "chain.json", folder=tmp_path)
     assert b"keep this output and the chain file private" in done.stderr
-    # Sticky noise, which is usual, is made for the slowest chain of the box instead.
     done = called("calibrate", "--chain", "chain.json", "--epsilon", "2", "-o", "plan.json",
-                   "--mechanism", "independent", "--json", folder=tmp_path)  # fmt: skip
+                   "--json", folder=tmp_path)  # fmt: skip
     assert b"warning: the chain was fitted on the private data" in done.stderr
     facts = json.loads(done.stdout)
     done = called("sanitize", "x.csv", *column, "--plan", "plan.json", "-o", "z.csv",

@@ -69,7 +69,8 @@ def _check_private(scratch: Path) -> None:
     assert not [path for path in files if SECRET in path.read_bytes()]
 
 
-def test_what_a_killed_run_leaves_the_next_one_removes(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_what_a_killed_run_with_java_leaves_the_next_one_removes(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     running, java = _started(scratch)
     try:
@@ -87,6 +88,7 @@ def test_what_a_killed_run_leaves_the_next_one_removes(tmp_path: Path) -> None:
     assert _names(scratch) == []
 
 
+@pytest.mark.slow
 def test_the_disks_that_were_chosen_for_it_are_cleared_also_after_a_killed_java(
     tmp_path: Path,
 ) -> None:
@@ -117,6 +119,28 @@ with scratch.cleared_when_terminated():
 """
 
 
+@pytest.mark.parametrize("disks", [False, True], ids=["usual", "chosen"])
+def test_what_a_killed_run_leaves_the_next_one_removes(disks: bool, tmp_path: Path) -> None:
+    """Without Java, which takes ten seconds to start; with it among the slow tests."""
+    scratch = tmp_path / "scratch"
+    place = tmp_path / "disk" if disks else scratch
+    chosen = {"SPARK_LOCAL_DIRS": str(place)} if disks else {}
+    running = _running(scratch, ALONE, **chosen)
+    assert running.stdout is not None
+    try:
+        assert running.stdout.readline()
+        _look_for_abandoned(scratch, **chosen)
+        (folder,) = place.iterdir()
+        assert folder.name.startswith(PREFIX)
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    finally:
+        running.kill()
+        running.communicate(timeout=60)
+    assert _names(place) == [folder.name]
+    _look_for_abandoned(scratch, **chosen)
+    assert _names(place) == []
+
+
 @pytest.mark.parametrize("code", [ALONE, pytest.param(WAITING, marks=pytest.mark.slow)],
                          ids=["alone", "with Java"])  # fmt: skip
 def test_who_is_asked_to_end_leaves_nothing(code: str, tmp_path: Path) -> None:
@@ -131,12 +155,12 @@ def test_who_is_asked_to_end_leaves_nothing(code: str, tmp_path: Path) -> None:
     assert _names(scratch) == []
 
 
-def _look_for_abandoned(scratch: Path) -> None:
+def _look_for_abandoned(scratch: Path, **more: str) -> None:
     """As every run does that starts a session."""
     code = "import os; from chainveil.spark import scratch; scratch.private_folders(os.getpid())"
     there = {**environment(), "TMPDIR": str(scratch)}
     there.pop("SPARK_LOCAL_DIRS", None)
-    subprocess.run([sys.executable, "-c", code], env=there, check=True)
+    subprocess.run([sys.executable, "-c", code], env=there | more, check=True)
 
 
 def _is_running(process: int) -> bool:

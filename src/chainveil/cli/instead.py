@@ -62,6 +62,20 @@ def guesses(plan: Any) -> bool:
     return bool(searched and plan.objective == "flips" and only_guesses(plan))
 
 
+def tells_nothing(certificate: Any) -> bool:
+    """:func:`guesses`, of a release."""
+    from chainveil.calibration import LITTLE
+    from chainveil.model.chain import MarkovChain
+    from chainveil.noise.base import noise_class
+
+    often = certificate["noise.every"] == certificate["promise.event"] == 1
+    searched = noise_class(certificate["noise.mechanism"]).holds or not often
+    if not searched or certificate["noise.objective"] != "flips" or certificate.model is not None:
+        return False
+    commonest = float(MarkovChain(certificate["chain.transition"]).stationary.max())
+    return bool(certificate["noise.expected_flips"] >= (1 - LITTLE) * (1 - commonest))
+
+
 def secrets(plan: Any) -> list[tuple[str, str]]:
     """What is one secret, and whether gaps are covered, where that is not as ever."""
     lines = []

@@ -119,20 +119,13 @@ def _known_mechanism(_context: Any, _option: Any, name: str | None) -> str | Non
     return None if name is None else noise_class(name, "--mechanism").kind
 
 
-def mechanism_option(default: str | None, usual: str = "") -> Callable[[Any], Any]:
-    """``--mechanism``; without a default the usual one is looked for, which ``usual`` tells."""
-    return click.option(
-        "--mechanism", metavar="NAME", default=default, show_default=default is not None,
-        callback=_known_mechanism, help="independent: noise for each point on its own; sticky: "
-        "each report also leans on the last one, which is public; tracking: on the point before "
-        "too, for the holder of a whole series; correlated: one chain of flips for the holder of "
-        f"a whole series; or a kind of noise that an installed package brings.{usual}",
-    )  # fmt: skip
-
-
-mechanism = mechanism_option(
-    None, "  [default: sticky for two states where it is offered and quickly found, else "
-    "independent]",
+mechanism = click.option(
+    "--mechanism", metavar="NAME", callback=_known_mechanism,
+    help="independent: noise for each point on its own; sticky: each report also leans on the last "
+    "one, which is public; tracking: on the point before too, for the holder of a whole series; "
+    "correlated: one chain of flips for the holder of a whole series; or a kind of noise that an "
+    "installed package brings.  [default: sticky for two states where it is offered and quickly "
+    "found, else independent]",
 )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ PROMISE = ("length", "adversary", "objective", "mechanism", "every", "delay", "e
               "it was drawn from.")  # fmt: skip
 @options.promise_options
 @options.objective
-@options.mechanism_option("independent")
+@options.mechanism
 @options.timing_options
 @options.gaps
 @options.as_json
@@ -39,7 +39,7 @@ def plan(
     Example:
       chainveil plan --question frequency --error 0.01 --rows 100000 --q 0.0893 --r 0.1092
     """
-    from chainveil.calibration import calibrate
+    from chainveil.calibration import calibrate, usual_plan
     from chainveil.estimate import epsilon_for, error_at, rows_for
     from chainveil.estimate.planning import LEAST_BUDGET
 
@@ -50,6 +50,8 @@ def plan(
     covers = given["covers"]
     if epsilon is None:
         found = epsilon_for(chain, error, rows, question, covers, **promise)  # type: ignore[arg-type]
+    elif promise["mechanism"] is None:
+        found = usual_plan(chain, epsilon, **_without_name(promise))
     else:
         found = calibrate(chain, epsilon, **promise)
     if rows is None:
@@ -69,9 +71,14 @@ def plan(
         "value": expected.value,
         "standard_error": expected.standard_error,
         "expected_flips": found.expected_flips,
+        "mechanism": found.mechanism,
     }
     budget = upper(found.epsilon, 4) if epsilon is None else exact(epsilon)
     show(facts, _lines(found, expected, budget), given["as_json"])
+
+
+def _without_name(promise: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in promise.items() if name != "mechanism"}
 
 
 def _lines(found: Any, expected: Any, budget: str) -> list[tuple[str, str]]:
@@ -81,6 +88,7 @@ def _lines(found: Any, expected: Any, budget: str) -> list[tuple[str, str]]:
     return [
         ("question", expected.question),
         ("budget", f"epsilon {budget}, against {describe(found.loss.adversary)}"),
+        ("noise", found.mechanism),
         ("rows", f"{expected.length:,}"),
         ("error", f"{expected.largest:.4g} at most, one standard error"),
         ("covers", MEANING[expected.covers]),

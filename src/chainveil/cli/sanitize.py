@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from chainveil.cli import options
+from chainveil.cli.instead import GUESSES, tells_nothing
 from chainveil.cli.output import progress, show, warn
 from chainveil.privacy.rounding import upper
 
@@ -208,6 +209,8 @@ def _warnings(certificate: Any) -> None:
         warn("seeded noise: " + certificate["randomness.meaning"])
     if certificate["promise.adversary.model"] != "any":
         warn("this holds against " + certificate["promise.adversary.meaning"])
+    if tells_nothing(certificate):
+        warn(GUESSES)
 
 
 def _lines(certificate: Any, output: str, where: str) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from chainveil import checks
-from chainveil.calibration import calibrate
+from chainveil.calibration import calibrate, usual_plan
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, UnreachableBudget
 from chainveil.estimate.counts.covariance import (
@@ -137,7 +137,7 @@ def epsilon_for(
     question: Question = "frequency",
     covers: Covers = "noise",
     *,
-    mechanism: str = "independent",
+    mechanism: str | None = "independent",
     objective: Objective = "flips",
     **promise: Any,
 ) -> NoisePlan:
@@ -156,12 +156,17 @@ def epsilon_for(
     question, covers : str
         As in :func:`error_at`.
     mechanism, objective, **promise : optional
-        As in :func:`chainveil.calibrate`.
+        As in :func:`chainveil.calibrate`; ``mechanism`` None: the noise that tables get where
+        none is named.
     """
     goal = _error(error)
+    asked = {"objective": objective, **promise}
 
     def attempt(epsilon: float) -> tuple[NoisePlan, bool]:
-        plan = calibrate(chain, epsilon, mechanism=mechanism, objective=objective, **promise)
+        if mechanism is None:
+            plan = usual_plan(chain, epsilon, **asked)
+        else:
+            plan = calibrate(chain, epsilon, mechanism=mechanism, **asked)
         return plan, _is_enough(plan, goal, rows, question, covers)
 
     low, high = LEAST_BUDGET, LARGEST_BUDGET

@@ -94,7 +94,8 @@ def forward(symbols: Any, labels: Any, emission: Any, start: Any, moves: Any, ou
         if t > 0:
             _move(vector, moves, before * len(start) + label, moved)
         else:
-            moved[:] = start[label]
+            for a in range(len(moved)):
+                moved[a] = start[label, a]
         before = label
         total = _weigh(moved, emission, symbols[t], vector)
         if total <= 0.0:
@@ -144,7 +145,8 @@ def log_likelihood(
         if t > 0:
             _move(vector, moves, before * len(start) + label, moved)
         else:
-            moved[:] = start[label]
+            for a in range(len(moved)):
+                moved[a] = start[label, a]
         before = label
         total = _weigh(moved, emission, symbols[t], vector)
         if total <= 0.0:

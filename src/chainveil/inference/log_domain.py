@@ -63,10 +63,10 @@ def smooth(
     if outcome != DONE:
         return outcome
     k = log_start.shape[1]
-    message, weighted = np.zeros(k), np.empty(k)
+    message = np.zeros(k)
     for t in range(len(symbols) - 1, -1, -1):
         if t < len(symbols) - 1:
-            weighted[:] = message + log_emission[symbols[t + 1]]
+            weighted = message + log_emission[symbols[t + 1]]
             weighted -= np.max(weighted)
             steps = log_moves[labels[symbols[t]] * len(log_start) + labels[symbols[t + 1]]]
             for a in range(k):
@@ -97,6 +97,6 @@ def log_likelihood(
         if total == -np.inf:
             return t
         logarithm += total
-        vector[:] = moved - total
+        vector = moved - total
     found[0] = logarithm
     return DONE

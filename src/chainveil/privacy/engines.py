@@ -79,6 +79,15 @@ _CALIBRATORS: dict[str, LeastNoise] = {
 }
 
 
+# Those that also look for noise for every chain of a box.
+_OVER_REGIONS = {Channel.kind, StickyNoise.kind, TrackingNoise.kind}
+
+
+def covers_regions(kind: str) -> bool:
+    """Whether ``least_noise`` of a kind is offered over a region, for secrets of one point."""
+    return kind in _OVER_REGIONS
+
+
 def register_engine(engine: Engine) -> None:
     """Let another engine answer, before those that are there."""
     _ENGINES.insert(0, engine)

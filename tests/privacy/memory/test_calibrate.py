@@ -95,7 +95,10 @@ def test_objectives_reach_what_they_are_for() -> None:
     assert flips.expected_flips <= min(shares.expected_flips, smooth.expected_flips) + 1e-9
 
 
-@pytest.mark.parametrize("mechanism", ["independent", "sticky", "tracking"])
+@pytest.mark.parametrize(
+    "mechanism",
+    ["independent", "sticky", pytest.param("tracking", marks=pytest.mark.slow)],
+)
 def test_events_gaps_and_earlier_releases(mechanism: str) -> None:
     event = calibrated(N10, 4, mechanism=mechanism, event=5)
     assert event.event == 5
@@ -117,7 +120,8 @@ def test_short_series_need_less_noise() -> None:
 def test_a_region_costs_a_little() -> None:
     box = cv.ChainRegion((0.088, 0.091), (0.107, 0.111))
     plan = cv.calibrate(box, 2, mechanism="sticky")
-    assert 2 * (1 - 1e-6) <= plan.loss.epsilon <= 2
+    # A ten-thousandth is given up, and not all of that found again.
+    assert 2 * (1 - 2e-4) <= plan.loss.epsilon <= 2
     assert 0 < plan.cost_of_uncertainty < 0.01
 
 

@@ -74,7 +74,7 @@ def _ask(rng: np.random.Generator, chain: cv.MarkovChain, channel: cv.Channel, n
         _check(found, truth[cases[j]], chain, channel)
 
 
-@pytest.mark.parametrize("batch", batches(BATCHES, 5))
+@pytest.mark.parametrize("batch", batches(BATCHES, 2))
 def test_random_instances(batch: int) -> None:
     rng = np.random.default_rng([1_729, batch])
     for _ in range(INSTANCES):

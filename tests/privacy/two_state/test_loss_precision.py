@@ -38,7 +38,7 @@ def _check(found: float, truth: object, context: object) -> None:
     assert exact - truth <= mpmath.mpf("1e-9") * truth, context
 
 
-@pytest.mark.parametrize("batch", batches(BATCHES, 2))
+@pytest.mark.parametrize("batch", batches(BATCHES, 1))
 def test_finite_lengths(batch: int) -> None:
     rng = np.random.default_rng([20_241, batch])
     with mpmath.workdps(recursion.DIGITS):
@@ -55,7 +55,7 @@ def test_finite_lengths(batch: int) -> None:
             _check(found.epsilon, truth, (q, r, noise, start, n, adversary))
 
 
-@pytest.mark.parametrize("batch", batches(BATCHES, 2))
+@pytest.mark.parametrize("batch", batches(BATCHES, 1))
 def test_every_length(batch: int) -> None:
     rng = np.random.default_rng([20_242, batch])
     with mpmath.workdps(recursion.DIGITS):

@@ -28,19 +28,24 @@ ROOT = Path(__file__).parents[3]
 
 STOPPED = [
     ("kill", "force"),
+    ("interrupt", "new apart"),
+    ("kill", "force folder"),
+]
+STOPPED_ELSEWHERE = [
     ("kill", "new"),
     ("kill", "force apart named"),
     ("interrupt", "force named"),
-    ("interrupt", "new apart"),
     ("kill", "force named linkless"),
-    ("kill", "force folder"),
     ("interrupt", "new folder"),
 ]
-TRACED = [
-    ("strace signal=SIGKILL", "force"),
+TRACED = [("strace signal=SIGKILL", "force")]
+TRACED_ELSEWHERE = [
     ("strace signal=SIGTERM", "new apart"),
     ("strace error=ENOSPC", "force"),
 ]
+SCENES = pytest.mark.parametrize(
+    "elsewhere", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["", "elsewhere"]
+)
 
 
 def _run(folder: Path, asked: list[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -71,14 +76,16 @@ def _check(asked: list[tuple[str, str]], folder: Path) -> None:
             assert found["at once"]["no release"] > 0, where
 
 
-def test_stopped_at_every_step(tmp_path: Path) -> None:
-    _check(STOPPED, tmp_path)
+@SCENES
+def test_stopped_at_every_step(elsewhere: bool, tmp_path: Path) -> None:
+    _check(STOPPED_ELSEWHERE if elsewhere else STOPPED, tmp_path)
 
 
-def test_stopped_at_every_system_call(tmp_path: Path) -> None:
+@SCENES
+def test_stopped_at_every_system_call(elsewhere: bool, tmp_path: Path) -> None:
     if shutil.which("strace") is None:
         pytest.skip("no strace; the steps that Python reports are tried anyway")
-    _check(TRACED, tmp_path)
+    _check(TRACED_ELSEWHERE if elsewhere else TRACED, tmp_path)
 
 
 def test_two_at_once_leave_one_pair(tmp_path: Path) -> None:

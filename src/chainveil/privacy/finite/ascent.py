@@ -90,12 +90,16 @@ def _improve(matrix: Any, emission: Any, start: Any, a: int, b: int, symbols: An
     """Improve the outputs in place, one by one, until none changes; the log ratio they reach."""
     k, depth = len(matrix), len(symbols)
     messages = np.empty((depth + 1, k))
-    messages[depth] = start
+    # Entry by entry: slices take seconds to compile, for their errors.
+    for x in range(k):
+        messages[depth, x] = start[x]
     reached = -np.inf
     for _ in range(SWEEPS):
         for j in range(depth - 1, -1, -1):
             message = matrix @ (emission[:, symbols[j]] * messages[j + 1])
-            messages[j] = message / message.max()
+            most = message.max()
+            for x in range(k):
+                messages[j, x] = message[x] / most
         over, under = np.zeros(k), np.zeros(k)
         over[a], under[b] = 1.0, 1.0
         changed = False

@@ -231,7 +231,10 @@ def zone_levels(steps: Any, zone: Any, count: int, inflate: float, shrinks: bool
     """
     k = zone.shape[0]
     levels = np.ones((count, k, k))
-    levels[0] = zone
+    # Entry by entry: slices of two axes take seconds to compile, for their errors.
+    for a in range(k):
+        for b in range(k):
+            levels[0, a, b] = zone[a, b]
     room = np.empty((3, k))
     for j in range(1, count):
         order = pair_order(levels[j - 1])
@@ -241,7 +244,9 @@ def zone_levels(steps: Any, zone: Any, count: int, inflate: float, shrinks: bool
                     bound = _joined_bound(steps, a, b, levels[j - 1], order, room) * inflate
                     levels[j, a, b] = np.inf if bound > LARGEST_RATIO else bound
         if shrinks:
-            levels[j] = np.minimum(levels[j], levels[j - 1])
+            for a in range(k):
+                for b in range(k):
+                    levels[j, a, b] = min(levels[j, a, b], levels[j - 1, a, b])
         close_zone(levels[j])
     return levels
 

@@ -153,7 +153,9 @@ def _scaled(over: Any, under: Any) -> None:
 @compiled(error_model="numpy")
 def _grown(array: Any) -> Any:
     larger = np.empty((2 * array.shape[0], array.shape[1]), array.dtype)
-    larger[: array.shape[0]] = array
+    for row in range(array.shape[0]):
+        for column in range(array.shape[1]):
+            larger[row, column] = array[row, column]
     return larger
 
 

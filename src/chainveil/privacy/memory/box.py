@@ -12,7 +12,7 @@ import math
 from chainveil.errors import NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.privacy.adversary import Adversary
-from chainveil.privacy.boxes import Box, result, search
+from chainveil.privacy.boxes import TOLERANCE, Box, result, search
 from chainveil.privacy.memory.layout import Layout, layout
 from chainveil.privacy.memory.loss import KINDS, rounded_up
 from chainveil.privacy.memory.loss import loss as chain_loss
@@ -40,6 +40,7 @@ def loss(problem: Problem) -> RegionLoss:
     return search(
         region, best, corner, lambda box, _: box_bound(box, labels, problem),
         lambda at: chain_loss(problem.on(at)), MAX_BOXES,
+        max(TOLERANCE, problem.effort.tolerance / 2),
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from chainveil.privacy import engines
 from chainveil.privacy.memory.layout import LONGEST_PERIOD
 from chainveil.privacy.memory.objective import Rhythm
 from chainveil.privacy.memory.quest import MOST, Form, Quest
-from chainveil.privacy.problem import Aim, Problem
+from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated
 from chainveil.privacy.roots import close_bracket, retreat, straight
 
@@ -33,7 +33,10 @@ DIFFERENCE = 1e-6
 # of the way to a kernel that says nothing, until the certified loss is within the budget.
 MARGIN = 1e-9
 GIVEN_UP = (0.0, *(10.0**-power for power in range(12, 1, -1)))
-GIVEN_UP_OVER_REGIONS = (3e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+# The same over a region, whose loss is bounded to a tolerance only, since each further digit takes
+# as long as the first ones: the least share, how often more is given up, and how much more than
+# what the bound was above the budget.
+GIVEN_UP_OVER_REGION, TRIES, MORE = 1e-4, 8, 1.5
 # The fewest and most points to a report that a search for the best number looks at, above one,
 # in times that the chain takes to forget.
 LEAST_FORGOTTEN, MOST_FORGOTTEN = 0.2, 6.0
@@ -353,17 +356,33 @@ def _refine(quest: Quest, ones: FloatArray) -> FloatArray:
 
 def _certified(quest: Quest, ones: FloatArray) -> Calibrated:
     """The noise with its exact loss; a little is given up where that is above the budget."""
+    single = quest.problem.model.single
+    rough = Effort(tolerance=GIVEN_UP_OVER_REGION * min(1.0, quest.aim.epsilon))
+    problem = quest.problem if single else replace(quest.problem, effort=rough)
 
     def attempt(share: float) -> Calibrated:
         noise = quest.noise(blended(quest, ones, share))
-        return Calibrated(noise, engines.loss(quest.problem.with_release(noise)))
+        return Calibrated(noise, engines.loss(problem.with_release(noise)))
 
-    # The loss over a region is bounded to its own tolerance only, and takes its time.
-    shares = GIVEN_UP if quest.problem.model.single else GIVEN_UP_OVER_REGIONS
-    found = retreat(shares, attempt, quest.aim.epsilon)
+    if single:
+        found = retreat(GIVEN_UP, attempt, quest.aim.epsilon)
+    else:
+        found = _over_region(attempt, quest.aim.epsilon)
     if found is None:
         raise UnreachableBudget(
             f"epsilon = {quest.aim.epsilon!r} could not be certified for {quest.form} noise; the "
             "earlier releases may have spent it"
         )
     return found
+
+
+def _over_region(attempt: Callable[[float], Calibrated], epsilon: float) -> Calibrated | None:
+    """As ``retreat``; the loss falls about in proportion to what is given up."""
+    share = GIVEN_UP_OVER_REGION
+    for _ in range(TRIES):
+        found = attempt(share)
+        above = found.loss.epsilon - epsilon
+        if above <= 0:
+            return found
+        share = min(max(2 * share, MORE * above / epsilon), 1.0)
+    return None

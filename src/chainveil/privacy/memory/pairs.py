@@ -73,6 +73,20 @@ def multiply(a: Any, b: Any, out: Any) -> None:
 
 
 @compiled(error_model="numpy")
+def put(values: Any, out: Any) -> None:
+    """``out[:] = values`` of one axis; a slice takes seconds to compile, for its errors."""
+    for place in range(len(values)):
+        out[place] = values[place]
+
+
+@compiled(error_model="numpy")
+def copied(matrix: Any, out: Any) -> None:
+    """The same for a matrix of pairs."""
+    for entry in range(4):
+        out[entry, 0], out[entry, 1] = matrix[entry, 0], matrix[entry, 1]
+
+
+@compiled(error_model="numpy")
 def power(matrix: Any, count: int, out: Any) -> None:
     """``matrix`` to the power ``count`` of at least 1, in pairs; shape (4, 2)."""
     base, spare = matrix.copy(), np.empty((4, 2))
@@ -81,14 +95,14 @@ def power(matrix: Any, count: int, out: Any) -> None:
         if count & 1:
             if started:
                 multiply(out, base, spare)
-                out[:] = spare
+                copied(spare, out)
             else:
-                out[:] = base
+                copied(base, out)
                 started = True
         count >>= 1
         if count > 0:
             multiply(base, base, spare)
-            base[:] = spare
+            copied(spare, base)
 
 
 @compiled(error_model="numpy")

@@ -12,7 +12,7 @@ import numpy as np
 
 from chainveil.compiled import compiled
 from chainveil.privacy.memory.kernel import DOWN, UP
-from chainveil.privacy.memory.pairs import applied, multiply, plus, times
+from chainveil.privacy.memory.pairs import applied, copied, multiply, plus, times
 
 # Images that differ by less than this, relatively, may do so by rounding alone.
 ALIKE = 1e-15
@@ -210,10 +210,10 @@ def leads(
                     for _ in range(abs(late)):
                         if late > 0:
                             multiply(loop, ours, work)
-                            ours[:] = work
+                            copied(work, ours)
                         else:
                             multiply(loop, theirs, work)
-                            theirs[:] = work
+                            copied(work, theirs)
                     low, high = (theirs, ours) if goal == 1 else (ours, theirs)
                     if not _never_above(low, high, least[root], most[root], noise):
                         better[0], better[1], better[2], better[3] = place, step, corner, node

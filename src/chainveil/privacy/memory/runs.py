@@ -23,16 +23,20 @@ import numpy as np
 from chainveil.compiled import compiled
 from chainveil.privacy.memory.growth import settled
 from chainveil.privacy.memory.kernel import DOWN, UP, told
-from chainveil.privacy.memory.pairs import applied, power
+from chainveil.privacy.memory.pairs import applied, power, put
 from chainveil.privacy.memory.policies import chains_of, cycle_of, follow, leads, noted_step, orders
 
-# Leaps shorter than this are walked.
-SHORTEST = 16
+# Leaps shorter than this are walked. A number of numpy's: plain ones that are written out in a
+# call are compiled in, and the same loop then once more for numbers that are not.
+SHORTEST: Any = np.int64(16)
 # By how much ranges are widened for rounding.
 WIDER = 1e-13
 # Where two steps lead almost equally far, either may be followed: over a whole leap the other
 # leads further by a relative 4 times this at most, which the result is widened by.
 EITHER = 2e-15
+ONE: Any = np.int64(1)
+FIRST: Any = np.int64(0)
+NO_KIND: Any = np.int64(-1)
 # How often a policy may be bettered before a leap is given up.
 SWAPS = 6
 
@@ -42,14 +46,14 @@ def _land(pairs: Any, policy: Any, order: Any, deepest: int, value: Any, count: 
           last: Any, to: Any) -> None:  # fmt: skip
     """Where the nodes are after ``count`` steps and as many more as the slowest follower lags."""
     work, many = np.empty((4, 2)), np.empty((4, 2))
-    new[:] = value
+    put(value, new)
     for node in range(len(value)):
         if policy[node, 0] >= 0 and order[node] == 0:
             cycle_of(pairs, policy, node, work)
             power(work, count // 2, many)
             new[node] = applied(many, value[node]) * (DOWN * DOWN if node % 2 == 0 else UP * UP)
     for _ in range(deepest + 2):
-        last[:] = new
+        put(new, last)
         follow(pairs, policy, new, to)
 
 
@@ -128,7 +132,10 @@ def leap(
             tolerance,
         ):  # fmt: skip
             return 0
-    value[:], earlier[:], prior[:], before[:] = new, last, after, behind
+    put(new, value)
+    put(last, earlier)
+    put(after, prior)
+    put(behind, before)
     return steps
 
 
@@ -209,7 +216,8 @@ def _go(
         elif depth > 2 * mark_depth + SHORTEST:
             if _alike(value, mark, tolerance):
                 return depth
-            mark[:], mark_depth = value, depth
+            put(value, mark)
+            mark_depth = depth
         if steady > nodes + 2:
             watched = best if kind >= 0 else nothing
             taken = leap(
@@ -226,9 +234,10 @@ def _go(
                 count = max(SHORTEST, count // 8 * 2)
                 continue
             steady = nodes
-        earlier[:], before[:] = value, prior
+        put(value, earlier)
+        put(prior, before)
         same = noted_step(pairs, source, target, value, to, policy)
-        move_prior(plain, before, 1, prior)
+        move_prior(plain, before, ONE, prior)
         steady = steady + 1 if same else 0
         depth, walked = depth + 1, walked + 1
     return -depth
@@ -262,8 +271,8 @@ def scan_runs(
             ends[family, 2 * label + 1] = high[family, label]
     hull, unused = ends[families - 1], np.empty((labels, 2))
     settled = _go(
-        pairs, plain, source, target, hull, prior[families - 1].copy(), -1, 0, hull, 0, far,
-        limit, tolerance, best, where, unused,
+        pairs, plain, source, target, hull, prior[families - 1].copy(), NO_KIND, FIRST, hull, FIRST,
+        far, limit, tolerance, best, where, unused,
     )  # fmt: skip
     deepest, met = abs(settled), True
     tails[:] = 0.0
@@ -295,7 +304,8 @@ def trace_runs(
     """
     nodes = 2 * len(low)
     value = np.empty(nodes)
-    value[0::2], value[1::2] = low, high
+    for place in range(len(low)):
+        value[2 * place], value[2 * place + 1] = low[place], high[place]
     segments = [(0, np.full((nodes, 3), -1))]
     policy, to = np.full((nodes, 3), -1), np.empty(nodes)
     earlier, prior, before = value.copy(), np.ones(2), np.ones(2)
@@ -317,7 +327,7 @@ def trace_runs(
                 count //= 2
                 continue
             steady = nodes
-        earlier[:] = value
+        put(value, earlier)
         same = noted_step(pairs, source, target, value, to, policy)
         steady = steady + 1 if same else 0
         segments.append((1, policy.copy()))
