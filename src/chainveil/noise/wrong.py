@@ -25,26 +25,37 @@ def wrong_share(noise: Noise, model: DataModel) -> float:
         found = f"{model.states} states, {noise.states} in the noise, {noise.outputs} reports"
         raise InvalidInput("chain", found, "as many of each, for a wrong report to mean anything")
     _, transition, value = model.likeliest.hidden_chain()
+    law = _law_of_states(transition)
     move = np.linalg.matrix_power(transition, noise.every)
     step = noise.step_law()[:, value[:, None], value[None, :], :]
     weights = np.einsum("xy,zxyw->zxwy", move, step)
-    joint = _long_run(weights)
+    joint = _long_run(weights, law)
     right = sum(
         _right_between(noise, joint, transition, value, state) for state in range(noise.states)
     )
     return float(1 - right / noise.every)
 
 
-def _long_run(weights: FloatArray) -> FloatArray:
-    """The stationary law of (report, hidden state), shape (m, s), of a kernel (m, s, m, s)."""
+def _law_of_states(transition: FloatArray) -> FloatArray:
+    """The stationary law of the hidden states, shape (s,)."""
+    size = len(transition)
+    # Balance, with the sum beside its equations, which follow from each other.
+    system = np.vstack([transition.T - np.eye(size), np.ones((1, size))])
+    law, *_ = np.linalg.lstsq(system, np.append(np.zeros(size), 1.0), rcond=None)
+    return np.asarray(law)
+
+
+def _long_run(weights: FloatArray, law: FloatArray) -> FloatArray:
+    """The stationary law of (report, hidden state), shape (m, s), of a kernel (m, s, m, s).
+
+    Its hidden states have the stationary ``law``, which settles how often each set of them is
+    visited where a period of the chain keeps the points that report apart in several sets.
+    """
     m, s = weights.shape[:2]
     matrix = weights.reshape(m * s, m * s)
-    # Balance, with the sum in place of one of its equations, which follow from each other.
-    system = np.vstack([matrix.T - np.eye(m * s), np.ones((1, m * s))])
-    goal = np.zeros(m * s + 1)
-    goal[-1] = 1.0
-    law, *_ = np.linalg.lstsq(system, goal, rcond=None)
-    return np.asarray(law.reshape(m, s))
+    system = np.vstack([matrix.T - np.eye(m * s), np.tile(np.eye(s), (1, m))])
+    joint, *_ = np.linalg.lstsq(system, np.append(np.zeros(m * s), law), rcond=None)
+    return np.asarray(joint.reshape(m, s))
 
 
 def _right_between(
