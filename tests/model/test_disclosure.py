@@ -136,7 +136,7 @@ def test_data_that_need_no_protection_are_used_as_they_are() -> None:
     assert plan.region is None
     assert plan.certificate()["chain.origin"] == "reference"
     with pytest.raises(cv.InvalidInput, match="public: found"):
-        cv.MarkovChain.fit(SERIES, public="yes")  # type: ignore[arg-type]
+        cv.MarkovChain.fit(SERIES, public="yes")  # type: ignore[call-overload]
 
 
 def test_a_chain_knows_where_it_came_from() -> None:

@@ -15,6 +15,7 @@ contexts, and products are added up over those that end in x. Longer series are 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +127,7 @@ def _combine_all(left: FloatArray, right: FloatArray, value: NDArray[np.int64]) 
 
 
 def _simulated(
-    chain: DataModel,
+    chain: Any,
     noise: Noise,
     length: int,
     target: int,

@@ -323,6 +323,7 @@ def count_transitions(sequences: Any, states: int | None = None) -> IntArray:
 
 
 def frozen_counts(counts: ArrayLike) -> IntArray:
+    """A copy that cannot be changed."""
     frozen = np.array(counts, dtype=np.int64)
     frozen.setflags(write=False)
     return frozen

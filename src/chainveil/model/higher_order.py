@@ -36,7 +36,7 @@ MOST_CONTEXTS = 4096
 @register
 @dataclass(frozen=True, eq=False, repr=False)
 class HigherOrderChain(DataModel):
-    """A stationary chain of order m on the states ``0 … k-1``: the next point depends on the last m.
+    """A stationary chain of order m on the states ``0 … k-1``: a point depends on the last m.
 
     Parameters
     ----------
@@ -99,9 +99,7 @@ class HigherOrderChain(DataModel):
         checks.one_of("origin", origin, get_args(Origin))
         self._hold(matrix, None if counts is None else frozen_counts(counts), origin)
 
-    def _hold(
-        self, matrix: FloatArray, counts: NDArray[np.int64] | None, origin: Origin
-    ) -> None:
+    def _hold(self, matrix: FloatArray, counts: NDArray[np.int64] | None, origin: Origin) -> None:
         contexts = stationary_contexts(matrix)
         contexts.setflags(write=False)
         held = {"transition": matrix, "counts": counts, "origin": origin, "contexts": contexts}

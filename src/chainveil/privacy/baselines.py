@@ -137,9 +137,9 @@ def success_bound(chain: DataModel, epsilon: float) -> float:
     ``M e^epsilon / (1 + M e^epsilon)``, where M is the largest prior odds of a state at any
     time: ``max(q/r, r/q)`` for two states in equilibrium, the largest
     ``pi(x) / (1 - pi(x))`` for more, and for other models that are stationary; a chain with
-    ``initial`` may know a point better before it has settled. No output is more than e^epsilon times as likely from one state as from
-    another. The paper's Section 4.3 prints another form, which for small epsilon lies below
-    guessing the likelier state. Rounded up.
+    ``initial`` may know a point better before it has settled. No output is more than e^epsilon
+    times as likely from one state as from another. The paper's Section 4.3 prints another form,
+    which for small epsilon lies below guessing the likelier state. Rounded up.
     """
     check_model(chain)
     if not chain.single:
