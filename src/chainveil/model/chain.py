@@ -148,10 +148,11 @@ class MarkovChain(DataModel):
         """
         if self.states != 2:
             raise NotSupported(f"chain: found {self.states} states; regions cover two states.")
-        if self.counts is None:
+        if self.counts is None or self.counts.sum(axis=1).min() == 0:
             raise InvalidInput(
-                "chain", self, "a fitted chain, which has counts", "MarkovChain.fit makes one."
-            )
+                "chain", self, "a fitted chain, which has counts out of both states",
+                "MarkovChain.fit makes one.",
+            )  # fmt: skip
         if self.origin != "private":
             return region_from_counts(self.counts, confidence, self.origin)
         return region_around(*self.public_box(), self.counts, confidence)

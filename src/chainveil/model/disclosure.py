@@ -25,8 +25,9 @@ from chainveil.model.region import Interval
 ENOUGH = 20
 # The same for one probability of more states, whose counts also have to fit each other.
 ENOUGH_ALONE = 40
-# The widest interval of a probability after a context, of which there are then four.
-WIDEST_INTERVAL = 0.25
+# The widest interval of a probability after a context, of which there are then four, and the
+# finest.
+WIDEST_INTERVAL, FINEST_INTERVAL = 0.25, 1e-4
 # Numbers of changes that are looked at to tell whether a box leaves enough open.
 LOOKED_AT = 400
 # First cut below one half, where q + r < 1; then where a box is cut, as a share of its logarithm.
@@ -71,7 +72,8 @@ def rounded_down(transition: FloatArray, visits: list[int]) -> FloatArray:
     """
     result = np.zeros_like(transition)
     for state, row in enumerate(transition.tolist()):
-        limits = _limits(1 << (visits[state].bit_length() - 1))
+        # A state that was never left, which a pseudocount allows, counts as left once.
+        limits = _limits(1 << (max(visits[state], 1).bit_length() - 1))
         # All rare changes together have to leave room as well.
         if limits[-1] == limits[0] or limits[1] > 0.5 or len(row) * limits[0] > 0.5:
             raise too_few("a chain fitted on private data that rarely leave one of the states")
@@ -103,24 +105,34 @@ def _rounded_row(seen: list[int], last: int) -> list[float] | None:
     What is left of one goes to staying at the ``last`` state; of two states to the likelier.
     """
     visits, k = sum(seen), len(seen)
-    width = 1.0 if visits < 1 else _two_digits_up(ENOUGH_ALONE / (1 << (visits.bit_length() - 1)))
+    width = _interval_width(visits)
     if width > WIDEST_INTERVAL or (k - 1) * width > 1:
         return None
     rest = last if k > 2 else int(2 * seen[1] > visits)
     # Of two states the rarer has at most one half.
     whole = int((1.0 if k > 2 else 0.5) / width)
-    # The first interval has no geometric middle: that from one count on has.
-    middles = [1 / math.sqrt(ENOUGH_ALONE), *(math.sqrt(i * (i + 1)) for i in range(1, whole))]
-    numbers = [_two_digits(width * middle) for middle in middles]
     places = [min(int(n / visits / width), whole - 1) for n in seen]
     places[rest] = 0
     # What sums up to nearly one leaves no room: the largest gives way.
-    while sum(numbers[place] for place in places) > 1:
+    while sum(_middle(place, width) for place in places) > 1:
         places[max(range(k), key=lambda x: places[x])] -= 1
-    row = [numbers[place] for place in places]
+    row = [_middle(place, width) for place in places]
     row[rest] = 0.0
     row[rest] = 1 - math.fsum(row)
     return row
+
+
+def _interval_width(visits: int) -> float:
+    """How wide intervals have to be for ``ENOUGH_ALONE`` counts, by the power of two below."""
+    if visits < 1:
+        return 1.0
+    return max(_two_digits_up(ENOUGH_ALONE / (1 << (visits.bit_length() - 1))), FINEST_INTERVAL)
+
+
+def _middle(place: int, width: float) -> float:
+    """The geometric middle of an interval, in four digits; of the first from one count on."""
+    share = math.sqrt(place * (place + 1)) if place else 1 / math.sqrt(ENOUGH_ALONE)
+    return float(f"{width * share:.4g}")
 
 
 def _row_down(row: list[float], state: int, limits: list[float]) -> list[float]:

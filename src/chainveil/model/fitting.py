@@ -53,16 +53,14 @@ def chosen(
     return chain
 
 
-def first_order(
-    counts: IntArray, origin: Origin, pseudocount: float = 0.0, argument: str = "sequences"
-) -> MarkovChain:
+def first_order(counts: IntArray, origin: Origin, pseudocount: float = 0.0) -> MarkovChain:
     """The chain of order 1 from its counts, shape (k, k)."""
     leaving = counts.sum(axis=1)
     if pseudocount > 0:
         return MarkovChain(fitted_laws(counts, pseudocount), counts=counts, origin=origin)
     if np.any(leaving == 0):
         raise InvalidInput(
-            argument,
+            "sequences",
             f"no transition out of state {int(np.argmin(leaving))}",
             "at least one transition out of every state",
             ADVICE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +14,9 @@ from chainveil.errors import InvalidInput
 from chainveil.model.contexts import count_contexts, order_of, shorter_counts
 from chainveil.sequences import as_sequences
 
-# The longest memory that is tried has at most so many contexts, and so many points, on average,
-# to each probability.
-MOST_CONTEXTS, ENOUGH_POINTS = 256, 20
+# The longest memory that is tried has at most so many contexts, so many points, on average, to
+# each probability, and leaves so large a share of all steps to be compared.
+MOST_CONTEXTS, ENOUGH_POINTS, KEPT = 256, 20, 0.5
 
 
 @dataclass(frozen=True)
@@ -91,10 +92,11 @@ def choose_order(sequences: Any, states: int | None = None) -> OrderChoice:
 
     Notes
     -----
-    Tried are the orders m for which there are at most 256 contexts, and at least 20 points, on
-    average, to each of the ``k ** (m + 1)`` probabilities. All are compared on the points that
-    have the largest of them before them in their series. As a look at the data it is private:
-    the order that comes out is published with the chain.
+    All orders are compared on the points that have as many before them in their series as the
+    largest order that is tried. That is the largest m for which there are at most 256 contexts,
+    at least 20 of these points, on average, to each of the ``k ** (m + 1)`` probabilities, and at
+    least half of the points that order 1 has. As a look at the data it is private: the order
+    that comes out is published with the chain.
 
     Examples
     --------
@@ -107,19 +109,17 @@ def choose_order(sequences: Any, states: int | None = None) -> OrderChoice:
     if series.flat.size == 0:
         raise InvalidInput("sequences", "no points", "series of two points or more")
     k = states or int(series.flat.max()) + 1
-    largest = largest_order(k, int(series.flat.size))
-    while largest > 1 and int(series.lengths.max()) <= largest:
-        largest -= 1
+    largest = largest_order(k, lambda m: int(np.maximum(series.lengths - m, 0).sum()))
     return choice_from(count_contexts(series, k, largest, largest))
 
 
-def largest_order(states: int, points: int) -> int:
-    """The largest order that so many points carry; at least 1."""
-    order = 1
-    while (
-        states > 1 and states ** (order + 1) <= MOST_CONTEXTS
-        and ENOUGH_POINTS * states ** (order + 2) <= points
-    ):  # fmt: skip
+def largest_order(states: int, points_at: Callable[[int], int]) -> int:
+    """The largest order that data carry; ``points_at(m)`` have m points before them."""
+    order, steps = 1, points_at(1)
+    while states > 1 and states ** (order + 1) <= MOST_CONTEXTS:
+        points = points_at(order + 1)
+        if points < ENOUGH_POINTS * states ** (order + 2) or points < KEPT * steps:
+            break
         order += 1
     return order
 
