@@ -81,6 +81,10 @@ class DataModel(ABC):
     def hidden_chain(self) -> HiddenChain:
         """The same law as a chain of order 1 on hidden states, each of which has a value."""
 
+    def unfolded(self) -> DataModel:
+        """The same law with hidden states of which a series has one path, not several."""
+        return self
+
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The numbers that define it, ready for JSON; :meth:`from_json` reads them back."""

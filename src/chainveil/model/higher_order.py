@@ -223,6 +223,12 @@ class HigherOrderChain(DataModel):
         contexts = np.arange(len(self.transition))
         return self.contexts, context_steps(self.transition), contexts % self.states
 
+    def unfolded(self) -> HigherOrderChain:
+        """The same chain, whose hidden states know no points from before the series."""
+        chain = object.__new__(_Unfolded)
+        chain._hold(self.transition, self.counts, self.origin)
+        return chain
+
     def series_law(self, n: int) -> FloatArray:
         """``Pr[X_1 … X_n]`` of every series of ``n`` points, shape (k,) * n; for short ones."""
         n, k = checks.whole("n", n, 1), self.states
@@ -259,6 +265,28 @@ class HigherOrderChain(DataModel):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return HigherOrderChain, (np.array(self.transition), self.order, self.counts, self.origin)
+
+
+class _Unfolded(HigherOrderChain):
+    """Contexts of one point at the first point, of two at the second, and so on up to m."""
+
+    def hidden_chain(self) -> HiddenChain:
+        k, m = self.states, self.order
+        laws = [self.series_law(length).reshape(-1) for length in range(1, m + 1)]
+        begins = np.cumsum([0, *(len(law) for law in laws)])
+        move = np.zeros((begins[-1], begins[-1]))
+        for law, longer, here, there in zip(laws, laws[1:], begins, begins[1:], strict=False):
+            # Where a context never occurs it does not matter what follows.
+            after = np.full((len(law), k), 1 / k)
+            np.divide(longer.reshape(-1, k), law[:, None], out=after, where=law[:, None] > 0)
+            rows = here + np.repeat(np.arange(len(law)), k)
+            move[rows, there + np.arange(len(longer))] = after.reshape(-1)
+        last = begins[m - 1]
+        move[last:, last:] = context_steps(self.transition)
+        start = np.zeros(begins[-1])
+        start[:k] = laws[0]
+        value = np.concatenate([np.arange(len(law)) % k for law in laws])
+        return start, move, value
 
 
 def check_size(states: int, order: int) -> None:
