@@ -88,13 +88,13 @@ class HigherOrderChain(DataModel):
         order = checks.whole("order", order, 2, "2 or more; of order 1 is MarkovChain")
         matrix = checks.stochastic_matrix("transition", transition)
         k = matrix.shape[1]
+        check_size(k, order)
         if k < 2 or matrix.shape[0] != k**order:
             raise InvalidInput(
                 "transition", f"a table of shape {matrix.shape}",
                 f"a row for each of the k^{order} contexts of {order} points, a column for each of "
                 "the k states, at least 2",
             )  # fmt: skip
-        check_size(k, order)
         origin = origin or ("given" if counts is None else "private")
         checks.one_of("origin", origin, get_args(Origin))
         self._hold(matrix, None if counts is None else frozen_counts(counts), origin)
