@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,23 +67,15 @@ def test_a_model_that_was_changed_is_rejected(bend: str) -> None:
     numbers = dict(document["chain"]["model"][1])
     BENDS[bend](numbers)
     document["chain"]["model"][1] = [[name, value] for name, value in numbers.items()]
-    if bend == "more":
-        # What is not read changes nothing that is promised.
-        assert resealed(document).verify().holds
-        return
     assert rejected(document)
 
 
 def test_other_lies_are_rejected_too() -> None:
-    for path, value in (
-        ("noise.expected_flips", 0.2),
-        ("loss.epsilon", 1.0),
-        ("loss.lower", 1.9999),
-    ):
+    for path in ("noise.expected_flips", "loss.epsilon"):
         document = copy.deepcopy(dict(certificate_of("two").document))
         section, field = path.split(".")
-        document[section][field] = value
-        assert rejected(document) or value == 1.9999, path
+        document[section][field] *= 0.9
+        assert rejected(document), path
     document = copy.deepcopy(dict(certificate_of("two").document))
     document["chain"]["transition"][0][0] = 0.8
     assert rejected(document)
@@ -97,7 +90,5 @@ def test_a_document_of_before_has_no_order() -> None:
 
 def test_a_fit_with_its_counts_is_not_certified() -> None:
     plan = cv.calibrate(TWO, 2.0, 4)
-    from dataclasses import replace
-
     with pytest.raises(cv.InvalidInput, match="as it was fitted on private data"):
         replace(plan, chain=FITTED).certificate()

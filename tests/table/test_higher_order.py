@@ -83,4 +83,4 @@ def test_a_plan_of_a_longer_memory_and_orders_beside_it() -> None:
     assert done.certificate.plan().noise == plan.noise
     for given in ({"plan": plan}, {"chain": CHAIN, "epsilon": 2.0}):
         with pytest.raises(cv.InvalidInput, match="order already"):
-            cv.sanitize_table(_frame(), "x", order=2, **given, **how)  # type: ignore[arg-type]
+            cv.sanitize_table(_frame(), "x", order=2, **given, **how)
