@@ -113,6 +113,17 @@ def test_what_is_no_chain_of_that_order(rows: Any, order: Any, match: str) -> No
         cv.HigherOrderChain(rows, order=order)
 
 
+def test_a_fit_that_never_comes_back_is_refused() -> None:
+    """Else the chain would stay in 0 for ever, have nothing to hide, and need no noise."""
+    x = [0, 1, 1] * 30 + [0] * 9
+    for public in (True, False):
+        with pytest.raises(cv.InvalidInput, match=r"never come back.*pseudocount"):
+            cv.HigherOrderChain.fit(x, 2, public=public)
+    smooth = cv.HigherOrderChain.fit(x, 2, public=True, pseudocount=0.1)
+    assert smooth.contexts.min() > 0
+    assert cv.calibrate(smooth, 2.0, 4).expected_flips > 0.1
+
+
 def test_orders_that_cannot_be_held() -> None:
     x = np.arange(200) % 2
     for order in (13, 100):
@@ -156,7 +167,7 @@ def test_a_pseudocount_is_shared_out_as_a_shorter_memory_says() -> None:
 
 
 def test_a_fit_keeps_counts_and_origin_through_json() -> None:
-    chain = cv.HigherOrderChain.fit([0, 1, 1] * 30 + [0] * 9, 2, public=True)
+    chain = cv.HigherOrderChain.fit([0, 1, 1] * 30 + [0, 0, 0, 1] * 3, 2, public=True)
     again = read_model(chain.kind, json.loads(json.dumps(chain.to_json())))
     assert again == chain
     assert again.origin == "reference"
@@ -182,7 +193,7 @@ def test_probabilities_whose_products_vanish_are_refused() -> None:
 
 
 def test_plans_for_short_series_alone_and_together_with_earlier_releases() -> None:
-    chain = cv.HigherOrderChain.fit([0, 1, 1] * 30 + [0] * 9, 2, public=True)
+    chain = cv.HigherOrderChain.fit([0, 1, 1] * 30 + [0, 0, 0, 1] * 3, 2, public=True)
     with pytest.raises(cv.NotSupported, match="give their length"):
         cv.calibrate(chain, 2.0)
     before = cv.Channel.binary(0.3, 0.3)

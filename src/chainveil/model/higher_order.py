@@ -133,7 +133,7 @@ class HigherOrderChain(DataModel):
         k = states or max(int(series.flat.max()) + 1, 2)
         check_size(k, order)
         counts = count_contexts(series, k, order, order)
-        return cls.from_counts(counts, origin, added)
+        return cls.from_counts(counts, origin, added).recurring("sequences")
 
     @classmethod
     def from_counts(
@@ -142,6 +142,20 @@ class HigherOrderChain(DataModel):
         """The maximum-likelihood chain of counted transitions, shape (k ** m, k)."""
         laws = fitted_laws(counts, pseudocount)
         return cls(laws, order_of(counts.shape), counts, origin)
+
+    def recurring(self, argument: str) -> HigherOrderChain:
+        """The fitted chain; an error where contexts of the data never come back in it.
+
+        A series that ends in a long stretch of one state would make that state the last word:
+        the chain would never leave it, and no loss would look at anything else.
+        """
+        if self.counts is not None and np.any(self.contexts[self.counts.any(axis=1)] == 0):
+            raise InvalidInput(
+                argument, "contexts that occur in the data and never come back in the chain fitted "
+                "to them", "data in which what is left is come back to",
+                "Fit with a pseudocount, a lower order, or more data.",
+            )  # fmt: skip
+        return self
 
     @property
     def order(self) -> int:

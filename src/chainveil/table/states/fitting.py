@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -128,6 +128,8 @@ def fit_table(
         orders.add(2)
     seen = reader.survey(table, layout, discretizer, progress, tuple(sorted(orders)))
     chain = fit(seen, "private", order, added)
+    if chain.order > 1:
+        cast(HigherOrderChain, chain).recurring("table")
     return Fitted(chain, discretizer, seen.rows, seen.series, seen.splits, memory(seen))
 
 

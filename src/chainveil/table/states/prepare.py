@@ -225,7 +225,9 @@ def fit(
             "order", order, f"an order below the number of neighbouring rows, of which no series "
             f"has {order + 1}", "Use a lower order.",
         )  # fmt: skip
-    return HigherOrderChain.from_counts(counts, origin, pseudocount)
+    chain = HigherOrderChain.from_counts(counts, origin, pseudocount)
+    # What is private is rounded before it is used, which leaves nothing impossible.
+    return chain if origin == "private" else chain.recurring("reference")
 
 
 def _choice(seen: Seen) -> OrderChoice:
