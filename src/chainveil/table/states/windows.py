@@ -49,15 +49,15 @@ class Windows:
         series is split; see ``tracker.Blocks``.
         """
         self._grow(int(owner.max()) + 1)
-        splits = np.zeros(len(codes), np.bool_)
-        splits[broken] = True
-        owners = np.repeat(owner, np.diff(starts, append=len(codes)))
+        sizes = np.diff(starts, append=len(codes))
         if len(np.unique(owner)) < len(owner):
+            owners = np.repeat(owner, sizes)
             order = np.argsort(owners, kind="stable")
-            codes, splits, owners = codes[order], splits[order], owners[order]
-        first = np.flatnonzero(np.diff(owners, prepend=-1))
-        points, run = self._laid_out(codes, splits, owners[first], first)
-        self._add(points, run)
+            codes, owners = codes[order], owners[order]
+            broken = np.flatnonzero(np.isin(order, broken))
+            starts = np.flatnonzero(np.diff(owners, prepend=-1))
+            owner = owners[starts]
+        self._add(*self._laid_out(codes, owner, starts, broken))
 
     def _grow(self, count: int) -> None:
         missing = count - len(self._run)
@@ -67,40 +67,37 @@ class Windows:
             self._run = np.pad(self._run, (0, extra))
 
     def _laid_out(
-        self, codes: NDArray[np.uint8], splits: NDArray[np.bool_], series: IntArray, first: IntArray
-    ) -> tuple[IntArray, IntArray]:
+        self, codes: NDArray[np.uint8], series: IntArray, first: IntArray, broken: IntArray
+    ) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
         """The points of each series with its last ones before them, and the run that ends at each.
 
         A run is how many neighbours there are up to a point, itself included; 0 for those that
-        were there before.
+        were there before, whose windows were counted then.
         """
         m, total = self._longest, len(codes) + len(series) * self._longest
         begins = first + m * np.arange(len(series))
-        places = np.arange(len(codes)) + np.repeat(
-            m * np.arange(1, len(series) + 1), np.diff(first, append=len(codes))
-        )
-        points = np.zeros(total, np.int64)
-        points[places] = codes
-        points[begins[:, None] + np.arange(m)] = self._last[series]
+        held = begins[:, None] + np.arange(m)
+        fresh = np.ones(total, np.bool_)
+        fresh[held] = False
+        points = np.empty(total, np.uint8)
+        points[fresh], points[held] = codes, self._last[series]
+        gaps = np.flatnonzero(points == GAP)
         # Where the run that ends at each point began: at the latest of these places so far.
-        since = np.zeros(total, np.int64)
+        since = np.zeros(total, np.int32)
         since[begins] = begins + m - self._run[series]
-        since[places] = np.where(splits, places, 0)
-        since[places] = np.where(codes == GAP, places + 1, since[places])
-        run = np.arange(total) - np.maximum.accumulate(since) + 1
+        splits = broken + m * np.searchsorted(first, broken, "right")
+        since[splits], since[gaps] = splits, gaps + 1
+        run = np.arange(1, total + 1, dtype=np.int32) - np.maximum.accumulate(since)
         ends = np.append(begins[1:], total) - 1
         self._last[series] = points[ends[:, None] - np.arange(m - 1, -1, -1)]
         self._run[series] = np.clip(run[ends], 0, m)
-        # What ends before the batch was counted then.
-        fresh = np.zeros(total, np.int64)
-        fresh[places] = run[places]
-        return points, fresh
+        run[held], points[gaps] = 0, 0
+        return points, run
 
-    def _add(self, points: IntArray, run: IntArray) -> None:
-        k = self._states
-        # The code of a gap is in no window that counts.
-        code = np.where(points == GAP, 0, points)
-        value, weight = code.copy(), 1
+    def _add(self, points: NDArray[np.uint8], run: NDArray[np.int32]) -> None:
+        k, weight = self._states, 1
+        code = points.astype(np.int32)
+        value = code.copy()
         for order in range(1, self._longest + 1):
             weight *= k
             value[order:] += weight * code[:-order]
