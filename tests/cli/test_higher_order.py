@@ -107,7 +107,7 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     wrong: list[tuple[list[str], str]] = [
         (["--order", "best"], "whole number or auto"),
         (["--order", "0"], "whole number from 1 on"),
-        (["--order", "20"], "at most 4096 contexts"),
+        (["--order", "20"], "at most 256 contexts"),
         (["--order", "7"], "no series has 8"),
         (["--order", "2", "--theta", "0.1"], "The chain has its order already"),
     ]

@@ -127,7 +127,7 @@ def test_a_fit_that_never_comes_back_is_refused() -> None:
 def test_orders_that_cannot_be_held() -> None:
     x = np.arange(200) % 2
     for order in (13, 100):
-        with pytest.raises(cv.InvalidInput, match="at most 4096 contexts"):
+        with pytest.raises(cv.InvalidInput, match="at most 256 contexts"):
             cv.MarkovChain.fit(x, order=order)
 
 

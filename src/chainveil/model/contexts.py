@@ -15,6 +15,8 @@ from chainveil.model.chain import finite_stationary
 from chainveil.sequences import Sequences
 
 IntArray = NDArray[np.int64]
+# Contexts of the longest memory: as many as a certificate holds.
+MOST_CONTEXTS = 256
 
 
 def count_contexts(series: Sequences, states: int, order: int, skip: int) -> IntArray:

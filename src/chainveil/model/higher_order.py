@@ -18,6 +18,7 @@ from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, HiddenChain, Origin, register
 from chainveil.model.chain import few_digits, frozen_counts, read_public
 from chainveil.model.contexts import (
+    MOST_CONTEXTS,
     context_steps,
     count_contexts,
     fitted_laws,
@@ -28,9 +29,6 @@ from chainveil.sequences import Sequences, as_sequences
 
 if TYPE_CHECKING:
     from chainveil.model.orders import OrderChoice
-
-# Contexts of the longest memory: steps between them are held as a matrix.
-MOST_CONTEXTS = 4096
 
 
 @register

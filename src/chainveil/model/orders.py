@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput
-from chainveil.model.contexts import count_contexts, order_of, shorter_counts
+from chainveil.model.contexts import MOST_CONTEXTS, count_contexts, order_of, shorter_counts
 from chainveil.sequences import as_sequences
 
-# The longest memory that is tried has at most so many contexts, so many points, on average, to
-# each probability, and leaves so large a share of all steps to be compared.
-MOST_CONTEXTS, ENOUGH_POINTS, KEPT = 256, 20, 0.5
+# The longest memory that is tried has so many points, on average, to each probability, and leaves
+# so large a share of all steps to be compared.
+ENOUGH_POINTS, KEPT = 20, 0.5
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.model.orders import MOST_CONTEXTS
+from chainveil.model.contexts import MOST_CONTEXTS
 from chainveil.table.request.discretize import GAP
 
 IntArray = NDArray[np.int64]
