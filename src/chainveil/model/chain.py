@@ -15,7 +15,6 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import DataModel, HiddenChain, Origin, register
 from chainveil.model.region import ChainRegion, Interval, region_around, region_from_counts
-from chainveil.sequences import as_sequences
 
 if TYPE_CHECKING:
     from chainveil.model.higher_order import HigherOrderChain
@@ -296,31 +295,6 @@ def check_chain(chain: Any) -> None:
         found = f"an object of type {type(chain).__name__}"
         advice = "MarkovChain.binary(q, r) makes one."
         raise InvalidInput("chain", found, "a MarkovChain", advice)
-
-
-def count_transitions(sequences: Any, states: int | None = None) -> IntArray:
-    """How often each state is followed by each, shape (k, k), never across two series."""
-    series = as_sequences("sequences", sequences, states)
-    if series.flat.size == 0 or int(series.lengths.max()) < 2:
-        raise InvalidInput(
-            "sequences",
-            f"{series.count} series with {series.flat.size} points",
-            "at least one series of two points or more",
-        )
-    k = states if states is not None else int(series.flat.max()) + 1
-    if k < 2:
-        raise InvalidInput(
-            "sequences", "only state 0", "at least two states", "A constant series needs no chain."
-        )
-    pairs = series.flat[:-1].astype(np.int64)
-    pairs *= k
-    pairs += series.flat[1:]
-    counts = np.bincount(pairs, minlength=k * k)
-    # A border lies before every series but the first; empty series share borders with others.
-    borders = np.unique(series.offsets[1:-1])
-    borders = borders[(borders > 0) & (borders < series.flat.size)] - 1
-    counts -= np.bincount(pairs[borders], minlength=k * k)
-    return counts.reshape(k, k)
 
 
 def frozen_counts(counts: ArrayLike) -> IntArray:
