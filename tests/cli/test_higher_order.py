@@ -96,6 +96,10 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
                 "--public", "-o", "third.json"]) == 0  # fmt: skip
     assert read_chain_file("third.json").chain.order == 3
     capsys.readouterr()
+    pyarrow.csv.write_csv(pa.table({"bpm": CHAIN.sample(4000, rng=2)}), "long.csv")
+    many = ["--column", "bpm", "--states", "0,1", "--order", "7", "--pseudocount", "0.5"]
+    assert run(["fit", "long.csv", *many]) == 0
+    assert "more, which --json shows" in capsys.readouterr().out
     # Of order 1 files and lines are as they were.
     assert run(["fit", "heart.csv", *STATES, *WHERE, "--public", "-o", "first.json"]) == 0
     assert "order" not in json.loads(Path("first.json").read_text())

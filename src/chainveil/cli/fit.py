@@ -10,6 +10,9 @@ import click
 from chainveil.cli import options
 from chainveil.cli.output import progress, show, warn
 
+# Transitions that are printed for people.
+MOST_LINES = 64
+
 
 @click.command()
 @click.argument("table")
@@ -66,10 +69,13 @@ def _lines(found: Any) -> list[tuple[str, str]]:
     ]
     if found.chain.order > 1:
         lines.append(("chain", found.chain.describe()))
+    entries = list(_named(found))
     lines += [
         (name, f"{estimate:.6g}  (95% interval {low:.6g} to {high:.6g})")
-        for name, estimate, (low, high) in _named(found)
+        for name, estimate, (low, high) in entries[:MOST_LINES]
     ]
+    if len(entries) > MOST_LINES:
+        lines.append(("…", f"{len(entries) - MOST_LINES:,} more, which --json shows"))
     if found.splits:
         lines.append(("splits", f"{found.splits:,} at gaps"))
     if found.chain.order_choice is not None:
