@@ -149,8 +149,8 @@ class MarkovChain(DataModel):
             raise NotSupported(f"chain: found {self.states} states; regions cover two states.")
         if self.counts is None or self.counts.sum(axis=1).min() == 0:
             raise InvalidInput(
-                "chain", self, "a fitted chain, which has counts out of both states",
-                "MarkovChain.fit makes one.",
+                "chain", "a chain without counts out of both states", "a fitted chain, which has "
+                "them", "MarkovChain.fit makes one.",
             )  # fmt: skip
         if self.origin != "private":
             return region_from_counts(self.counts, confidence, self.origin)
