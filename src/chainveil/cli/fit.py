@@ -40,7 +40,7 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
     \b
     Example:
       chainveil fit heart.csv --column bpm --threshold 60 -o chain.json
-      chainveil fit heart.csv --column bpm --threshold 60 --order auto -o chain.json
+      chainveil fit heart.csv --column bpm --threshold 60 --order auto -o longer.json
     """
     from chainveil.cli.chain_file import ChainFile, to_document, write_chain_file
     from chainveil.table.states.fitting import fit_table
