@@ -8,7 +8,7 @@ import pytest
 import chainveil as cv
 from chainveil.attack import misfit
 from chainveil.counts import order_test, wilson
-from chainveil.model.higher_order import count_contexts
+from chainveil.model.contexts import count_contexts
 from chainveil.sequences import as_sequences
 
 # A ladder: no step from the lowest to the highest rung, or back.

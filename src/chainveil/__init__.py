@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from chainveil.model.chain import MarkovChain
     from chainveil.model.higher_order import HigherOrderChain
+    from chainveil.model.orders import OrderChoice, choose_order
     from chainveil.model.region import ChainRegion
     from chainveil.noise.channel import Channel
     from chainveil.noise.correlated import CorrelatedNoise
@@ -51,6 +52,7 @@ _HOMES = {
     "MissingExtra": "chainveil.errors",
     "NoisePlan": "chainveil.plan",
     "NotSupported": "chainveil.errors",
+    "OrderChoice": "chainveil.model.orders",
     "PrivacyLoss": "chainveil.privacy.result",
     "StickyNoise": "chainveil.noise.memory",
     "TableRelease": "chainveil.table",
@@ -59,6 +61,7 @@ _HOMES = {
     "UnreachableBudget": "chainveil.errors",
     "Verification": "chainveil.certificate",
     "calibrate": "chainveil.calibration",
+    "choose_order": "chainveil.model.orders",
     "privacy_loss": "chainveil.privacy.loss",
     "sanitize_table": "chainveil.table",
     "success_bound": "chainveil.privacy.baselines",
@@ -94,6 +97,7 @@ __all__ = [
     "MissingExtra",
     "NoisePlan",
     "NotSupported",
+    "OrderChoice",
     "PrivacyLoss",
     "StickyNoise",
     "TableRelease",
@@ -103,6 +107,7 @@ __all__ = [
     "Verification",
     "baselines",
     "calibrate",
+    "choose_order",
     "closed_form",
     "privacy_loss",
     "sanitize_table",

@@ -93,11 +93,11 @@ def calibrate(
 
     Parameters
     ----------
-    chain : MarkovChain, ChainRegion or another model
+    chain : MarkovChain, HigherOrderChain, ChainRegion or another model
         Any number of states. Over a region the plan holds for every chain in it. A chain
         fitted on private data is rounded first, so that its counts are not published: two
-        states to a region, which the plan then holds for; more states, and two where regions
-        are not offered (correlated noise, q + r from 1 on, a named adversary, sticky and
+        states to a region, which the plan then holds for; more states, a higher order, and
+        two states where regions are not offered (correlated noise, q + r from 1 on, a named adversary, sticky and
         tracking noise for chains with q + r below about 0.02), to a chain that changes more
         rarely, and the plan holds for that one.
     epsilon : float, or sequence of floats
@@ -237,10 +237,7 @@ def _publishable(
     if not model.is_unrounded:
         return model
     if model.order != 1:
-        raise InvalidInput(
-            "chain", "a model as it was fitted on private data", "one that may be published",
-            "Only chains of order 1 can be rounded; fit public data with public=True.",
-        )  # fmt: skip
+        return model.rounded()
     chain = cast(MarkovChain, model)
     if chain.counts is None:
         raise InvalidInput(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from chainveil.errors import InvalidInput
 from chainveil.model.base import Origin
-from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
@@ -29,7 +28,7 @@ class NoisePlan:
 
     Attributes
     ----------
-    chain : MarkovChain
+    chain : MarkovChain, HigherOrderChain or another model
         The chain the data are taken to follow; in place of one that was fitted on private
         data, a rounded one.
     noise : Channel or CorrelatedNoise
@@ -56,7 +55,7 @@ class NoisePlan:
         each point alone loses nothing by them; noise that holds its last report may.
     """
 
-    chain: MarkovChain
+    chain: Any
     noise: Noise
     loss: PrivacyLoss
     epsilon: float

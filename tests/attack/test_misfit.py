@@ -12,7 +12,8 @@ from chainveil import Channel, InvalidInput, MarkovChain, calibrate, privacy_los
 from chainveil.attack import misfit
 from chainveil.attack.longer_memory import output_law, worst_output
 from chainveil.inference import log_likelihood
-from chainveil.model.higher_order import HigherOrderChain, count_contexts, fit_order
+from chainveil.model.contexts import count_contexts
+from chainveil.model.higher_order import HigherOrderChain, fit_order
 from chainveil.sequences import as_sequences
 from tests.attack.heart_rate import heart_rate
 

@@ -206,7 +206,11 @@ def _chain_files() -> list[Any]:
         chain_file.ChainFile(FITTED, "private", two),
         chain_file.ChainFile(fitted, "reference", three),
         chain_file.ChainFile(THREE, "reference", make_discretizer(edges=[1.0, 2.5])),
-    ]
+        chain_file.ChainFile(
+            cv.HigherOrderChain.fit(LONGER.sample(4000, rng=2), 2), "private",
+            make_discretizer(threshold=60.0),
+        ),
+    ]  # fmt: skip
     return [json.loads(json.dumps(chain_file.to_document(file))) for file in files]
 
 
@@ -233,9 +237,13 @@ def test_chain_files(number: int, tmp_path: Path) -> None:
     assert min(ends.values()) > 50, ends
 
 
-def _use(chain: cv.MarkovChain) -> None:
+def _use(chain: Any) -> None:
     """What a command does with a chain next; it may refuse, in words."""
-    for use in (lambda: chain.stationary, lambda: chain.region(0.9)):
+    uses: tuple[Callable[[], Any], ...] = (
+        lambda: chain.stationary,
+        lambda: chain.region(0.9) if chain.order == 1 else chain.rounded(),
+    )
+    for use in uses:
         try:
             use()
         except cv.ChainveilError:

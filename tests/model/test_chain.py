@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainveil as cv
-from chainveil.model.chain import count_transitions
+from chainveil.model.fitting import count_transitions
 
 THREE = cv.MarkovChain([[0.8, 0.15, 0.05], [0.1, 0.7, 0.2], [0.3, 0.0, 0.7]])
 

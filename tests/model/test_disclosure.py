@@ -161,7 +161,7 @@ def test_data_that_need_no_protection_are_used_as_they_are() -> None:
     assert plan.region is None
     assert plan.certificate()["chain.origin"] == "reference"
     with pytest.raises(cv.InvalidInput, match="public: found"):
-        cv.MarkovChain.fit(SERIES, public="yes")  # type: ignore[arg-type]
+        cv.MarkovChain.fit(SERIES, public="yes")  # type: ignore[call-overload]
 
 
 def test_a_chain_knows_where_it_came_from() -> None:
@@ -306,3 +306,57 @@ def test_chains_that_change_often() -> None:
     assert abs(plan.chain.transition - often.transition).max() < 0.05
     with pytest.raises(cv.InvalidInput, match="few points"):
         cv.calibrate(cv.MarkovChain.fit(often.sample(101, rng=1)), 2)
+
+
+def _rounded(seen: list[int]) -> Any:
+    """The row published for counts after a context that ends in state 0; None: too few."""
+    from chainveil.model.disclosure import _rounded_row
+
+    return _rounded_row(seen, 0)
+
+
+@pytest.mark.parametrize("visits", [256, 300, 511, 1000])
+def test_the_rows_of_contexts_leave_every_count_open(visits: int) -> None:
+    """All counts there can be, by the row that is published for them."""
+    groups: dict[Any, list[tuple[int, ...]]] = {}
+    for n in range(visits + 1):
+        groups.setdefault(tuple(_rounded([visits - n, n])), []).append((visits - n, n))
+    if visits <= 300:
+        for a in range(visits + 1):
+            for b in range(visits + 1 - a):
+                seen = [visits - a - b, a, b]
+                groups.setdefault(tuple(_rounded(seen)), []).append(tuple(seen))
+    for row, counts in groups.items():
+        assert all(len(set(values)) >= ENOUGH for values in zip(*counts, strict=True)), row
+        assert min(row) > 0
+        assert sum(row) == pytest.approx(1, abs=1e-15)
+
+
+def test_a_longer_memory_is_published_rounded() -> None:
+    truth = cv.HigherOrderChain([[0.97, 0.03], [0.2, 0.8], [0.6, 0.4], [0.1, 0.9]], order=2)
+    fitted = cv.HigherOrderChain.fit(truth.sample(60_000, rng=3), 2)
+    assert fitted.is_unrounded
+    plan = cv.calibrate(fitted, 2.0, 4)
+    assert plan.origin == "private"
+    assert plan.chain.counts is None
+    assert not plan.chain.is_unrounded
+    np.testing.assert_allclose(plan.chain.transition, fitted.transition, atol=0.03)
+    certificate = plan.certificate()
+    assert "counts" not in dict(certificate["chain.model"][1])
+    assert cv.verify(certificate).holds
+    # A chain that is rounded already is taken as it is.
+    assert cv.calibrate(plan.chain, 2.0, 4).chain == plan.chain
+    bare = cv.HigherOrderChain(fitted.transition, 2, origin="private")
+    with pytest.raises(cv.InvalidInput, match="neither counts nor round numbers"):
+        cv.calibrate(bare, 2.0, 4)
+
+
+def test_rare_contexts_take_the_law_of_a_shorter_one_and_too_few_points_are_refused() -> None:
+    x = [0] * 2000 + [1] * 2000
+    chain = cv.HigherOrderChain.fit([*x, *x[::-1], *x], 2).rounded()
+    # 01 and 10 were seen a few times: the rows after 1 and after 0 stand in.
+    assert chain.transition[1].tolist() == chain.transition[3].tolist()
+    assert chain.transition[2].tolist() == chain.transition[0].tolist()
+    assert chain.transition.min() > 0
+    with pytest.raises(cv.InvalidInput, match="rarely leave one of the states"):
+        cv.calibrate(cv.HigherOrderChain.fit([0, 1, 1] * 60, 2), 2.0, 4)

@@ -62,6 +62,20 @@ def test_disorder_and_gaps_across_partition_borders(
     assert (here.splits > 20) == split
 
 
+@pytest.mark.parametrize("order", ["auto", 3])
+def test_a_longer_memory_across_partition_borders(order: Any, spark_session: Any) -> None:
+    table = long_table(seed=2)
+    gap: dict[str, Any] = {"max_gap": 2, "step": 1}
+    layout = Layout("bpm", "person", "minute", **gap)
+    how: dict[str, Any] = {"order": order, "pseudocount": 0.5}
+    here = fit_table(FrameSource(table), layout, StateRules(threshold=60), **how)
+    frame = frame_of(spark_session, shuffled(table), 4)
+    there = spark.fit(frame, "person", "minute", "bpm", threshold=60, **gap, **how)
+    assert there.facts == here.facts
+    assert there.chain == here.chain
+    assert here.splits > 20
+
+
 @pytest.mark.parametrize("which", ["mean", "median"])
 def test_limits_that_are_looked_up(which: Any, spark_session: Any) -> None:
     table = long_table()

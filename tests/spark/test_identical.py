@@ -175,3 +175,30 @@ def test_a_column_of_states_keeps_its_type(spark_session: Any, tmp_path: Path) -
     done = spark.sanitize(frame, two_states(), column="flag", path=tmp_path / "r.parquet")
     assert done.table.schema == frame.select("flag").schema
     assert cv.verify(done.certificate, done.path).holds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", [2, "auto"])
+def test_a_chain_of_a_higher_order_that_is_fitted(
+    order: Any, spark_session: Any, tmp_path: Path
+) -> None:
+    """The same counts, so the same rounded chain, plan and noise."""
+    chain = cv.HigherOrderChain([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]], order=2)
+    x = chain.sample(4, 900, rng=3)
+    rows = range(x.size)
+    table = pa.table({
+        "person": [f"p{row // 4}" for row in rows], "minute": [row % 4 for row in rows],
+        "x": x.reshape(-1).astype("int64"),
+    })  # fmt: skip
+    how: dict[str, Any] = {
+        "series": "person", "time": "minute", "states": [0, 1], "length": 4, "order": order,
+        "epsilon": 2.0, "rng": seeded(4), "time_as": "index",
+    }  # fmt: skip
+    here = cv.sanitize_table(table, "x", **how)
+    frame = frame_of(spark_session, shuffled(table), 3)
+    there = spark.sanitize(frame, column="x", path=tmp_path / "out.parquet", **how)
+    for part in ("chain", "noise", "loss"):
+        assert there.certificate[part] == here.certificate[part]
+    assert there.certificate.plan().chain.order == 2
+    found = folder_table(tmp_path / "out.parquet")
+    assert in_order(found).equals(in_order(here.table).cast(found.schema))

@@ -23,7 +23,7 @@ from chainveil.attack.simulation import sample_given
 from chainveil.attack.success import clopper_pearson
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.model.chain import MarkovChain
+from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise, check_noise
 from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import AdversaryName
@@ -85,7 +85,7 @@ class AuditResult:
 
 def audit_sanitizer(
     sanitizer: Sanitizer,
-    chain: MarkovChain,
+    chain: DataModel,
     noise: Noise,
     *,
     length: int | None = None,
@@ -101,7 +101,7 @@ def audit_sanitizer(
     ----------
     sanitizer : callable
         Takes states of shape (rows, n) and returns outputs of that shape, fresh noise each.
-    chain, noise : MarkovChain, and a Channel or another noise
+    chain, noise : MarkovChain or another model, and a Channel or another noise
         The data, and the noise that the sanitizer claims to add. The bound holds whatever
         the sanitizer really does; the claim only chooses whom to play.
     length : int, optional
@@ -139,7 +139,7 @@ def audit_sanitizer(
 def audit_release(
     x: Any,
     z: Any,
-    chain: MarkovChain,
+    chain: DataModel,
     noise: Noise,
     *,
     length: int = 5,
@@ -179,7 +179,7 @@ def audit_release(
 
 
 def choose_witness(
-    chain: MarkovChain,
+    chain: DataModel,
     noise: Noise,
     length: int | None,
     adversary: AdversaryName,
@@ -200,7 +200,7 @@ def choose_witness(
     return max(candidates, key=lambda w: _promise(chain, noise, w, trials // 2, confidence))
 
 
-def _witness(chain: MarkovChain, noise: Noise, length: int, adversary: AdversaryName) -> Witness:
+def _witness(chain: DataModel, noise: Noise, length: int, adversary: AdversaryName) -> Witness:
     from chainveil.privacy.loss import privacy_loss
 
     witness = privacy_loss(chain, noise, length=length, adversary=adversary).witness
@@ -210,7 +210,7 @@ def _witness(chain: MarkovChain, noise: Noise, length: int, adversary: Adversary
 
 
 def _witness_if_any(
-    chain: MarkovChain, noise: Noise, length: int, adversary: AdversaryName
+    chain: DataModel, noise: Noise, length: int, adversary: AdversaryName
 ) -> Witness | None:
     """None where no engine computes the loss of so long a series."""
     try:
@@ -220,7 +220,7 @@ def _witness_if_any(
 
 
 def _promise(
-    chain: MarkovChain, noise: Noise, witness: Witness, trials: int, confidence: float
+    chain: DataModel, noise: Noise, witness: Witness, trials: int, confidence: float
 ) -> float:
     """The bound to expect from counting the worst output, if the noise is as claimed."""
     chances = [_chance(chain, noise, witness, value) for value in (witness.value, witness.other)]
@@ -228,19 +228,21 @@ def _promise(
     return _log_bound(hits[0], trials, hits[1], trials, confidence)
 
 
-def _chance(chain: MarkovChain, noise: Noise, witness: Witness, value: int) -> float:
+def _chance(chain: DataModel, noise: Noise, witness: Witness, value: int) -> float:
     """``Pr`` of the worst output, given that value of the target.
 
-    Where reports look at their own point alone only those strictly between the known points
-    matter; else all of them are asked for, which promises less than can be had.
+    Where reports look at their own point alone those at known points tell nothing, and in a
+    chain of order 1 only those strictly between the known points matter; else all of them are
+    asked for, which promises less than can be had.
     """
     begin, end, known, surplus = 0, witness.length - 1, dict(witness.known), 0.0
     output = np.array(witness.output_array())
     if not noise.ordered and noise.every == 1:
-        begin = max((t for t in known if t < witness.target), default=begin)
-        end = min((t for t in known if t > witness.target), default=end)
+        if chain.order == 1:
+            begin = max((t for t in known if t < witness.target), default=begin)
+            end = min((t for t in known if t > witness.target), default=end)
         law = noise.first_law()
-        for t in {begin, end} & set(known):
+        for t in (t for t in known if begin <= t <= end):
             # What is published at a known point tells nothing: take the likeliest, and take it out.
             output[t] = np.argmax(law[known[t]])
             surplus += math.log(law[known[t], output[t]])
@@ -250,14 +252,14 @@ def _chance(chain: MarkovChain, noise: Noise, witness: Witness, value: int) -> f
     return math.exp(likelihood - _log_prior(chain, fixed, end + 1 - begin) - surplus)
 
 
-def _log_prior(chain: MarkovChain, fixed: Mapping[int, int], length: int) -> float:
+def _log_prior(chain: DataModel, fixed: Mapping[int, int], length: int) -> float:
     """``log Pr`` of the fixed points alone: their likelihood under a channel that says nothing."""
     mute = Channel(np.ones((chain.states, 1)))
     silence = np.zeros(length, dtype=np.uint8)
     return float(inference.log_likelihood(chain, mute, silence, fixed))
 
 
-def log_ratios(chain: MarkovChain, noise: Noise, witness: Witness, z: NDArray[Any]) -> FloatArray:
+def log_ratios(chain: DataModel, noise: Noise, witness: Witness, z: NDArray[Any]) -> FloatArray:
     """``log Pr[z | value, known] / Pr[z | other, known]`` of each row, under the claims."""
     # An array of one column would be one series; a list of rows is as many series.
     rows = list(z) if is_column(z) else z
@@ -319,11 +321,12 @@ def _log_bound(
     return math.log(low / high)
 
 
-def mixing_gap(chain: MarkovChain, noise: Noise) -> int:
+def mixing_gap(chain: DataModel, noise: Noise) -> int:
     """Points after which chain and noise remember less than one percent of where they were."""
-    move = np.linalg.matrix_power(chain.transition, noise.every)
+    start, transition, value = chain.hidden_chain()
+    move = np.linalg.matrix_power(transition, noise.every)
     if noise.ordered:
-        step = inference.report_laws(noise.thinned(1)).weights(chain.start, move).step
+        step = inference.report_laws(noise.thinned(1), value).weights(start, move).step
         size = step.shape[0] * step.shape[2]
         # The last report and the state together are a chain.
         move = np.moveaxis(step, 1, 2).reshape(size, size)

@@ -8,22 +8,24 @@ independent, so only the messages of the two sides matter (``attack.outputs``):
 
 For two states the maximum flips where the ratio of the right message crosses a threshold that
 the left message sets; sorting one side and adding up turns 2^(n-1) products into about
-2^(n/2) lookups. More states are enumerated in full. Longer series are sampled.
+2^(n/2) lookups. More states are enumerated in full. Under a longer memory messages are about
+contexts, and products are added up over those that end in x. Longer series are sampled.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil import checks, inference
 from chainveil.attack.outputs import Outputs
 from chainveil.attack.success import estimated_epsilon
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.base import check_model
-from chainveil.model.chain import MarkovChain
+from chainveil.model.base import DataModel, check_model
 from chainveil.noise.base import Noise, check_noise
 
 # Messages on one side that are held at once (two states), and products in all (more states).
@@ -51,7 +53,7 @@ class ExpectedSuccess:
 
 
 def expected_success(
-    chain: MarkovChain,
+    chain: DataModel,
     noise: Noise,
     length: int,
     target: int | None = None,
@@ -60,8 +62,9 @@ def expected_success(
 ) -> ExpectedSuccess:
     """Bayes-optimal success at ``target`` (0-based; the middle by default) of ``length`` points.
 
-    Exact where a chain of order 1 has few enough outputs to enumerate (two states and outputs:
-    up to 20 reports on either side of the target), else from ``samples`` simulated series.
+    Exact where there are few enough outputs to enumerate (order 1, two states and outputs: up
+    to 20 reports on either side of the target; of a longer memory as many in all), else from
+    ``samples`` simulated series.
     """
     check_model(chain)
     check_noise(noise)
@@ -73,21 +76,28 @@ def expected_success(
         raise InvalidInput("noise", f"{noise.states} states", f"noise for {chain.states} states")
     places = noise.places(length)
     sides = int((places < target).sum()), int((places > target).sum())
-    if chain.order == 1 and _can_enumerate(chain.states, noise.outputs, sides):
-        return ExpectedSuccess(_exact(Outputs.of(chain, noise, length), target), 0.0, True)
+    value = chain.hidden_chain()[2]
+    if _can_enumerate(value, chain.states, noise.outputs, sides):
+        outputs = Outputs.of(chain, noise, length)
+        return ExpectedSuccess(_exact(outputs, target, value), 0.0, True)
     return _simulated(chain, noise, length, target, checks.whole("samples", samples, 2), rng)
 
 
-def _can_enumerate(states: int, outputs: int, sides: tuple[int, int]) -> bool:
-    if states == 2:
+def _can_enumerate(
+    value: NDArray[np.int64], states: int, outputs: int, sides: tuple[int, int]
+) -> bool:
+    hidden = len(value)
+    if hidden == states == 2:
         return bool(outputs ** max(sides) <= MOST_MESSAGES)
-    return bool(outputs ** sum(sides) * states <= MOST_PRODUCTS)
+    messages = outputs ** max(sides) * hidden
+    return bool(outputs ** sum(sides) * states <= MOST_PRODUCTS and messages <= MOST_PRODUCTS)
 
 
-def _exact(outputs: Outputs, target: int) -> float:
+def _exact(outputs: Outputs, target: int, value: NDArray[np.int64]) -> float:
     left, right = outputs.before(target)[-1], outputs.after(target)[0]
-    combine = _combine_two if outputs.weights.first.shape[1] == 2 else _combine_all
-    return float(sum(combine(rows, right[label]) for label, rows in left.items()))
+    if len(value) == 2:
+        return float(sum(_combine_two(rows, right[label]) for label, rows in left.items()))
+    return float(sum(_combine_all(rows, right[label], value) for label, rows in left.items()))
 
 
 def _combine_two(left: FloatArray, right: FloatArray) -> float:
@@ -104,18 +114,20 @@ def _combine_two(left: FloatArray, right: FloatArray) -> float:
     return float(left[:, 0] @ below0[cuts] + left[:, 1] @ above1[cuts])
 
 
-def _combine_all(left: FloatArray, right: FloatArray) -> float:
-    """``sum over pairs of max over x of left(x) * right(x)``, pair by pair."""
+def _combine_all(left: FloatArray, right: FloatArray, value: NDArray[np.int64]) -> float:
+    """``sum over pairs of max over x of sum over s of left(s) * right(s)``, s standing for x."""
     total = 0.0
     width = max(1, (1 << 22) // right.size)
+    kinds = [value == x for x in np.unique(value)]
     for begin in range(0, len(left), width):
-        products = left[begin : begin + width, None, :] * right[None, :, :]
-        total += float(products.max(axis=2).sum())
+        part = left[begin : begin + width]
+        joint = np.stack([part[:, kind] @ right[:, kind].T for kind in kinds])
+        total += float(joint.max(axis=0).sum())
     return total
 
 
 def _simulated(
-    chain: MarkovChain,
+    chain: Any,
     noise: Noise,
     length: int,
     target: int,

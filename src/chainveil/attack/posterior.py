@@ -10,8 +10,7 @@ import numpy as np
 from chainveil import inference
 from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
-from chainveil.model.base import check_model
-from chainveil.model.chain import MarkovChain
+from chainveil.model.base import DataModel, check_model
 from chainveil.noise.base import Noise, check_noise
 
 
@@ -24,7 +23,7 @@ class Posterior(Attack):
     knowledge guesses more points right on average.
     """
 
-    chain: MarkovChain
+    chain: DataModel
     noise: Noise
 
     def __post_init__(self) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 
 from chainveil import inference
 from chainveil.attack.base import Attack
-from chainveil.model.base import check_model
-from chainveil.model.chain import MarkovChain
+from chainveil.model.base import DataModel, check_model
 from chainveil.noise.base import Noise, check_noise
 
 
@@ -21,7 +20,7 @@ class Viterbi(Attack):
     the noise it is the likeliest pair of series and flips.
     """
 
-    chain: MarkovChain
+    chain: DataModel
     noise: Noise
 
     def __post_init__(self) -> None:

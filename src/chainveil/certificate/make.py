@@ -143,8 +143,8 @@ def chain_section(plan: NoisePlan, origin: str) -> dict[str, Any]:
         transition, initial = plain.transition, plain.to_json()["initial"]
     else:
         words = plan.chain.to_json().items()
-        # Where it came from has a field of its own.
-        numbers = [[name, value] for name, value in words if name != "origin"]
+        # Where it came from has a field of its own; what it was counted from is not published.
+        numbers = [[name, value] for name, value in words if name not in ("origin", "counts")]
         section = {"model": [plan.chain.kind, numbers]}
     return {
         "transition": transition.tolist(),

@@ -30,7 +30,8 @@ from chainveil.privacy.result import PrivacyLoss, RegionLoss
 # How far a loss may come out above the one claimed: the accuracy with which losses of two
 # states are stated, as a share of the loss, and one in nats for losses near zero.
 SHARE, LEAST = 1e-9, 1e-11
-# The same, in nats, where bounds are only brought close: more than two states; regions.
+# The same, in nats, where bounds are only brought close: more than two states, or a longer
+# memory; regions.
 MANY_STATES, REGIONS = 2e-7, 1e-6
 # A mean of a few products, in whatever order a machine adds them.
 MEAN = 1e-12
@@ -69,7 +70,8 @@ def rounding(asked: Claim, loss: float) -> float:
     """By how much a loss that is computed may exceed the one that is claimed."""
     if not asked.model.single:
         return REGIONS
-    return MANY_STATES if asked.model.states > 2 else max(SHARE * loss, LEAST)
+    searched = asked.model.states > 2 or asked.model.order != 1
+    return MANY_STATES if searched else max(SHARE * loss, LEAST)
 
 
 def maths(certificate: Certificate) -> Iterator[Check]:
@@ -109,6 +111,7 @@ def _chain_entries(certificate: Certificate, asked: Claim) -> Check:
     text = f"{asked.model.states} states" if same else "not the transitions of the model"
     if certificate.model is not None:
         same = same and certificate["chain.initial"] == start.tolist()
+        same = same and set(certificate.model[1]) <= set(asked.model.to_json())
     elif asked.model.states == 2:
         same = certificate["chain.transition"] == exact_chain(asked.chain).transition.tolist()
         text = "2 states" if same else "the diagonal is not what is left of one"

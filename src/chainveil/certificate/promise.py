@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from chainveil.certificate import questions
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.results import Check
+from chainveil.errors import ChainveilError
 from chainveil.noise.base import NEEDS, noise_class
 from chainveil.privacy.rounding import exact, upper
 
@@ -79,7 +81,7 @@ def _chain(certificate: Certificate) -> str:
     private = certificate["chain.origin"] == "private"
     meaning = "" if private else f": {certificate['chain.meaning']}"
     if certificate.model is not None:
-        return f"a model of the kind {certificate.model[0]!r}{meaning}"
+        return _model(certificate) + meaning
     transition, region = certificate["chain.transition"], certificate["chain.region"]
     words = f"{len(transition)} states"
     if len(transition) == 2:
@@ -90,6 +92,14 @@ def _chain(certificate: Certificate) -> str:
         (q_low, q_high), (r_low, r_high) = region
         words += f"; any chain with {q_low!r} to {q_high!r} and {r_low!r} to {r_high!r}"
     return words + meaning
+
+
+def _model(certificate: Certificate) -> str:
+    """A model that is no chain of order 1, in its own words where its numbers make sense."""
+    try:
+        return questions.claim(questions.ask(certificate)).model.describe()
+    except ChainveilError:
+        return f"a model of the kind {certificate.model[0]!r}"  # type: ignore[index]
 
 
 def _release(certificate: Certificate) -> str:

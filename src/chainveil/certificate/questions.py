@@ -216,7 +216,8 @@ def find_loss(question: str, seconds: float) -> Answer:
     problem = asked.problem
     problem = replace(problem, effort=replace(problem.effort, max_seconds=seconds))
     found = engines.loss(problem)
-    return Answer(found, asked.model.states > 2 and time.monotonic() - started >= seconds)
+    searched = asked.model.states > 2 or asked.model.order != 1
+    return Answer(found, searched and time.monotonic() - started >= seconds)
 
 
 def replay_attack(question: str, _: float) -> float:

@@ -79,9 +79,10 @@ FIELDS = (
           "stationary"),
     Field("chain.region", "region or null", "recomputed", "the least and largest q, and r, of the "
           "chains that the loss holds for; null: the chain above alone"),
-    Field("chain.model", "model", "recomputed", "a model that is no chain of order 1: its kind and "
-          "its numbers, as [name, value] pairs; `transition` and `initial` are then those of its "
-          "hidden chain. Absent for a chain"),
+    Field("chain.model", "model", "recomputed", "a model that is no chain of order 1: its kind "
+          "(`higher order`: a chain of a higher order) and its numbers, as [name, value] pairs; "
+          "`transition` and `initial` are then those of its hidden chain, that of contexts. Absent "
+          "for a chain of order 1"),
     Field("chain.origin", "origin", "open", "`given`, `reference` or `private`"),
     Field("chain.meaning", "text", "recomputed", "the origin in words"),
     Field("noise.mechanism", "mechanism", "recomputed", "how the noise is drawn"),

@@ -10,16 +10,20 @@ from typing import Any
 from chainveil.certificate.reading import parse, read_text
 from chainveil.certificate.schema import check_kind
 from chainveil.errors import InvalidInput
+from chainveil.model.base import Origin
 from chainveil.model.chain import MarkovChain
+from chainveil.model.higher_order import HigherOrderChain
 from chainveil.table.request.discretize import Discretizer, make_discretizer
 from chainveil.table.write.atomic import drafts
 
 SCHEMA = "chainveil chain"
-# The kind of each field, as in a certificate; None: checked on its own.
+# The kind of each field, as in a certificate; None: checked on its own. A chain of an order above
+# 1 has its order beside its transitions, of which there is then a row a context.
 FIELDS: dict[str, str | None] = {
     "schema": "text", "schema_version": "count", "origin": "origin", "transition": "matrix",
     "counts": None, "discretization": None,
 }  # fmt: skip
+HIGHER = {**FIELDS, "order": "count"}
 PARTS: dict[str, str | None] = {
     "edges": "edges", "states": "few labels", "labels": "labels", "origin": "edges origin",
 }  # fmt: skip
@@ -30,7 +34,7 @@ MOST_COUNTED = (1 << 63) - 1
 class ChainFile:
     """A chain, where it came from, and how values became its states."""
 
-    chain: MarkovChain
+    chain: MarkovChain | HigherOrderChain
     origin: str
     discretizer: Discretizer
 
@@ -48,6 +52,7 @@ def to_document(file: ChainFile) -> dict[str, Any]:
         "schema": SCHEMA,
         "schema_version": 1,
         "origin": file.origin,
+        **({} if file.chain.order == 1 else {"order": file.chain.order}),
         "transition": file.chain.transition.tolist(),
         "counts": None if counts is None else counts.tolist(),
         "discretization": {
@@ -70,7 +75,7 @@ def from_document(document: Any, name: str) -> ChainFile:
     """The chain in JSON values that anyone may have written; ``name`` is for errors."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InvalidInput("chain", name, "a file written by chainveil fit")
-    _check_kinds("chain", document, FIELDS)
+    _check_kinds("chain", document, HIGHER if "order" in document else FIELDS)
     if document["schema_version"] != 1:
         raise InvalidInput("chain", document["schema_version"], "schema version 1")
     if document["origin"] == "given":
@@ -79,7 +84,7 @@ def from_document(document: Any, name: str) -> ChainFile:
     origin, counts = document["origin"], _counts(document)
     if counts is None and origin == "private":
         raise InvalidInput("chain counts", None, "the counts of a chain fitted on private data")
-    chain = MarkovChain(document["transition"], counts=counts, origin=origin)
+    chain = _chain(document, counts, origin)
     discretizer = _discretizer(document["discretization"])
     if discretizer.count != chain.states:
         raise InvalidInput(
@@ -100,16 +105,29 @@ def _check_kinds(name: str, section: Any, kinds: dict[str, str | None]) -> None:
             check_kind(f"{name} {field}", kind, section[field])
 
 
+def _chain(document: dict[str, Any], counts: Any, origin: Origin) -> MarkovChain | HigherOrderChain:
+    if "order" in document:
+        return HigherOrderChain(document["transition"], document["order"], counts, origin)
+    return MarkovChain(document["transition"], counts=counts, origin=origin)
+
+
 def _counts(document: dict[str, Any]) -> Any:
-    """Counts of the transitions: as many rows as the chain has, none empty, none huge."""
-    counts, states = document["counts"], len(document["transition"])
+    """Counts of the transitions: as many as the chain has, none empty for order 1, none huge."""
+    counts, shape = document["counts"], _shape(document["transition"])
     if counts is None:
         return None
     check_kind("chain counts", "units", counts)
-    square = len(counts) == len(counts[0]) == states
-    if not square or not all(0 < sum(row) <= MOST_COUNTED for row in counts):
-        raise InvalidInput("chain counts", counts, f"{states} rows of {states} counts, none empty")
+    # A context may have been seen never, a state may not; with a pseudocount it may.
+    sums = [sum(row) for row in counts]
+    if _shape(counts) != shape or max(sums) > MOST_COUNTED or not max(sums):
+        rows, columns = shape
+        allowed = f"{rows} rows of {columns} counts, not all of them 0"
+        raise InvalidInput("chain counts", counts, allowed)
     return counts
+
+
+def _shape(table: list[list[Any]]) -> tuple[int, int]:
+    return len(table), len(table[0])
 
 
 def _discretizer(part: dict[str, Any]) -> Discretizer:

@@ -37,6 +37,8 @@ def instead(plan: Any) -> Instead | None:
     if not plan.noise.holds or plan.noise.every > 1 or plan.noise.sees != "last report":
         return None
     chain = plan.chain
+    if chain.order != 1:
+        return None
     slow = float(chain.transition[0, 1] + chain.transition[1, 0]) < SLOWEST
     usual = plan.loss.length is None and plan.event == 1 and not plan.spent
     if slow or not usual or plan.objective != "flips" or plan.loss.adversary != "any":

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.cli.chain_file import ChainFile
-    from chainveil.model.chain import MarkovChain
+    from chainveil.model.base import DataModel
     from chainveil.table.read.reading import FileSource
     from chainveil.table.request.discretize import Discretizer
     from chainveil.table.request.kept import Kept
@@ -96,6 +96,23 @@ chain_options = together(
     click.option("--r", type=float, help="Probability of a step from state 1 to state 0."),
     click.option("--theta", type=float, help="Both at once, for a symmetric chain."),
 )
+
+
+def _order(_context: Any, _option: Any, text: str) -> int | str:
+    """A whole number, or "auto"."""
+    if text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise click.UsageError(f"--order: {text!r} is not a whole number or auto.") from None
+
+
+order = click.option(
+    "--order", metavar="M|auto", default="1", show_default=True, callback=_order,
+    help="Order of the chain that is fitted: how many points the next one depends on. auto: the "
+    "order of the least BIC, from 1 up to what the rows carry.",
+)  # fmt: skip
 
 promise_options = together(
     click.option("--length", type=int, help="Points of the longest series; default: any number."),
@@ -247,7 +264,7 @@ def read_rules(options: dict[str, Any], discretizer: Discretizer | None = None) 
     )
 
 
-def read_chain(options: dict[str, Any]) -> tuple[MarkovChain | None, ChainFile | None]:
+def read_chain(options: dict[str, Any]) -> tuple[DataModel | None, ChainFile | None]:
     """The chain from a file or from numbers; (None, None) where there is none."""
     path, q, r, theta = (options[name] for name in ("chain_file", "q", "r", "theta"))
     ways = [path is not None, q is not None or r is not None, theta is not None]
@@ -267,7 +284,7 @@ def read_chain(options: dict[str, Any]) -> tuple[MarkovChain | None, ChainFile |
     return MarkovChain.symmetric(theta) if theta is not None else MarkovChain.binary(q, r), None
 
 
-def need_chain(options: dict[str, Any]) -> tuple[MarkovChain, ChainFile | None]:
+def need_chain(options: dict[str, Any]) -> tuple[DataModel, ChainFile | None]:
     """As :func:`read_chain`, where a chain must be given."""
     chain, file = read_chain(options)
     if chain is None:

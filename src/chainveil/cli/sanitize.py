@@ -29,6 +29,7 @@ PROMISE = (
 @options.chain_options
 @click.option("--plan", "plan_file", type=options.FILE, help="Plan written by chainveil calibrate.")
 @click.option("--reference", help="Separate public table to fit the chain on.")
+@options.order
 @options.promise_options
 @options.objective
 @options.mechanism
@@ -162,6 +163,7 @@ def _request(given: dict[str, Any]) -> Any:
         reference=None if reference is None or on_spark else options.read_source(reference, given),
         kept=options.read_kept(given),
         hold=given["hold"],
+        order=given["order"],
     )
 
 

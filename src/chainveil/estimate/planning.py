@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -22,10 +22,11 @@ from chainveil.estimate.counts.covariance import (
 from chainveil.estimate.counts.last_report import settled_covariance
 from chainveil.estimate.counts.pair_shares import PAIR, expected_pair_shares
 from chainveil.estimate.counts.places import between_reports, check_neighbours
+from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.questions.autocorrelation import correlations
 from chainveil.estimate.results import Covers, read_covers
-from chainveil.model.chain import MarkovChain
+from chainveil.model.base import DataModel
 from chainveil.plan import NoisePlan
 from chainveil.privacy.problem import Objective
 
@@ -101,9 +102,9 @@ def error_at(
     points = checks.whole("length", length, 2)
     if question != "frequency":
         check_neighbours(noise, question)
-    chain = cast(MarkovChain, between_reports(plan.chain, noise))
+    series = between_reports(plan.chain, noise)
     reports = max(-(-(points - noise.noise.first_place) // noise.every), 1)
-    value, variance = _variance(chain, noise, reports, question, about)
+    value, variance = _variance(series, noise, reports, question, about)
     window = (0,) if question == "frequency" else PAIR
     # Where reports look back the first one is not looked at.
     needed = (noise.points_needed(window) + len(window) - 1 + noise.looks_back) * noise.every
@@ -131,7 +132,7 @@ def rows_for(
 
 
 def epsilon_for(
-    chain: MarkovChain,
+    chain: DataModel,
     error: float,
     rows: int,
     question: Question = "frequency",
@@ -147,7 +148,7 @@ def epsilon_for(
 
     Parameters
     ----------
-    chain : MarkovChain
+    chain : MarkovChain or another model
         The chain behind the series.
     error : float
         The standard error to reach.
@@ -213,48 +214,48 @@ def _error(error: float) -> float:
 
 
 def _variance(
-    chain: MarkovChain, noise: NoiseLaw, length: int, question: Question, covers: Covers
+    series: SeriesLaw, noise: NoiseLaw, length: int, question: Question, covers: Covers
 ) -> tuple[FloatArray, FloatArray]:
     """Value and variance, shape (k,) or (k, k)."""
     sampling = covers == "sampling"
     if question == "frequency":
-        share = np.array(chain.stationary)
-        variance = np.diagonal(_spread(chain, noise, (0,), length)).copy()
+        share = np.array(series.stationary)
+        variance = np.diagonal(_spread(series, noise, (0,), length)).copy()
         if sampling:
             pairs = lambda h: np.array([max(float(length - h), 0.0)])  # noqa: E731
-            drawing = share_drawing(chain.transition, chain.stationary, pairs, length)[0]
+            drawing = share_drawing(series, pairs, length)[0]
             variance += drawing * share * (1 - share)
         return share, variance
-    spread = _spread(chain, noise, PAIR, length)
-    together = chain.stationary[:, None] * chain.transition
+    spread = _spread(series, noise, PAIR, length)
+    together = series.patterns(PAIR).reshape(noise.states, -1)
     if question == "autocorrelation":
-        return _autocorrelation(chain, together, spread, length if sampling else None)
+        return _autocorrelation(series, together, spread, length if sampling else None)
     count = np.array([float(length - 1)])
-    found = expected_pair_shares(together, spread, count).variance(sampling)[0]
+    if sampling and not series.plain:
+        # Steps of a longer memory are no martingale differences: all distances count.
+        spread = spread + drawing_covariance(series, PAIR, length)
+    found = expected_pair_shares(together, spread, count).variance(sampling and series.plain)[0]
+    transition = together / together.sum(axis=1, keepdims=True)
     if question == "transitions":
-        return np.array(chain.transition), found
-    spell = 1 / (1 - np.diag(chain.transition))
+        return transition, found
+    spell = 1 / (1 - np.diag(transition))
     return spell, np.diag(found) * spell**4
 
 
-def _spread(
-    chain: MarkovChain, noise: NoiseLaw, window: tuple[int, ...], length: int
-) -> FloatArray:
+def _spread(series: SeriesLaw, noise: NoiseLaw, window: tuple[int, ...], length: int) -> FloatArray:
     """Covariance of the shares due to the noise, shape (k^p, k^p)."""
     if noise.looks_back:
         count = max(length - len(window), 1)
-        return settled_covariance(noise, chain.transition, window == PAIR, count)
-    law = chain_law(chain.transition, chain.stationary, length)
+        return settled_covariance(noise, series, window == PAIR, count)
+    law = chain_law(series, length)
     return np.asarray(noise_covariance(noise, window, law)[0, 0])
 
 
 def _autocorrelation(
-    chain: MarkovChain, shares: FloatArray, covariance: FloatArray, drawn: int | None
+    series: SeriesLaw, shares: FloatArray, covariance: FloatArray, drawn: int | None
 ) -> tuple[FloatArray, FloatArray]:
     """Value and variance one point later, shape (k,); with ``drawn`` points also the drawing's."""
     if drawn is not None:
-        covariance = covariance + drawing_covariance(
-            chain.transition, chain.stationary, PAIR, drawn
-        )
+        covariance = covariance + drawing_covariance(series, PAIR, drawn)
     value, error, *_ = correlations(shares[None], covariance[None, None], 1.0)
     return value[0], error[0] ** 2

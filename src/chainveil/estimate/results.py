@@ -134,7 +134,7 @@ def valid_chain(transition: FloatArray, least: float = 1e-9) -> MarkovChain:
     return MarkovChain(matrix / matrix.sum(axis=-1, keepdims=True))
 
 
-def read_chain(chain: Any, states: int) -> MarkovChain | None:
+def read_chain(chain: Any, states: int) -> DataModel | None:
     """``chain`` if it is one of that many states, or None."""
     if chain is None:
         return None
@@ -142,7 +142,7 @@ def read_chain(chain: Any, states: int) -> MarkovChain | None:
     if not known or chain.states != states:
         found = f"{chain.states} states" if known else chain
         raise InvalidInput("chain", found, f"a MarkovChain of {states} states, as the noise has")
-    return cast(MarkovChain, chain)
+    return cast(DataModel, chain)
 
 
 def read_covers(covers: str) -> Covers:

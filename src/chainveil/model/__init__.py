@@ -8,6 +8,7 @@ from __future__ import annotations
 from chainveil.model.base import DataModel, read_model, register
 from chainveil.model.chain import MarkovChain
 from chainveil.model.higher_order import HigherOrderChain
+from chainveil.model.orders import OrderChoice, choose_order
 from chainveil.model.region import ChainRegion
 
 __all__ = [
@@ -15,6 +16,8 @@ __all__ = [
     "DataModel",
     "HigherOrderChain",
     "MarkovChain",
+    "OrderChoice",
+    "choose_order",
     "read_model",
     "register",
 ]

@@ -43,6 +43,10 @@ class DataModel(ABC):
         1 for a chain with a transition matrix; None for a law that is no chain of any order.
         """
 
+    def describe(self) -> str:
+        """What it is, in words."""
+        return f"a model of the kind {self.kind!r}"
+
     def of_origin(self, origin: Origin) -> DataModel:
         """The same model, known to come from there."""
         return self
@@ -51,6 +55,13 @@ class DataModel(ABC):
     def is_unrounded(self) -> bool:
         """Whether its numbers were fitted on private data and are not fit to be published."""
         return False
+
+    def rounded(self) -> DataModel:
+        """The model in numbers that may be published, where its own may not."""
+        raise InvalidInput(
+            "chain", "a model as it was fitted on private data", "one that may be published",
+            "Models of its kind cannot be rounded; fit public data with public=True.",
+        )  # fmt: skip
 
     @property
     @abstractmethod
@@ -69,6 +80,10 @@ class DataModel(ABC):
     @abstractmethod
     def hidden_chain(self) -> HiddenChain:
         """The same law as a chain of order 1 on hidden states, each of which has a value."""
+
+    def unfolded(self) -> DataModel:
+        """The same law with hidden states of which a series has one path, not several."""
+        return self
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -110,4 +125,5 @@ def check_model(model: Any, argument: str = "chain") -> None:
     if not isinstance(model, DataModel):
         found = f"an object of type {type(model).__name__}"
         advice = "MarkovChain.binary(q, r) makes a chain; the budget comes after it."
-        raise InvalidInput(argument, found, "a MarkovChain or a ChainRegion", advice)
+        allowed = "a MarkovChain, a HigherOrderChain or a ChainRegion"
+        raise InvalidInput(argument, found, allowed, advice)

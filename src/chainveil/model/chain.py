@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,10 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import DataModel, HiddenChain, Origin, register
 from chainveil.model.region import ChainRegion, Interval, region_around, region_from_counts
-from chainveil.sequences import as_sequences
+
+if TYPE_CHECKING:
+    from chainveil.model.higher_order import HigherOrderChain
+    from chainveil.model.orders import OrderChoice
 
 IntArray = NDArray[np.int64]
 
@@ -39,6 +42,11 @@ class MarkovChain(DataModel):
         into plans and certificates; :func:`chainveil.calibrate` rounds a private chain so
         that its counts are not published.
 
+    Attributes
+    ----------
+    order_choice : OrderChoice or None
+        How the order was chosen, where ``fit`` chose it.
+
     Notes
     -----
     A chain with two states *is* its two off-diagonal numbers ``q = transition[0, 1]``
@@ -52,6 +60,7 @@ class MarkovChain(DataModel):
     initial: FloatArray | None
     counts: IntArray | None
     origin: Origin
+    order_choice: OrderChoice | None = field(init=False)
 
     def __init__(
         self,
@@ -65,7 +74,8 @@ class MarkovChain(DataModel):
         start = None if initial is None else checks.distribution("initial", initial, len(matrix))
         object.__setattr__(self, "transition", matrix)
         object.__setattr__(self, "initial", start)
-        object.__setattr__(self, "counts", None if counts is None else _frozen_counts(counts))
+        object.__setattr__(self, "counts", None if counts is None else frozen_counts(counts))
+        object.__setattr__(self, "order_choice", None)
         origin = origin or ("given" if counts is None else "private")
         checks.one_of("origin", origin, get_args(Origin))
         object.__setattr__(self, "origin", origin)
@@ -83,8 +93,25 @@ class MarkovChain(DataModel):
         theta = checks.probability("theta", theta, zero=False)
         return cls.binary(theta, theta, initial)
 
+    @overload
     @classmethod
-    def fit(cls, sequences: Any, states: int | None = None, *, public: bool = False) -> MarkovChain:
+    def fit(
+        cls, sequences: Any, states: int | None = ..., *, public: bool = ...,
+        order: Literal[1] = ..., pseudocount: float = ...,
+    ) -> MarkovChain: ...  # fmt: skip
+
+    @overload
+    @classmethod
+    def fit(
+        cls, sequences: Any, states: int | None = ..., *, public: bool = ...,
+        order: int | Literal["auto"], pseudocount: float = ...,
+    ) -> MarkovChain | HigherOrderChain: ...  # fmt: skip
+
+    @classmethod
+    def fit(
+        cls, sequences: Any, states: int | None = None, *, public: bool = False,
+        order: int | Literal["auto"] = 1, pseudocount: float = 0.0,
+    ) -> MarkovChain | HigherOrderChain:  # fmt: skip
         """Maximum-likelihood chain from transition counts.
 
         Parameters
@@ -98,22 +125,18 @@ class MarkovChain(DataModel):
             Whether the series need no protection: public or simulated data, or a reference
             apart from what is to be released. Else the chain is private: its transitions are
             fractions that give the counts away, and plans publish it rounded only.
+        order : int or "auto"
+            How many points the next one depends on. From 2 on, a
+            :class:`chainveil.HigherOrderChain`. "auto" takes the order of the least BIC
+            (:func:`chainveil.choose_order`); ``chain.order_choice`` says which and why.
+        pseudocount : float
+            How often each state is taken to have followed each before anything was counted, on
+            average: k times that are shared out as a memory one point shorter says. More than 0
+            leaves nothing impossible.
         """
-        if not isinstance(public, bool):
-            raise InvalidInput("public", public, "True or False")
-        if states is not None:
-            states = checks.whole("states", states, 2)
-        counts = count_transitions(sequences, states)
-        leaving = counts.sum(axis=1)
-        if np.any(leaving == 0):
-            raise InvalidInput(
-                "sequences",
-                f"no transition out of state {int(np.argmin(leaving))}",
-                "at least one transition out of every state",
-                "Use more data, fewer states, or give the chain by hand.",
-            )
-        origin: Origin = "reference" if public else "private"
-        return cls(counts / leaving[:, None], counts=counts, origin=origin)
+        from chainveil.model.fitting import fit
+
+        return fit(sequences, states, read_public(public), order, pseudocount)
 
     def region(self, confidence: float) -> ChainRegion:
         """The box of chains that the counts of a fitted two-state chain leave open.
@@ -124,10 +147,11 @@ class MarkovChain(DataModel):
         """
         if self.states != 2:
             raise NotSupported(f"chain: found {self.states} states; regions cover two states.")
-        if self.counts is None:
+        if self.counts is None or self.counts.sum(axis=1).min() == 0:
             raise InvalidInput(
-                "chain", self, "a fitted chain, which has counts", "MarkovChain.fit makes one."
-            )
+                "chain", "a chain without counts out of both states", "a fitted chain, which has "
+                "them", "MarkovChain.fit makes one.",
+            )  # fmt: skip
         if self.origin != "private":
             return region_from_counts(self.counts, confidence, self.origin)
         return region_around(*self.public_box(), self.counts, confidence)
@@ -188,6 +212,14 @@ class MarkovChain(DataModel):
         counts = None if self.counts is None else self.counts.T
         backwards /= backwards.sum(axis=1, keepdims=True)
         return MarkovChain(backwards, counts=counts, origin=self.origin)
+
+    def describe(self) -> str:
+        """How many states there are, and for two of them how often each is left."""
+        words = f"a chain of order 1 on {self.states} states"
+        if self.states == 2:
+            q, r = float(self.transition[0, 1]), float(self.transition[1, 0])
+            words += f", 0 to 1 with {q!r}, 1 to 0 with {r!r}"
+        return words if self.initial is None else f"{words}, with a start law of its own"
 
     def to_json(self) -> dict[str, Any]:
         """Transitions, the law of the first point if not the stationary one, and the origin.
@@ -265,32 +297,8 @@ def check_chain(chain: Any) -> None:
         raise InvalidInput("chain", found, "a MarkovChain", advice)
 
 
-def count_transitions(sequences: Any, states: int | None = None) -> IntArray:
-    """How often each state is followed by each, shape (k, k), never across two series."""
-    series = as_sequences("sequences", sequences, states)
-    if series.flat.size == 0 or int(series.lengths.max()) < 2:
-        raise InvalidInput(
-            "sequences",
-            f"{series.count} series with {series.flat.size} points",
-            "at least one series of two points or more",
-        )
-    k = states if states is not None else int(series.flat.max()) + 1
-    if k < 2:
-        raise InvalidInput(
-            "sequences", "only state 0", "at least two states", "A constant series needs no chain."
-        )
-    pairs = series.flat[:-1].astype(np.int64)
-    pairs *= k
-    pairs += series.flat[1:]
-    counts = np.bincount(pairs, minlength=k * k)
-    # A border lies before every series but the first; empty series share borders with others.
-    borders = np.unique(series.offsets[1:-1])
-    borders = borders[(borders > 0) & (borders < series.flat.size)] - 1
-    counts -= np.bincount(pairs[borders], minlength=k * k)
-    return counts.reshape(k, k)
-
-
-def _frozen_counts(counts: ArrayLike) -> IntArray:
+def frozen_counts(counts: ArrayLike) -> IntArray:
+    """A copy that cannot be changed."""
     frozen = np.array(counts, dtype=np.int64)
     frozen.setflags(write=False)
     return frozen
@@ -317,14 +325,26 @@ def _check_irreducible(matrix: FloatArray) -> None:
         )
 
 
+def read_public(public: Any) -> Origin:
+    """Where a fit comes from, by whether the data need no protection."""
+    if not isinstance(public, bool):
+        raise InvalidInput("public", public, "True or False")
+    return "reference" if public else "private"
+
+
 def is_round(transition: FloatArray) -> bool:
     """Whether all changes have few digits, as those of a rounded fit have and fractions have not.
 
     A diagonal is what is left of one, and has the digits that subtraction leaves it.
     """
-    changes = transition[~np.eye(len(transition), dtype=bool)]
-    few = np.array([float(f"{change:.6g}") for change in changes.tolist()])
-    return bool(np.allclose(changes, few, rtol=1e-12, atol=0.0))
+    return bool(few_digits(transition)[~np.eye(len(transition), dtype=bool)].all())
+
+
+def few_digits(probabilities: FloatArray) -> NDArray[np.bool_]:
+    """Which of them are numbers of at most six digits."""
+    flat = probabilities.ravel()
+    few = np.array([float(f"{number:.6g}") for number in flat.tolist()])
+    return np.asarray(np.isclose(flat, few, rtol=1e-12, atol=0.0)).reshape(probabilities.shape)
 
 
 def finite_stationary(matrix: FloatArray) -> FloatArray:

@@ -2,8 +2,8 @@
 
 A fitted probability is a fraction of two counts, and a fraction gives both away. What is
 published instead are limits on a public grid. Two states: one box of a table of boxes that
-depends on the number of steps alone, which a release shows anyway. More states: a row of limits
-for each state.
+depends on the number of steps alone, which a release shows anyway. More states, and a longer
+memory: a row of limits for each state or context.
 """
 
 from __future__ import annotations
@@ -14,15 +14,20 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.model.contexts import order_of, shorter_counts
 from chainveil.model.region import Interval
 
 # How many values every count behind a box may have.
 ENOUGH = 20
 # The same for one probability of more states, whose counts also have to fit each other.
 ENOUGH_ALONE = 40
+# The widest interval of a probability after a context, of which there are then four, and the
+# finest.
+WIDEST_INTERVAL, FINEST_INTERVAL = 0.25, 1e-4
 # Numbers of changes that are looked at to tell whether a box leaves enough open.
 LOOKED_AT = 400
 # First cut below one half, where q + r < 1; then where a box is cut, as a share of its logarithm.
@@ -67,12 +72,67 @@ def rounded_down(transition: FloatArray, visits: list[int]) -> FloatArray:
     """
     result = np.zeros_like(transition)
     for state, row in enumerate(transition.tolist()):
-        limits = _limits(1 << (visits[state].bit_length() - 1))
+        # A state that was never left, which a pseudocount allows, counts as left once.
+        limits = _limits(1 << (max(visits[state], 1).bit_length() - 1))
         # All rare changes together have to leave room as well.
         if limits[-1] == limits[0] or limits[1] > 0.5 or len(row) * limits[0] > 0.5:
             raise too_few("a chain fitted on private data that rarely leave one of the states")
         result[state] = _row_down(row, state, limits)
     return result
+
+
+def rounded_contexts(counts: NDArray[np.int64]) -> FloatArray:
+    """The law after each context in rounded numbers, shape (k ** m, k), none of them 0.
+
+    Each probability stands for an interval that holds ``ENOUGH_ALONE`` counts, by its geometric
+    middle, so that its logarithm is off by as little as may be. A context that was left too
+    rarely takes the law of the longest part of it, without its oldest points, that was not.
+    """
+    k = counts.shape[1]
+    laws: list[list[float]] = []
+    for order in range(1, order_of(counts.shape) + 1):
+        found = shorter_counts(counts, order).tolist()
+        rows = [_rounded_row(seen, context % k) for context, seen in enumerate(found)]
+        if order == 1 and not all(rows):
+            raise too_few("a chain fitted on private data that rarely leave one of the states")
+        laws = [row or laws[context % len(laws)] for context, row in enumerate(rows)]
+    return np.array(laws)
+
+
+def _rounded_row(seen: list[int], last: int) -> list[float] | None:
+    """Counts after one context as a rounded law; None where they are too few.
+
+    What is left of one goes to staying at the ``last`` state; of two states to the likelier.
+    """
+    visits, k = sum(seen), len(seen)
+    width = _interval_width(visits)
+    if width > WIDEST_INTERVAL or (k - 1) * width > 1:
+        return None
+    rest = last if k > 2 else int(2 * seen[1] > visits)
+    # Of two states the rarer has at most one half.
+    whole = int((1.0 if k > 2 else 0.5) / width)
+    places = [min(int(n / visits / width), whole - 1) for n in seen]
+    places[rest] = 0
+    # What sums up to nearly one leaves no room: the largest gives way.
+    while sum(_middle(place, width) for place in places) > 1:
+        places[max(range(k), key=lambda x: places[x])] -= 1
+    row = [_middle(place, width) for place in places]
+    row[rest] = 0.0
+    row[rest] = 1 - math.fsum(row)
+    return row
+
+
+def _interval_width(visits: int) -> float:
+    """How wide intervals have to be for ``ENOUGH_ALONE`` counts, by the power of two below."""
+    if visits < 1:
+        return 1.0
+    return max(_two_digits_up(ENOUGH_ALONE / (1 << (visits.bit_length() - 1))), FINEST_INTERVAL)
+
+
+def _middle(place: int, width: float) -> float:
+    """The geometric middle of an interval, in four digits; of the first from one count on."""
+    share = math.sqrt(place * (place + 1)) if place else 1 / math.sqrt(ENOUGH_ALONE)
+    return float(f"{width * share:.4g}")
 
 
 def _row_down(row: list[float], state: int, limits: list[float]) -> list[float]:

@@ -10,12 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, cast
 
 from chainveil import checks
-from chainveil.errors import NotSupported, UnreachableBudget
+from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
+from chainveil.model.base import DataModel, check_model
 from chainveil.model.chain import MarkovChain, check_chain
 from chainveil.privacy.closed_form import budget
 
+# Methods that look at the transitions from point to point.
+DEPENDENT = ("Lange et al.", "Zhao et al. Theorem 6", "Zhao et al. Theorem 3")
 # How many points are looked at one by one, and what rounding adds up to over all of them.
 STEPS, ROUNDING = 10_000, 1e-9
 
@@ -93,29 +97,36 @@ def lange_noise(chain: MarkovChain, epsilon: float) -> float:
     return _from_dp("Lange et al.", budget(epsilon), price, chain.states)
 
 
-def compare(chain: MarkovChain, epsilon: float, length: int | None = None) -> list[Baseline]:
+def compare(chain: DataModel, epsilon: float, length: int | None = None) -> list[Baseline]:
     """Every baseline's answer to one budget, in the order DP, Lange, Zhao 6, Zhao 3, group.
 
-    Theorem 6 of Zhao et al. is adapted here for two states alone.
+    Theorem 6 of Zhao et al. is adapted here for two states alone. The methods of Lange and Zhao
+    are made for chains of order 1; of other models only the first and the last have an answer.
     """
-    check_chain(chain)
+    check_model(chain)
     k = chain.states
+    first = cast(MarkovChain, chain)
     methods: dict[str, Callable[[], float]] = {
         "DP (ignores dependence)": lambda: dp_noise(epsilon, k),
-        "Lange et al.": lambda: lange_noise(chain, epsilon),
-        "Zhao et al. Theorem 6": lambda: zhao6_noise(chain, epsilon, length),
-        "Zhao et al. Theorem 3": lambda: zhao3_noise(chain, epsilon),
+        "Lange et al.": lambda: lange_noise(first, epsilon),
+        "Zhao et al. Theorem 6": lambda: zhao6_noise(first, epsilon, length),
+        "Zhao et al. Theorem 3": lambda: zhao3_noise(first, epsilon),
     }
     if k > 2:
         del methods["Zhao et al. Theorem 6"]
-    results = [_answer(method, noise) for method, noise in methods.items()]
+    results = [
+        Baseline(method, None, f"{method} is for chains of order 1")
+        if chain.order != 1 and method in DEPENDENT
+        else _answer(method, noise)
+        for method, noise in methods.items()
+    ]
     if length is None:
         reason = "group privacy needs a length: it divides the budget by it"
         return [*results, Baseline("group privacy", None, reason)]
     return [*results, Baseline("group privacy", group_noise(epsilon, length, k))]
 
 
-def success_bound(chain: MarkovChain, epsilon: float) -> float:
+def success_bound(chain: DataModel, epsilon: float) -> float:
     """Largest probability of guessing a point right from a release, for who knows no point.
 
     It holds for every attacker who knows the chain, the noise and the release but no point of
@@ -125,13 +136,16 @@ def success_bound(chain: MarkovChain, epsilon: float) -> float:
 
     ``M e^epsilon / (1 + M e^epsilon)``, where M is the largest prior odds of a state at any
     time: ``max(q/r, r/q)`` for two states in equilibrium, the largest
-    ``pi(x) / (1 - pi(x))`` for more; a chain with ``initial`` may know a point better before it
-    has settled. No output is more than e^epsilon times as likely from one state as from
-    another. The paper's Section 4.3 prints another form, which for small epsilon lies below
-    guessing the likelier state. Rounded up.
+    ``pi(x) / (1 - pi(x))`` for more, and for other models that are stationary; a chain with
+    ``initial`` may know a point better before it has settled. No output is more than e^epsilon
+    times as likely from one state as from another. The paper's Section 4.3 prints another form,
+    which for small epsilon lies below guessing the likelier state. Rounded up.
     """
-    check_chain(chain)
-    prior = _prior_odds(chain) if chain.initial is None else _odds_at_any_time(chain)
+    check_model(chain)
+    if not chain.single:
+        raise InvalidInput("chain", "a set of chains", "one chain", "Take each of its chains.")
+    settled = getattr(chain, "initial", None) is None
+    prior = _prior_odds(chain) if settled else _odds_at_any_time(cast(MarkovChain, chain))
     if math.isinf(prior):
         return 1.0
     return _upwards(_logistic(-budget(epsilon) - math.log(prior)))
@@ -142,12 +156,14 @@ def success_bound_as_printed(chain: MarkovChain, epsilon: float) -> float:
     return _logistic(-budget(epsilon) + math.log(_prior_odds(chain)))
 
 
-def _prior_odds(chain: MarkovChain) -> float:
+def _prior_odds(chain: Any) -> float:
     """Largest prior odds of a state in equilibrium."""
-    if chain.states == 2:
+    if (chain.states, chain.order) == (2, 1):
         q, r = _two_states(chain)
         return max(q / r, r / q)
     ordered = sorted(float(share) for share in chain.stationary)
+    if ordered[-2] == 0:
+        return math.inf
     # Entry by entry the stationary law is right to far more digits than this.
     return ordered[-1] / math.fsum(ordered[:-1]) * (1 + 1e-12)
 

@@ -10,7 +10,7 @@ from chainveil.spark import needs
 from chainveil.spark.survey import SPARK
 from chainveil.spark.table import SparkTable
 from chainveil.table.request.discretize import Label
-from chainveil.table.request.request import Layout, LookedUp, StateRules
+from chainveil.table.request.request import Layout, LookedUp, Order, StateRules
 from chainveil.table.states.fitting import Fitted, fit_table
 
 
@@ -26,6 +26,8 @@ def fit(
     step: float | None = None,
     max_gap: float | None = None,
     missing: Missing = "error",
+    order: Order = 1,
+    pseudocount: float = 0.0,
 ) -> Fitted:
     """Fit a Markov chain to one column of a Spark frame, in the order of time.
 
@@ -40,6 +42,8 @@ def fit(
         Which series a row belongs to (None: all to one), when it was, and its value.
     threshold, edges, states, step, max_gap, missing
         As in :func:`chainveil.sanitize_table`.
+    order, pseudocount
+        As in :meth:`chainveil.MarkovChain.fit`.
 
     Returns
     -------
@@ -49,4 +53,6 @@ def fit(
     needs.pyspark()
     layout = Layout(column, series, time, step, max_gap)
     rules = StateRules(threshold, edges, states, missing=missing)
-    return fit_table(SparkTable(frame), layout, rules, reader=SPARK)
+    return fit_table(
+        SparkTable(frame), layout, rules, reader=SPARK, order=order, pseudocount=pseudocount
+    )

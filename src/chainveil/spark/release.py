@@ -11,8 +11,7 @@ from typing import Any, Literal
 from chainveil.certificate import Certificate
 from chainveil.mechanism.randomness import Source
 from chainveil.mechanism.reading import Missing
-from chainveil.model.chain import MarkovChain
-from chainveil.model.region import ChainRegion
+from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
@@ -30,6 +29,7 @@ from chainveil.table.request.kept import make_kept
 from chainveil.table.request.request import (
     Layout,
     LookedUp,
+    Order,
     Promise,
     Readable,
     Request,
@@ -68,8 +68,9 @@ def sanitize(
     edges: Sequence[float] | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
-    chain: MarkovChain | ChainRegion | None = None,
+    chain: DataModel | None = None,
     reference: Any = None,
+    order: Order = 1,
     step: float | None = None,
     max_gap: float | None = None,
     length: int | None = None,
@@ -115,7 +116,7 @@ def sanitize(
         Where the certificate goes; by default beside the folder.
     force : bool
         Whether a release that stands there is replaced.
-    epsilon, threshold, edges, states, labels, chain, reference : optional
+    epsilon, threshold, edges, states, labels, chain, reference, order : optional
         As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame.
     step, max_gap, length, adversary, objective, missing, every, hold, delay, event : optional
         As in :func:`chainveil.sanitize_table`.
@@ -134,6 +135,7 @@ def sanitize(
             spent, every, delay, event,
         ),
         chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak), hold,
+        order,
     )  # fmt: skip
     sink = FolderSink(local_path(path), certificate, force)
     made = release_table(SparkTable(frame), sink, request, rng, reader=SPARK)

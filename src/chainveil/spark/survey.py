@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,6 @@ from chainveil.table.states.prepare import (
     check_looked_up,
     check_not_empty,
 )
-from chainveil.table.states.tracker import MOST_FOR_TRIPLES
 
 IntArray = NDArray[np.int64]
 
@@ -38,7 +37,7 @@ class Survey:
     measure : callable
         Finds the rows of the longest series; asked only where a promise depends on it.
     counts : int64 array of shape (states, states), or None
-    triples : int64 array of shape (states, states, states), or None
+    contexts : mapping from order m to an int64 array of shape (states ** m, states)
     """
 
     rows: int
@@ -46,7 +45,7 @@ class Survey:
     splits: int
     measure: Callable[[], int]
     counts: IntArray | None = None
-    triples: IntArray | None = None
+    contexts: Mapping[int, IntArray] = field(default_factory=dict)
 
     @cached_property
     def longest(self) -> int:
@@ -59,7 +58,7 @@ def survey(
     layout: Layout,
     discretizer: Discretizer | None,
     progress: Progress | None = None,
-    memory: bool = False,
+    orders: Sequence[int] = (),
 ) -> Any:
     """Count transitions in the order of time within each series; only counts come back.
 
@@ -67,18 +66,19 @@ def survey(
     are looked at. Tables of other kinds are counted on the driver.
     """
     if not isinstance(table, SparkTable):
-        return HERE.survey(table, layout, discretizer, progress, memory)
+        return HERE.survey(table, layout, discretizer, progress, orders)
     need_order(layout, "counting transitions")
     check_types(table, layout, discretizer)
     clock, kind = started_clock(table, layout)
     states = 1 if discretizer is None else discretizer.count
-    linked = _linked(table, layout, discretizer, clock, kind, memory and states <= MOST_FOR_TRIPLES)
+    lags = max(orders, default=1)
+    linked = _linked(table, layout, discretizer, clock, kind, lags)
     with surfaced():
-        found = linked.groupBy("kind", "earlier", "before", CODE).count().collect()
+        found = linked.groupBy("kind", CODE, *map(_lag, range(1, lags + 1))).count().collect()
         if any(row["kind"] in ("same", "wrong") for row in found):
             _complain(linked, layout, clock)
     check_not_empty(sum(row["count"] for row in found))
-    counted = _counted(found, states, memory and states <= MOST_FOR_TRIPLES, discretizer)
+    counted = _counted(found, states, orders, discretizer)
     return _summed(found, counted, lambda: lengths(table, layout).longest)
 
 
@@ -127,9 +127,12 @@ def _linked(
     discretizer: Discretizer | None,
     clock: Clock,
     kind: np.dtype[Any],
-    memory: bool,
+    lags: int,
 ) -> Any:
-    """Every row with the state before it and what kind of step leads to it."""
+    """Every row with what kind of step leads to it, and the states before it.
+
+    Those are null from the first one on that is no neighbour: before a series or a split.
+    """
     from pyspark.sql import Window, functions, types
 
     series = (
@@ -140,15 +143,20 @@ def _linked(
     states = mapped(table.columns_of(layout.names), StatesOf(layout, discretizer), columns)
     window = Window.partitionBy(SERIES).orderBy(TICK)
     step = functions.col(TICK) - functions.lag(TICK).over(window)
-    linked = states.select(
-        "*", step.alias("step"), functions.lag(CODE).over(window).alias("before")
-    )
-    linked = linked.withColumn("kind", _kind(clock))
-    earlier = functions.lit(None).cast("smallint")
-    if memory:
-        whole = functions.lag("kind").over(window) == "next"
-        earlier = functions.when(whole, functions.lag(CODE, 2).over(window))
-    return linked.withColumn("earlier", earlier)
+    linked = states.select("*", step.alias("step")).withColumn("kind", _kind(clock))
+    # Rows without a split between them are of one piece.
+    ends = functions.sum(functions.when(linked["kind"] == "next", 0).otherwise(1)).over(window)
+    linked = linked.withColumn("piece", ends)
+    for lag in range(1, lags + 1):
+        near = functions.lag("piece", lag).over(window) == functions.col("piece")
+        before = functions.when(near, functions.lag(CODE, lag).over(window))
+        linked = linked.withColumn(_lag(lag), before)
+    return linked
+
+
+def _lag(points: int) -> str:
+    """The column of the state so many points before."""
+    return f"before{points}"
 
 
 def _kind(clock: Clock) -> Any:
@@ -175,19 +183,22 @@ def _complain(linked: Any, layout: Layout, clock: Clock) -> None:
 
 
 def _counted(
-    found: Iterable[Any], states: int, memory: bool, discretizer: Discretizer | None
-) -> tuple[IntArray, IntArray | None]:
-    """Transitions and, with ``memory``, three neighbouring states; none of them a gap."""
-    counts = np.zeros((states, states), np.int64)
-    triples = np.zeros((states,) * 3, np.int64) if memory else None
+    found: Iterable[Any], states: int, orders: Sequence[int], discretizer: Discretizer | None
+) -> tuple[IntArray, dict[int, IntArray]]:
+    """Transitions from states and from contexts of each order, (k ** m, k); none of them a gap."""
+    counts = {m: np.zeros((states**m, states), np.int64) for m in (1, *orders)}
     for row in found:
-        earlier, *pair = row["earlier"], row["before"], row[CODE]
-        if row["kind"] != "next" or _any_gap(discretizer, *pair):
+        if row["kind"] != "next":
             continue
-        counts[*pair] += row["count"]
-        if triples is not None and earlier is not None and not _any_gap(discretizer, earlier):
-            triples[earlier, *pair] += row["count"]
-    return counts, triples
+        for order, table in counts.items():
+            points = [row[_lag(lag)] for lag in range(order, 0, -1)]
+            if None in points or _any_gap(discretizer, *points, row[CODE]):
+                continue
+            context = 0
+            for point in points:
+                context = context * states + point
+            table[context, row[CODE]] += row["count"]
+    return counts[1], {m: table for m, table in counts.items() if m in orders}
 
 
 def _any_gap(discretizer: Discretizer | None, *codes: int) -> bool:
@@ -196,7 +207,7 @@ def _any_gap(discretizer: Discretizer | None, *codes: int) -> bool:
 
 def _summed(
     found: Iterable[Any],
-    counted: tuple[IntArray, IntArray | None],
+    counted: tuple[IntArray, dict[int, IntArray]],
     measure: Callable[[], int],
 ) -> Survey:
     total = {"first": 0, "next": 0, "split": 0}

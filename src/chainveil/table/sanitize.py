@@ -13,8 +13,7 @@ import pyarrow as pa
 from chainveil.certificate import Certificate
 from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.mechanism.reading import Missing
-from chainveil.model.chain import MarkovChain
-from chainveil.model.region import ChainRegion
+from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
@@ -23,7 +22,14 @@ from chainveil.table.read.frames import FrameSource
 from chainveil.table.release import Draw, Drawn, RowRelease, Steps, as_it_is, release_table
 from chainveil.table.request.discretize import Label
 from chainveil.table.request.kept import make_kept
-from chainveil.table.request.request import Layout, LookedUp, Promise, Request, StateRules
+from chainveil.table.request.request import (
+    Layout,
+    LookedUp,
+    Order,
+    Promise,
+    Request,
+    StateRules,
+)
 from chainveil.table.states.prepare import Progress
 from chainveil.table.states.tracker import Tracker
 from chainveil.table.write.framing import framed
@@ -56,9 +62,10 @@ def sanitize_table(
     edges: Sequence[float] | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
-    chain: MarkovChain | ChainRegion | None = None,
+    chain: DataModel | None = None,
     plan: NoisePlan | None = None,
     reference: Any = None,
+    order: Order = 1,
     step: float | None = None,
     max_gap: float | None = None,
     length: int | None = None,
@@ -106,6 +113,9 @@ def sanitize_table(
         public table. Without any of them it is fitted on ``frame`` itself, and rounded so
         that no count can be read from the certificate, which says so; likewise a ``chain``
         that ``MarkovChain.fit`` made of private data.
+    order : int or "auto"
+        The order of a chain that is fitted, as in :meth:`chainveil.MarkovChain.fit`: how many
+        rows before it a row depends on. Which order "auto" chose is published with the chain.
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
@@ -167,6 +177,7 @@ def sanitize_table(
             epsilon, length, adversary, objective, mechanism, family, spent, every, delay, event,
         ),
         chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak), hold,
+        order,
     )  # fmt: skip
     sink = FrameSink()
     certificate = release_table(table, sink, request, rng)

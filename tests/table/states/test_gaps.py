@@ -172,8 +172,8 @@ def test_the_mean_is_that_of_the_values_there_are() -> None:
     st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from([0, 1, 2, GAP])), min_size=1),
     st.integers(1, 9),
 )
-def test_no_pair_reaches_across_a_gap(rows: list[tuple[str, int]], size: int) -> None:
-    tracker = Tracker("series", None, 3, memory=True, gaps=True)
+def test_no_pair_or_context_reaches_across_a_gap(rows: list[tuple[str, int]], size: int) -> None:
+    tracker = Tracker("series", None, 3, orders=(2, 4), gaps=True)
     for begin in range(0, len(rows), size):
         names, codes = zip(*rows[begin : begin + size], strict=True)
         columns = Columns(pa.array(names), None, np.array(codes, np.uint8))
@@ -186,8 +186,15 @@ def test_no_pair_reaches_across_a_gap(rows: list[tuple[str, int]], size: int) ->
                 wanted[a, b] += 1
     assert tracker.counts is not None
     assert np.array_equal(tracker.counts, wanted)
-    assert tracker.triples is not None
-    assert tracker.triples.shape == (3, 3, 3)
+    for order in (2, 4):
+        contexts = np.zeros((3**order, 3), np.int64)
+        for key in "ab":
+            states = [code for name, code in rows if name == key]
+            for t in range(order, len(states)):
+                window = states[t - order : t + 1]
+                if GAP not in window:
+                    contexts[int("".join(map(str, window[:-1])), 3), window[-1]] += 1
+        assert np.array_equal(tracker.contexts[order], contexts)
 
 
 def test_a_fit_does_not_see_gaps() -> None:

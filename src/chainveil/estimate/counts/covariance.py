@@ -22,6 +22,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.simplex import project
 from chainveil.noise.base import Noise
@@ -91,43 +92,29 @@ def released_law(cells: Cells, noise: NoiseLaw) -> Law:
     return law
 
 
-def chain_law(transition: FloatArray, stationary: FloatArray, length: int) -> Law:
-    """The law of states at some points of one series of ``length`` points, from its chain."""
+def chain_law(series: SeriesLaw, length: int) -> Law:
+    """The law of states at some points of one series of ``length`` points."""
 
     def law(points: tuple[int, ...]) -> tuple[FloatArray, FloatArray]:
         count = np.array([max(float(length - points[-1]), 0.0)])
-        return pattern_law(transition, stationary, points)[None, None], count
+        return series.patterns(points)[None, None], count
 
     return law
 
 
-def pattern_law(
-    transition: FloatArray, stationary: FloatArray, points: Sequence[int]
-) -> FloatArray:
-    """``Pr[states at points]`` of a stationary chain, shape (k^p,)."""
-    k = len(stationary)
-    shares = np.array(stationary)
-    for step in np.diff(points):
-        power = np.linalg.matrix_power(transition, int(step))
-        shares = (shares.reshape(-1, k)[:, :, None] * power[None]).reshape(-1)
-    return shares
+def drawing_covariance(series: SeriesLaw, window: Sequence[int], length: int) -> FloatArray:
+    """Covariance of the shares of patterns in a series drawn from its law, (k^p, k^p).
 
-
-def drawing_covariance(
-    transition: FloatArray, stationary: FloatArray, window: Sequence[int], length: int
-) -> FloatArray:
-    """Covariance of the shares of patterns in a series drawn from its chain, (k^p, k^p).
-
-    Sums over distances until the chain has forgotten.
+    Sums over distances until the series has forgotten.
     """
     shape = tuple(window)
-    mean = pattern_law(transition, stationary, shape)
+    mean = series.patterns(shape)
     count = length - shape[-1]
     total = np.zeros((len(mean), len(mean)))
     for distance in range(min(count, MOST_DISTANCES)):
         points = joined(shape, distance)
-        shares = pattern_law(transition, stationary, points)
-        together = (shares @ _both(len(stationary), shape, distance)).reshape(total.shape)
+        both = _both(len(series.stationary), shape, distance)
+        together = (series.patterns(points) @ both).reshape(total.shape)
         term = (together - np.outer(mean, mean)) * (count - distance)
         total += term if distance == 0 else term + term.T
         if distance > shape[-1] and np.abs(term).max() < SETTLED * count:
@@ -136,10 +123,7 @@ def drawing_covariance(
 
 
 def share_drawing(
-    transition: FloatArray,
-    stationary: FloatArray,
-    pairs_at: Callable[[int], FloatArray],
-    longest: int,
+    series: SeriesLaw, pairs_at: Callable[[int], FloatArray], longest: int
 ) -> FloatArray:
     """Variance of each state's share in drawn series over ``pi (1 - pi)``, shape (groups, k).
 
@@ -148,16 +132,18 @@ def share_drawing(
     result is the number of independent points that the group is worth.
     """
     count = np.asarray(pairs_at(0), dtype=np.float64)
-    spread = stationary * (1 - stationary)
+    shown, stationary = series.shown, series.stationary
+    spread = np.maximum(stationary * (1 - stationary), 1e-300)
     total = np.repeat(count[:, None], len(stationary), axis=1)
-    power = np.array(transition)
+    # Where hidden states are that begin in each state, and were there so many points ago.
+    after = shown * series.start / np.maximum(stationary, 1e-300)[:, None]
     for distance in range(1, min(MOST_DISTANCES, longest)):
+        after = after @ series.move
         pairs = np.asarray(pairs_at(distance), dtype=np.float64)
-        correlation = stationary * (np.diag(power) - stationary) / np.maximum(spread, 1e-300)
-        total += 2 * pairs[:, None] * correlation[None]
-        if np.abs(power - stationary).max() < SETTLED:
+        again = np.einsum("xs,xs->x", after, shown)
+        total += 2 * pairs[:, None] * (stationary * (again - stationary) / spread)[None]
+        if np.abs(after - series.start).max() < SETTLED:
             break
-        power = power @ transition
     # A chain that alternates can bring the sum to nothing, not below.
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.maximum(total, 0.0) / count[:, None] ** 2)

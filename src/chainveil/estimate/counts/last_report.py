@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.noise_law import NoiseLaw, report_weights
 from chainveil.estimate.simplex import project
 from chainveil.inference import report_laws
@@ -184,18 +185,18 @@ def _stray(
     return np.asarray(first + across + across.transpose(0, 3, 4, 1, 2) + second)
 
 
-def settled_covariance(noise: NoiseLaw, transition: FloatArray, pair: bool, n: int) -> FloatArray:
-    """Covariance to expect of shares from ``n`` points, or pairs of neighbours, of a chain.
+def settled_covariance(noise: NoiseLaw, series: SeriesLaw, pair: bool, n: int) -> FloatArray:
+    """Covariance to expect of shares from ``n`` points, or pairs of neighbours, of a series.
 
     In the long run, the ends of a series left out of account; shape (k, k), or (k * k, k * k).
     """
     source, k = noise.source, noise.states
-    weights = report_laws(source).weights(np.ones(k), transition).step
+    weights = report_laws(source, series.value).weights(series.start, series.move).step
     last = _settled(weights)
     if not pair:
-        arrived = last @ transition
+        arrived = last @ series.move @ series.shown.T
         return np.asarray(np.einsum("zx,zxab->ab", arrived, conditional_spread(source)) / n)
-    # The law of four reports in a row, with the state of the last: (m, m, m, m, k).
+    # The law of four reports in a row, with the hidden state of the last: (m, m, m, m, s).
     law = last
     for _ in range(3):
         law = np.einsum("...zx,zwxy->...zwy", law, weights)
@@ -207,13 +208,13 @@ def settled_covariance(noise: NoiseLaw, transition: FloatArray, pair: bool, n: i
 
 
 def _settled(weights: FloatArray) -> FloatArray:
-    """The long-run law of the last report and the state, shape (m, k)."""
-    m, _, k, _ = weights.shape
-    move = np.moveaxis(weights, 1, 2).reshape(m * k, m * k)
+    """The long-run law of the last report and the hidden state, shape (m, s)."""
+    m, _, s, _ = weights.shape
+    move = np.moveaxis(weights, 1, 2).reshape(m * s, m * s)
     # Balance, with the sum in place of one of its equations, which follow from each other.
-    system = np.vstack([move.T - np.eye(m * k), np.ones((1, m * k))])
-    law, *_ = np.linalg.lstsq(system, np.append(np.zeros(m * k), 1.0), rcond=None)
-    return np.asarray(law.reshape(m, k))
+    system = np.vstack([move.T - np.eye(m * s), np.ones((1, m * s))])
+    law, *_ = np.linalg.lstsq(system, np.append(np.zeros(m * s), 1.0), rcond=None)
+    return np.asarray(law.reshape(m, s))
 
 
 @lru_cache(maxsize=64)

@@ -10,8 +10,9 @@ from chainveil import checks
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.estimate.counts.cells import Cells, read_cells
 from chainveil.estimate.counts.packed import Packed
+from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.noise_law import NoiseLaw
-from chainveil.model.chain import MarkovChain
+from chainveil.model.base import DataModel
 from chainveil.sequences import read_shape
 
 
@@ -52,11 +53,9 @@ def _window(window: int | None, every: int) -> int | None:
     return width // every
 
 
-def between_reports(chain: MarkovChain | None, noise: NoiseLaw) -> MarkovChain | None:
-    """The chain from one report to the next."""
-    if chain is None or noise.every == 1:
-        return chain
-    return MarkovChain(np.linalg.matrix_power(chain.transition, noise.every))
+def between_reports(chain: DataModel, noise: NoiseLaw) -> SeriesLaw:
+    """The law of the points that report."""
+    return SeriesLaw.of(chain).between(noise.every)
 
 
 def check_neighbours(noise: NoiseLaw, question: str) -> None:

@@ -19,11 +19,12 @@ from chainveil.estimate.counts.covariance import (
 )
 from chainveil.estimate.counts.last_report import last_report_pairs
 from chainveil.estimate.counts.places import between_reports, read_reports
+from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
 from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Autocorrelation, Covers, read_chain, read_covers, settled
-from chainveil.model.chain import MarkovChain
+from chainveil.model.base import DataModel
 
 
 def autocorrelation(
@@ -35,7 +36,7 @@ def autocorrelation(
     window: int | None = None,
     level: float = 0.95,
     covers: Covers = "noise",
-    chain: MarkovChain | None = None,
+    chain: DataModel | None = None,
 ) -> Autocorrelation:
     """The correlation of being in a state at one point and ``lag`` points later.
 
@@ -69,15 +70,15 @@ def autocorrelation(
     cells = read_reports(z, source, by, window)
     deviations = quantile(level)
     wanted = _lags(lags, cells, source.every)
-    chain = between_reports(read_chain(chain, source.states), source)
-    if about == "sampling" and chain is None:
-        chain = fit_release(cells, source)
-    columns = [
-        _at_lag(
-            cells, source, lag // source.every, chain if about == "sampling" else None, deviations
+    known, series = read_chain(chain, source.states), None
+    if about == "sampling":
+        # What is fitted to reports is the chain from one of them to the next.
+        series = (
+            SeriesLaw.of(fit_release(cells, source))
+            if known is None
+            else between_reports(known, source)
         )
-        for lag in wanted
-    ]
+    columns = [_at_lag(cells, source, lag // source.every, series, deviations) for lag in wanted]
     stacked = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
     value, error, low, high, worth, points = settled(stacked, cells.names)
     return Autocorrelation(
@@ -101,13 +102,13 @@ def _lags(lags: int | Iterable[int], cells: Cells, every: int) -> tuple[int, ...
 
 
 def _at_lag(
-    cells: Cells, noise: NoiseLaw, lag: int, chain: MarkovChain | None, deviations: float
+    cells: Cells, noise: NoiseLaw, lag: int, series: SeriesLaw | None, deviations: float
 ) -> tuple[FloatArray, ...]:
     """Value, standard error, limits, effective size, each (groups, k), and pairs (groups,)."""
     pair, k = (0, lag), noise.states
     shares, covariance, pairs = _pair_shares(cells, noise, lag)
-    if chain is not None:
-        covariance = covariance + _drawn(chain, pair, pairs)
+    if series is not None:
+        covariance = covariance + _drawn(series, pair, pairs)
     found = correlations(shares.reshape(-1, k, k), covariance, deviations)
     return (*open_up(noise.too_few(pair, pairs), found, (-1.0, 1.0)), pairs)
 
@@ -129,12 +130,11 @@ def _pair_shares(
     return shares, noise_covariance(noise, pair, released_law(cells, noise)), pairs
 
 
-def _drawn(chain: MarkovChain, pair: tuple[int, int], pairs: FloatArray) -> FloatArray:
+def _drawn(series: SeriesLaw, pair: tuple[int, int], pairs: FloatArray) -> FloatArray:
     """Covariance that drawing adds, for groups of different sizes; (groups, k * k, k * k)."""
     sizes, which = np.unique(pairs, return_inverse=True)
     parts = [
-        drawing_covariance(chain.transition, chain.stationary, pair, int(size) + pair[-1])
-        for size in np.maximum(sizes, 1)
+        drawing_covariance(series, pair, int(size) + pair[-1]) for size in np.maximum(sizes, 1)
     ]
     return np.asarray(np.stack(parts)[which])
 

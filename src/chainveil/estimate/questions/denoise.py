@@ -20,6 +20,7 @@ from chainveil.estimate.counts.places import check_neighbours
 from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest, neighbours
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import read_chain, valid_chain
+from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.sequences import as_column, is_column
 
@@ -34,13 +35,13 @@ class Denoised:
         ``Pr[state | release]`` for each point, under ``chain``; NaN where one is missing.
     path : array, or list of arrays, in the shape of the release
         The single likeliest series; masked where the release is.
-    chain : MarkovChain
-        The chain that was used.
+    chain : MarkovChain or another model
+        The one that was used.
     """
 
     probability: Any
     path: Any
-    chain: MarkovChain
+    chain: Any
 
     @property
     def standard_error(self) -> Any:
@@ -61,14 +62,14 @@ class Denoised:
         return float(np.nanmean(best))
 
 
-def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
+def denoise(z: Any, noise: Any, chain: DataModel | None = None) -> Denoised:
     """Probability of each state at each point of a release, and the likeliest path.
 
     Parameters
     ----------
     z, noise : released states, and the noise that was applied
         As in :func:`chainveil.estimate.frequency`.
-    chain : MarkovChain, optional
+    chain : MarkovChain or HigherOrderChain, optional
         The chain behind the series, for instance that of the certificate. By default the
         likeliest one is fitted to the release; an error where the noise is too heavy for that.
 
@@ -124,7 +125,7 @@ def _fitted(z: Any, noise: NoiseLaw) -> MarkovChain:
     return valid_chain(found.fits[0].transition)
 
 
-def _around_gaps(z: Any, noise: NoiseLaw, chain: MarkovChain) -> Denoised:
+def _around_gaps(z: Any, noise: NoiseLaw, chain: DataModel) -> Denoised:
     """Every run between gaps on its own; nothing is said about the gaps."""
     if is_column(z):
         found = _around_gaps(z.reshape(-1), noise, chain)

@@ -17,12 +17,13 @@ from chainveil.estimate.counts.covariance import (
 )
 from chainveil.estimate.counts.last_report import last_report_shares
 from chainveil.estimate.counts.places import between_reports, read_reports
+from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.intervals import open_up, quantile, share_interval
 from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers, settled
 from chainveil.estimate.simplex import project as nearest
-from chainveil.model.chain import MarkovChain
+from chainveil.model.base import DataModel
 
 POINT = (0,)
 
@@ -36,7 +37,7 @@ def frequency(
     level: float = 0.95,
     covers: Covers = "noise",
     project: bool = False,
-    chain: MarkovChain | None = None,
+    chain: DataModel | None = None,
 ) -> Frequency:
     """The share of each state behind a release.
 
@@ -62,7 +63,7 @@ def frequency(
     project : bool
         Replace shares outside [0, 1] by the nearest valid ones. The estimate is then no
         longer unbiased, but never further from the truth.
-    chain : MarkovChain, optional
+    chain : MarkovChain or HigherOrderChain, optional
         For ``covers="sampling"``: the chain whose spread is added. By default it is fitted
         to all of ``z``.
 
@@ -95,8 +96,7 @@ def frequency(
     noise_variance = _variance(covariance)
     drawing = np.zeros_like(value)
     if about == "sampling":
-        known = between_reports(read_chain(chain, source.states), source)
-        drawing = _drawing(cells, source, known)
+        drawing = _drawing(cells, source, read_chain(chain, source.states))
     shares = nearest(value)
     variance = noise_variance + drawing * shares * (1 - shares)
     low, high = share_interval(value, noise_variance, drawing, deviations)
@@ -128,14 +128,14 @@ def _shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, Floa
     return shares, noise_covariance(noise, POINT, released_law(cells, noise)), points
 
 
-def _drawing(cells: Cells, noise: NoiseLaw, chain: MarkovChain | None) -> FloatArray:
+def _drawing(cells: Cells, noise: NoiseLaw, chain: DataModel | None) -> FloatArray:
     """Variance that drawing adds, over p (1 - p); shape (groups, k)."""
-    if chain is None:
-        chain = fit_release(cells, noise)
-    longest = int(np.diff(cells.borders).max())
-    return share_drawing(
-        chain.transition, chain.stationary, lambda h: cells.pairs_at(h).astype(np.float64), longest
+    # What is fitted to reports is the chain from one of them to the next.
+    series = (
+        SeriesLaw.of(fit_release(cells, noise)) if chain is None else between_reports(chain, noise)
     )
+    longest = int(np.diff(cells.borders).max())
+    return share_drawing(series, lambda h: cells.pairs_at(h).astype(np.float64), longest)
 
 
 def _variance(covariance: FloatArray) -> FloatArray:

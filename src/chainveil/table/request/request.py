@@ -11,9 +11,8 @@ import pyarrow as pa
 from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
-from chainveil.model.base import check_model
-from chainveil.model.chain import MarkovChain
-from chainveil.model.region import ChainRegion
+from chainveil.model.base import DataModel, check_model
+from chainveil.model.fitting import read_order
 from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
@@ -24,6 +23,7 @@ from chainveil.table.request.discretize import Discretizer, Label
 from chainveil.table.request.kept import Kept
 
 LookedUp = Literal["mean", "median"]
+Order = int | Literal["auto"]
 
 
 class Readable(Protocol):
@@ -145,16 +145,18 @@ class Request:
     Of ``plan``, ``chain`` and ``reference`` at most one is given; with none, the chain is fitted
     on the private data. ``kept`` says which other columns are published. ``hold``: where one
     point in several reports, all rows are published, with the report that stands for each.
+    ``order`` is that of a chain that is fitted; "auto": the order of the least BIC.
     """
 
     layout: Layout
     rules: StateRules = field(default_factory=StateRules)
     promise: Promise = field(default_factory=Promise)
-    chain: MarkovChain | ChainRegion | None = None
+    chain: DataModel | None = None
     plan: NoisePlan | None = None
     reference: Readable | None = None
     kept: Kept = field(default_factory=Kept)
     hold: bool = False
+    order: Order = 1
 
     @property
     def gaps(self) -> bool:
@@ -168,6 +170,10 @@ class Request:
         if len(given) > 1:
             raise InvalidInput("plan, chain, reference", " and ".join(given), "one of them")
         self._check_kinds()
+        read_order(self.order)
+        if self.order != 1 and (self.plan is not None or self.chain is not None):
+            found = f"{self.order!r} beside a {'plan' if self.chain is None else 'chain'}"
+            raise InvalidInput("order", found, "nothing", "The chain has its order already.")
         if self.plan is not None:
             self._check_plan(self.plan)
         elif self.promise.epsilon is None:

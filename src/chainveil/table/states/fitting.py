@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from chainveil.counts import order_test, wilson
 from chainveil.model.chain import MarkovChain
+from chainveil.model.higher_order import HigherOrderChain, read_pseudocount
 from chainveil.table.request.discretize import Discretizer
-from chainveil.table.request.request import Layout, Promise, Readable, Request, StateRules
-from chainveil.table.states.prepare import HERE, Progress, Reader, Seen, find_discretizer, fit
+from chainveil.table.request.request import Layout, Order, Promise, Readable, Request, StateRules
+from chainveil.table.states.prepare import (
+    HERE,
+    Progress,
+    Reader,
+    Seen,
+    find_discretizer,
+    fit,
+    orders_of,
+)
 
-Entry = tuple[tuple[int, int], float, tuple[float, float]]
+# A context and the state after it, the estimate, and its interval.
+Entry = tuple[tuple[int, ...], float, tuple[float, float]]
+# States up to which a memory of two points is looked for where no order is asked for.
+MOST_FOR_MEMORY = 16
 
 
 @dataclass(frozen=True)
@@ -37,7 +51,7 @@ class Memory:
 class Fitted:
     """A chain from a table, with what was counted on the way."""
 
-    chain: MarkovChain
+    chain: MarkovChain | HigherOrderChain
     discretizer: Discretizer
     rows: int
     series: int
@@ -46,29 +60,36 @@ class Fitted:
 
     @property
     def entries(self) -> list[Entry]:
-        """For each pair of states: the estimate and its 95% interval."""
-        counts = self.chain.counts
+        """For each state after each context that was seen: the estimate and its 95% interval."""
+        counts, k = self.chain.counts, self.chain.states
         assert counts is not None
         leaving = counts.sum(axis=1)
         return [
-            ((a, b), share := float(counts[a, b] / leaving[a]), wilson(share, int(leaving[a])))
-            for a in range(self.chain.states)
-            for b in range(self.chain.states)
-        ]
+            ((*_digits(a, k, self.chain.order), b), float(self.chain.transition[a, b]),
+             wilson(float(counts[a, b] / leaving[a]), int(leaving[a])))
+            for a in np.flatnonzero(leaving).tolist()
+            for b in range(k)
+        ]  # fmt: skip
 
     @property
     def facts(self) -> dict[str, Any]:
         """What was counted, as JSON values."""
+        choice = self.chain.order_choice
         return {
             "rows": self.rows,
             "series": self.series,
             "splits": self.splits,
             "intervals": [
-                {"from": a, "to": b, "estimate": estimate, "low": low, "high": high}
-                for (a, b), estimate, (low, high) in self.entries
+                {"from": a[0] if len(a) == 1 else a, "to": b, "estimate": estimate,
+                 "low": low, "high": high}
+                for (*a, b), estimate, (low, high) in self.entries
             ],
             "second_order": None if self.memory is None else vars(self.memory),
-        }
+            **({} if choice is None else {"order_choice": {
+                "order": choice.order, "points": choice.points,
+                "bic": [[order, bic] for order, bic in choice.bic.items()],
+            }}),
+        }  # fmt: skip
 
     @property
     def memory_in_words(self) -> str:
@@ -76,8 +97,13 @@ class Fitted:
         if self.memory is None:
             return "too few neighbouring points to compare with a longer memory"
         gain = f"remembering two points gains {self.memory.bits:.4f} bits a point"
+        if self.chain.order > 1:
+            return f"{gain} over one (p = {self.memory.p_value:.2g})"
         if self.memory.p_value < 0.01:
-            return f"{gain} (p = {self.memory.p_value:.2g}): the data do not quite follow the chain"
+            return (
+                f"{gain} (p = {self.memory.p_value:.2g}): the data do not quite follow the chain; "
+                "a higher order may"
+            )
         return f"{gain} (p = {self.memory.p_value:.2g}): no sign against the chain"
 
 
@@ -87,20 +113,35 @@ def fit_table(
     rules: StateRules,
     progress: Progress | None = None,
     reader: Reader[Any] = HERE,
+    *,
+    order: Order = 1,
+    pseudocount: float = 0.0,
 ) -> Fitted:
-    """Discretize a column and fit a chain to it."""
+    """Discretize a column and fit a chain of an order to it."""
     layout.check(table)
     # A request wants a budget; none is spent here.
-    request = Request(layout, rules, Promise(epsilon=1.0))
+    request = Request(layout, rules, Promise(epsilon=1.0), order=order)
+    added = read_pseudocount(pseudocount)
     discretizer = find_discretizer(table, request, progress, reader.limit)
-    seen = reader.survey(table, layout, discretizer, progress, memory=True)
-    return Fitted(fit(seen), discretizer, seen.rows, seen.series, seen.splits, memory(seen))
+    orders = set(orders_of(order, discretizer.count))
+    if discretizer.count <= MOST_FOR_MEMORY:
+        orders.add(2)
+    seen = reader.survey(table, layout, discretizer, progress, tuple(sorted(orders)))
+    chain = fit(seen, "private", order, added)
+    if chain.order > 1:
+        cast(HigherOrderChain, chain).recurring("table")
+    return Fitted(chain, discretizer, seen.rows, seen.series, seen.splits, memory(seen))
 
 
 def memory(seen: Seen) -> Memory | None:
     """Likelihood ratio of a second-order chain against a first-order one."""
-    triples = seen.triples
-    if triples is None or triples.sum() == 0:
+    counts = seen.contexts.get(2)
+    if counts is None or counts.sum() == 0:
         return None
-    found = order_test(triples.reshape(-1, len(triples)))
+    found = order_test(counts)
     return Memory(found.bits, found.p_value, found.points)
+
+
+def _digits(context: int, states: int, order: int) -> tuple[int, ...]:
+    """The points of a context, oldest first."""
+    return tuple(context // states**place % states for place in range(order - 1, -1, -1))

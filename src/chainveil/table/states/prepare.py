@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -15,12 +15,23 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism.reading import Missing
 from chainveil.model.base import DataModel, Origin
 from chainveil.model.chain import MarkovChain
+from chainveil.model.fitting import chosen, first_order, read_order
+from chainveil.model.higher_order import HigherOrderChain, check_size
+from chainveil.model.orders import OrderChoice, choice_from, largest_order
 from chainveil.noise.base import noise_class
 from chainveil.plan import NoisePlan
 from chainveil.table.leaks.finding import check_kept
 from chainveil.table.request.discretize import Discretizer, Label, make_discretizer, numbers
-from chainveil.table.request.request import Layout, LookedUp, Readable, Request, one_column
+from chainveil.table.request.request import (
+    Layout,
+    LookedUp,
+    Order,
+    Readable,
+    Request,
+    one_column,
+)
 from chainveil.table.states.tracker import Blocks, Columns, Tracker
+from chainveil.table.states.windows import orders_up_to_all
 
 # Values held at once to find a median: 400 MB.
 MOST_FOR_MEDIAN = 50_000_000
@@ -52,8 +63,8 @@ class Seen(Protocol):
         """Transitions from state to state."""
 
     @property
-    def triples(self) -> NDArray[np.int64] | None:
-        """Three neighbouring states."""
+    def contexts(self) -> Mapping[int, NDArray[np.int64]]:
+        """Transitions from contexts of m states, shape (k ** m, k), for each m asked for."""
 
 
 SeenT = TypeVar("SeenT", bound=Seen)
@@ -107,12 +118,13 @@ def prepare(
     seen: SeenT | None = None
     if request.chain is not None:
         chain = request.chain
-    elif request.reference is not None:
-        public = reader.survey(request.reference, layout, discretizer, progress)
-        chain = fit(public, "reference")
     else:
-        seen = reader.survey(table, layout, discretizer, progress)
-        chain = fit(seen)
+        read = table if request.reference is None else request.reference
+        orders = orders_of(request.order, discretizer.count)
+        found = reader.survey(read, layout, discretizer, progress, orders)
+        origin: Origin = "private" if request.reference is None else "reference"
+        chain = fit(found, origin, request.order)
+        seen = found if request.reference is None else None
     _check_states(discretizer, chain.states)
     _tell(progress, "calibrating", 0)
     plan = plan_for(chain, request)
@@ -165,11 +177,11 @@ def survey(
     layout: Layout,
     discretizer: Discretizer,
     progress: Progress | None = None,
-    memory: bool = False,
+    orders: Sequence[int] = (),
 ) -> Tracker:
-    """One pass over a table that counts transitions; with ``memory`` also pairs of them."""
+    """One pass over a table that counts transitions, also from contexts of the given orders."""
     gaps = discretizer.missing == "keep"
-    tracker = Tracker(layout.series, layout.clock(), discretizer.count, memory, gaps)
+    tracker = Tracker(layout.series, layout.clock(), discretizer.count, orders, gaps)
     for batch in table.batches(layout.names):
         codes = discretizer.codes(one_column(batch, layout.column), layout.column, tracker.rows)
         follow(tracker, layout, batch, codes)
@@ -187,19 +199,55 @@ def follow(
     return tracker.update(Columns(series, time, codes), batch.num_rows)
 
 
-def fit(seen: Seen, origin: Origin = "private") -> MarkovChain:
-    """The maximum-likelihood chain of what a tracker has counted, and whether it is private."""
-    counts = seen.counts
-    assert counts is not None
+def orders_of(order: Order, states: int) -> tuple[int, ...]:
+    """The orders from 2 on whose contexts have to be counted to fit a chain of ``order``."""
+    wanted = read_order(order)
+    if wanted == "auto":
+        return orders_up_to_all(states)
+    if wanted > 1:
+        check_size(states, wanted)
+    return (wanted,) if wanted > 1 else ()
+
+
+def fit(
+    seen: Seen, origin: Origin = "private", order: Order = 1, pseudocount: float = 0.0
+) -> MarkovChain | HigherOrderChain:
+    """The maximum-likelihood chain of what a reader has counted, and whether it is private."""
+    assert seen.counts is not None
+    if order == "auto":
+        choice = _choice(seen)
+        return chosen(fit(seen, origin, choice.order, pseudocount), choice)
+    if order == 1:
+        return _first(seen.counts, origin, pseudocount)
+    counts = seen.contexts[order]
+    if not counts.any():
+        raise InvalidInput(
+            "order", order, f"an order below the number of neighbouring rows, of which no series "
+            f"has {order + 1}", "Use a lower order.",
+        )  # fmt: skip
+    chain = HigherOrderChain.from_counts(counts, origin, pseudocount)
+    # What is private is rounded before it is used, which leaves nothing impossible.
+    return chain if origin == "private" else chain.recurring("reference")
+
+
+def _choice(seen: Seen) -> OrderChoice:
+    """The order of the least BIC, over the rows that have enough before them for all orders."""
+    assert seen.counts is not None
+    counts = {1: seen.counts, **seen.contexts}
+    largest = largest_order(len(seen.counts), lambda m: int(counts[m].sum()))
+    return choice_from(counts[largest])
+
+
+def _first(counts: NDArray[np.int64], origin: Origin, pseudocount: float) -> MarkovChain:
     leaving = counts.sum(axis=1)
-    if np.any(leaving == 0):
+    if pseudocount == 0 and np.any(leaving == 0):
         raise InvalidInput(
             "table",
             f"no transition out of state {int(np.argmin(leaving))} among {int(counts.sum())}",
             "at least one transition out of every state",
             "Use other limits, more data, or give the chain by hand.",
         )
-    return MarkovChain(counts / leaving[:, None], counts=counts, origin=origin)
+    return first_order(counts, origin, pseudocount)
 
 
 def private_limit(

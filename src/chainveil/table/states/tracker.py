@@ -7,6 +7,7 @@ block of the same series before it, in this batch or an earlier one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,9 +19,9 @@ from chainveil.errors import InvalidInput
 from chainveil.table.error_text import at_row, row_text
 from chainveil.table.request.clock import Clock
 from chainveil.table.request.discretize import GAP
+from chainveil.table.states.windows import Windows
 
 IntArray = NDArray[np.int64]
-MOST_FOR_TRIPLES = 16
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Tracker:
         series: str | None,
         clock: Clock | None,
         states: int | None = None,
-        memory: bool = False,
+        orders: Sequence[int] = (),
         gaps: bool = False,
     ) -> None:
         self._name = series
@@ -81,10 +82,14 @@ class Tracker:
         self.splits = 0
         # Whether a code may be that of a gap: no pair reaches across one.
         self._gaps = gaps
-        # Transitions between states, shape (k, k), and three neighbouring points, (k, k, k).
+        # Transitions between states, shape (k, k), and from contexts of more states.
         self.counts = None if states is None else np.zeros((states, states), np.int64)
-        few = memory and states is not None and states <= MOST_FOR_TRIPLES
-        self.triples = np.zeros((states or 0,) * 3, np.int64) if few else None
+        self._windows = Windows(states, orders) if states is not None and orders else None
+
+    @property
+    def contexts(self) -> dict[int, IntArray]:
+        """Transitions from contexts of m states, shape (k ** m, k), for each m asked for."""
+        return {} if self._windows is None else self._windows.counts
 
     @property
     def series(self) -> int:
@@ -110,6 +115,8 @@ class Tracker:
             edges = np.isin(starts, broken)
             inner = np.setdiff1d(broken, starts, assume_unique=True)
             self._count(columns.codes, starts, owner, known, before, inner, edges)
+            if self._windows is not None:
+                self._windows.update(columns.codes, owner, starts, broken)
         sizes = np.diff(starts, append=rows)
         np.add.at(self._lengths, owner, sizes)
         self.rows += rows
@@ -200,8 +207,6 @@ class Tracker:
         counts += self._pairs(codes[:-1], codes[1:])
         barred = np.concatenate([starts[1:], inner_breaks])
         counts -= self._pairs(codes[barred - 1], codes[barred])
-        if self.triples is not None:
-            self.triples += _triples(codes, barred, len(counts), self._gaps)
         ends = codes[_ends(starts, len(codes))]
         previous = np.where(before >= 0, ends[before], self._last_state[owner])
         linked = ((before >= 0) | known) & ~edge_breaks
@@ -241,18 +246,6 @@ def _pairs(first: NDArray[np.uint8], second: NDArray[np.uint8], k: int) -> IntAr
         return np.array([[len(first) - ones - twos + both, twos - both], [ones - both, both]])
     joined = first.astype(np.int64) * k + second
     return np.bincount(joined, minlength=k * k).reshape(k, k)
-
-
-def _triples(codes: NDArray[np.uint8], barred: IntArray, k: int, gaps: bool) -> IntArray:
-    """Counts of three neighbouring points; those across two blocks or a gap are left out."""
-    wide = codes.astype(np.int64)
-    joined = (wide[:-2] * k + wide[1:-1]) * k + wide[2:]
-    crossing = np.concatenate([barred - 2, barred - 1])
-    if gaps:
-        missing = np.flatnonzero(codes == GAP)
-        crossing = np.concatenate([crossing, missing - 2, missing - 1, missing])
-    joined = np.delete(joined, crossing[(crossing >= 0) & (crossing < len(joined))])
-    return np.bincount(joined, minlength=k**3).reshape(k, k, k)
 
 
 def _comparable(series: pa.Array) -> NDArray[Any]:
