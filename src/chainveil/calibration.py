@@ -97,9 +97,9 @@ def calibrate(
         Any number of states. Over a region the plan holds for every chain in it. A chain
         fitted on private data is rounded first, so that its counts are not published: two
         states to a region, which the plan then holds for; more states, a higher order, and
-        two states where regions are not offered (correlated noise, q + r from 1 on, a named adversary, sticky and
-        tracking noise for chains with q + r below about 0.02), to a chain that changes more
-        rarely, and the plan holds for that one.
+        two states where regions are not offered (correlated noise, q + r from 1 on, a named
+        adversary, sticky and tracking noise for chains with q + r below about 0.02), to a
+        chain that changes more rarely, and the plan holds for that one.
     epsilon : float, or sequence of floats
         The budget, in nats. A sequence gives a list of plans, one a budget.
     length : int, optional
