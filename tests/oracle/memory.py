@@ -101,12 +101,18 @@ def _one_report(
 
 
 def _flip_law(noise: Any, series: IntArray, places: list[int]) -> FloatArray:
-    """Reports are ``x XOR y``; y runs on beneath points without a report, and is summed out."""
-    rho0, rho1, n = noise.rho0, noise.rho1, series.shape[1]
-    flips = np.array(list(product(range(2), repeat=n)))
+    """Reports are ``x XOR y``; y runs on beneath missing reports, where it is summed out.
+
+    It steps from each point that is due to report to the next such point.
+    """
+    rho0, rho1, due = noise.rho0, noise.rho1, noise.places(series.shape[1]).tolist()
+    if not due:
+        return np.ones((len(series), 1))
+    flips = np.array(list(product(range(2), repeat=len(due))))
     steps = np.array([[1 - rho0, rho0], [rho1, 1 - rho1]])[flips[:, :-1], flips[:, 1:]]
     weights = (np.array([rho1, rho0]) / (rho0 + rho1))[flips[:, 0]] * steps.prod(axis=1)
-    reports = series[:, None, places] ^ flips[None, :, places]
+    seen = [due.index(t) for t in places]
+    reports = series[:, None, places] ^ flips[None, :, seen]
     codes = reports @ (2 ** np.arange(len(places))[::-1])
     law = np.zeros((len(series), 2 ** len(places)))
     np.add.at(law, (np.arange(len(series))[:, None], codes), weights[None, :])

@@ -1,0 +1,224 @@
+"""Compiled loops behind the loss of reports on one point in several: candidates and pairs of them.
+
+Between two reports lies a block of silent points. A message that has come to a report is an
+interval of odds with the prior odds beside it: a *candidate*. What a target inside a block is
+told takes one candidate from either side, since a report may look at the point reported before
+it: a quotient that is bilinear in the two messages, and so greatest at ends of both intervals.
+
+Rounding
+--------
+Powers of the chain's matrix are rounded once, a factor is a product of at most six doubles. A
+term of a quotient is a product of three of them and two odds, at most 16 units 2^-53 off, a
+quotient of sums twice that and a unit; the quotients of priors are off by 6 units each. Every
+result is moved up by 64 units.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainveil.compiled import compiled
+from chainveil.privacy.memory.kernel import UP, advance, advance_prior
+
+# Nodes of two trees that wait to be looked at: each split adds one.
+MOST_WAITING = 256
+
+
+@compiled(error_model="numpy")
+def follow_families(
+    matrices: Any, plain: Any, source: Any, target: Any, known: int, tolerance: float,
+    low: Any, high: Any, prior: Any,
+) -> int:  # fmt: skip
+    """Follow all families from report to report, as far as there is room or until they agree.
+
+    ``low``, ``high`` (depths, families, labels) and ``prior`` (depths, families, 2) hold depth 0.
+    ``known`` is the family that begins at a reported point known to be 0; the next one knows a 1.
+    Those two enclose every other: where they agree, all that began further out does. Returns
+    that depth, or -1.
+    """
+    to = np.empty((2, low.shape[2]))
+    for depth in range(1, len(low)):
+        for family in range(low.shape[1]):
+            low[depth, family] = low[depth - 1, family]
+            high[depth, family] = high[depth - 1, family]
+            prior[depth, family] = prior[depth - 1, family]
+            advance(
+                matrices, source, target, 0, len(source), low[depth, family],
+                high[depth, family], to,
+            )  # fmt: skip
+            advance_prior(plain, prior[depth, family])
+        one, two = low[depth, known : known + 2], high[depth, known : known + 2]
+        agree = _alike(prior[depth, known, 0], prior[depth, known + 1, 1], tolerance)
+        for label in range(low.shape[2]):
+            agree = agree and _alike(one[0, label], one[1, label], tolerance)
+            agree = agree and _alike(two[0, label], two[1, label], tolerance)
+        if agree:
+            return depth
+    return -1
+
+
+@compiled(error_model="numpy")
+def _alike(a: float, b: float, tolerance: float) -> bool:
+    return bool(a == b or abs(a - b) <= tolerance * min(abs(a), abs(b)))
+
+
+@compiled(error_model="numpy")
+def over(top: Any, bottom: Any, odds: float) -> float:
+    """``(top . m) / (bottom . m)`` of a message with these odds; NaN where it cannot be."""
+    zero, one = 1.0, odds
+    if odds > 1:
+        zero, one = 1 / odds, 1.0
+    return float((top[0] * zero + top[1] * one) / (bottom[0] * zero + bottom[1] * one))
+
+
+@compiled(error_model="numpy")
+def one_sided(interval: Any, weights: Any, plain: Any) -> float:
+    """What one candidate tells at most; ``interval`` is low, high and the two ends of the prior.
+
+    ``weights`` (2, 2): for either value of the secret, what each state at the report weighs with
+    the reports; ``plain`` the same without them. NaN where it cannot be.
+    """
+    found = -1.0
+    for end in range(2):
+        ratio = over(weights[0], weights[1], interval[end])
+        if ratio > found:
+            found = ratio
+    if interval[1] < 0 or found < 0:
+        return np.nan
+    least = min(over(plain[0], plain[1], interval[2]), over(plain[0], plain[1], interval[3]))
+    return float(found / least * UP)
+
+
+@compiled(error_model="numpy")
+def best_of_side(
+    low: Any, high: Any, prior: Any, allowed: Any, kinds: Any, label: int, weights: Any,
+    plain: Any, best: Any, where: Any,
+) -> None:  # fmt: skip
+    """The candidate of each kind that tells most: ``best`` (3,), ``where`` (3, 2) family, depth."""
+    interval = np.empty(4)
+    for depth in range(len(low)):
+        for family in range(low.shape[1]):
+            if not allowed[depth, family] or high[depth, family, label] < 0:
+                continue
+            interval[0], interval[1] = low[depth, family, label], high[depth, family, label]
+            interval[2], interval[3] = prior[depth, family, 0], prior[depth, family, 1]
+            found, kind = one_sided(interval, weights, plain), kinds[family]
+            if found > best[kind]:
+                best[kind] = found
+                where[kind, 0], where[kind, 1] = family, depth
+
+
+@compiled(error_model="numpy")
+def told_at_offsets(
+    low: Any, high: Any, prior: Any, allowed: Any, kinds: Any, weights: Any, plain: Any, best: Any
+) -> None:
+    """:func:`best_of_side` for several targets: (targets, 2, 2) weights and plain ones,
+    ``best`` (targets, labels, 2, 3) by label, direction and kind.
+    """
+    where = np.empty((3, 2), np.int64)
+    both = np.empty((2, 2, 2))
+    for place in range(len(weights)):
+        for direction in range(2):
+            # Direction 1 is "1 over 0".
+            for value in range(2):
+                both[0, value] = weights[place, value ^ direction]
+                both[1, value] = plain[place, value ^ direction]
+            for label in range(low.shape[2]):
+                best_of_side(
+                    low, high, prior, allowed, kinds, label, both[0], both[1],
+                    best[place, label, direction], where,
+                )  # fmt: skip
+
+
+@compiled(error_model="numpy")
+def tree_of(leaves: Any) -> Any:
+    """A binary tree of hulls over candidates (count, 4), its root first: (2 size, 4)."""
+    size = 1
+    while size < len(leaves):
+        size *= 2
+    nodes = np.empty((2 * size, 4))
+    for place in range(2 * size - 1, 0, -1):
+        if place >= size:
+            if place - size < len(leaves):
+                nodes[place] = leaves[place - size]
+            else:
+                nodes[place, 0], nodes[place, 1] = np.inf, -1.0
+            continue
+        one, two = nodes[2 * place], nodes[2 * place + 1]
+        if two[1] < 0:
+            nodes[place] = one
+        elif one[1] < 0:
+            nodes[place] = two
+        else:
+            nodes[place, 0], nodes[place, 1] = min(one[0], two[0]), max(one[1], two[1])
+            nodes[place, 2], nodes[place, 3] = min(one[2], two[2]), max(one[3], two[3])
+    return nodes
+
+
+@compiled(error_model="numpy")
+def _both(left: Any, right: Any, weights: Any, before: Any, after: Any, work: Any) -> float:
+    """The most that two nodes tell together, or -1 where nothing can be.
+
+    ``weights`` (2, 2, 2) by value of the secret, state before and state after; ``before`` and
+    ``after`` (2, 2) the same without reports. ``work`` has the shape (2, 2).
+    """
+    if left[1] < 0 or right[1] < 0:
+        return -1.0
+    found = -1.0
+    for end in range(2):
+        zero, one = 1.0, right[end]
+        if one > 1:
+            zero, one = 1 / one, 1.0
+        for value in range(2):
+            for x in range(2):
+                work[value, x] = weights[value, x, 0] * zero + weights[value, x, 1] * one
+        for other in range(2):
+            ratio = over(work[0], work[1], left[other])
+            if ratio > found:
+                found = ratio
+    past = min(over(before[0], before[1], left[2]), over(before[0], before[1], left[3]))
+    future = min(over(after[0], after[1], right[2]), over(after[0], after[1], right[3]))
+    return float(found / past / future * UP)
+
+
+@compiled(error_model="numpy")
+def best_pair(
+    left: Any, right: Any, tails: bool, weights: Any, before: Any, after: Any, floor: float,
+    tolerance: float, place: Any,
+) -> Any:  # fmt: skip
+    """The pair of candidates that tells most, by branch and bound over two trees.
+
+    ``tails``: the last leaf of either tree, at ``place[2]`` and ``place[3]``, bounds what was not
+    followed and is no candidate. Pairs that tell no more than ``floor`` are not looked for.
+    Returns a bound on all pairs, and the most found, whose leaves go into ``place``.
+    """
+    work = np.empty((2, 2))
+    waiting = np.empty((MOST_WAITING, 2), np.int64)
+    waiting[0] = 1
+    count, best, bound = 1, floor, 0.0
+    first, second = len(left) // 2, len(right) // 2
+    while count > 0:
+        count -= 1
+        one, two = waiting[count, 0], waiting[count, 1]
+        found = _both(left[one], right[two], weights, before, after, work)
+        if found <= best * (1 + tolerance):
+            bound = max(bound, found)
+            continue
+        if one >= first and two >= second:
+            if tails and (one - first == place[2] or two - second == place[3]):
+                bound = max(bound, found)
+            else:
+                best = found
+                place[0], place[1] = one - first, two - second
+            continue
+        # Halve the larger one: the one that has more leaves beneath it.
+        if two >= second or (one < first and first // one >= second // two):
+            waiting[count, 0], waiting[count, 1] = 2 * one, two
+            waiting[count + 1, 0], waiting[count + 1, 1] = 2 * one + 1, two
+        else:
+            waiting[count, 0], waiting[count, 1] = one, 2 * two
+            waiting[count + 1, 0], waiting[count + 1, 1] = one, 2 * two + 1
+        count += 2
+    return max(best, bound), best

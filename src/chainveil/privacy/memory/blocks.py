@@ -1,0 +1,274 @@
+"""Reports on one point in several, seen from report to report: how a side can begin.
+
+The steps are those of the same releases on every point (``layout``), between blocks of silent
+points. A point between two reports that is known cuts the chain but not the reports: the next
+report may still look at the point reported before it. Of such a block only three things matter
+to a side: how far the known point nearest to the target is from its report, its value, and the
+odds of the reported point on its far side. The last are most extreme where that point is known
+as well, so that a side begins there, and what lies further out does not matter:
+
+    the end of the series
+    a known point before the first report, or after the last one
+    a known point that reports
+    a known silent point, with the reported point behind it known too
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.privacy.memory import kernel
+from chainveil.privacy.memory.block_kernel import follow_families
+from chainveil.privacy.memory.layout import BoolArray, IntArray, Layout
+from chainveil.privacy.memory.sides import END, KNOWN_0, Corner
+
+# How families begin: at an end, at a known point beyond the reports, at a known point that
+# reports, at a known silent point.
+AT_END, BEYOND, REPORTED, SILENT = range(4)
+# Candidates that are kept: some hundred MB.
+MOST_CANDIDATES = 4_000_000
+# Depths that are followed at first; then so many more at a time.
+FEW_DEPTHS, MORE = 32, 4
+BITS = 160
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """One way in which a side begins; ``away`` counts the points from it to the next report."""
+
+    how: int
+    away: int = 0
+    value: int = 0
+
+    @property
+    def kind(self) -> int:
+        """The kind of the family, as the other sides count them."""
+        return END if self.how == AT_END else KNOWN_0 + self.value
+
+
+@lru_cache(maxsize=64)
+def powers(q: float, r: float, most: int) -> FloatArray:
+    """The powers 0 … ``most`` of a chain's matrix, each entry rounded once: (most + 1, 2, 2)."""
+    from flint import arb, ctx
+
+    before, ctx.prec = ctx.prec, BITS
+    try:
+        up, down = arb(q), arb(r)
+        kept, now = 1 - up - down, arb(1)
+        total, found = up + down, np.empty((most + 1, 2, 2))
+        for power in range(most + 1):
+            change, stay = (1 - now) / total, now
+            found[power] = [
+                [float((stay + down * change).mid()), float((up * change).mid())],
+                [float((down * change).mid()), float((stay + up * change).mid())],
+            ]
+            now = now * kept
+        found.setflags(write=False)
+        return found
+    finally:
+        ctx.prec = before
+
+
+@dataclass(frozen=True)
+class BlockSide:
+    """One side of the target, from report to report.
+
+    Attributes
+    ----------
+    layout : Layout
+        Labels and steps of the releases on every point.
+    corner : (q, r)
+    start : the law of the first point of the series
+    every, first_place : int
+        How many points there are to a report, and which is the first that reports.
+    left : bool
+        Whether it is the side of the past.
+    """
+
+    layout: Layout
+    corner: Corner
+    start: tuple[float, float]
+    every: int
+    first_place: int
+    left: bool
+
+    @cached_property
+    def powers(self) -> FloatArray:
+        """Powers of the chain's matrix, (every + 1, 2, 2)."""
+        return powers(*self.corner, self.every)
+
+    @cached_property
+    def beginnings(self) -> tuple[Beginning, ...]:
+        """All families; the two that begin at a reported point stand at ``known``."""
+        beyond = self.first_place if self.left else self.every - 1
+        found = [Beginning(AT_END), Beginning(REPORTED, 0, 0), Beginning(REPORTED, 0, 1)]
+        for value in range(2):
+            found += [Beginning(SILENT, away, value) for away in range(1, self.every)]
+            found += [Beginning(BEYOND, away, value) for away in range(1, beyond + 1)]
+        return tuple(found)
+
+    known = 1
+
+    @cached_property
+    def kinds(self) -> IntArray:
+        """The kind of each family."""
+        return np.array([one.kind for one in self.beginnings], np.int64)
+
+    @cached_property
+    def hows(self) -> IntArray:
+        """How each family begins."""
+        return np.array([one.how for one in self.beginnings], np.int64)
+
+    @cached_property
+    def aways(self) -> IntArray:
+        """How far each family begins from its first report."""
+        return np.array([one.away for one in self.beginnings], np.int64)
+
+    @property
+    def ways(self) -> tuple[IntArray, IntArray]:
+        """Labels that steps lead from and to, on the way to the target."""
+        layout = self.layout
+        return (layout.source, layout.target) if self.left else (layout.target, layout.source)
+
+    @property
+    def matrices(self) -> FloatArray:
+        """Steps towards the target from report to report, shape (1, steps, 4)."""
+        product = self.powers[self.every] * self.layout.factor
+        turned = product if self.left else product.swapaxes(1, 2)
+        return np.ascontiguousarray(turned.reshape(1, -1, 4))
+
+    @property
+    def plain(self) -> FloatArray:
+        """The same without reports, shape (1, 4)."""
+        move = self.powers[self.every]
+        return np.ascontiguousarray((move if self.left else move.T).reshape(1, 4))
+
+    def followed(self, depths: int | None, tolerance: float) -> Families | None:
+        """All families for so many depths, or until they agree; None where they never do."""
+        room = FEW_DEPTHS if depths is None else depths
+        size = len(self.beginnings) * self.layout.labels
+        while room * size <= MOST_CANDIDATES:
+            low, high, prior = self._started(room)
+            # Where depths are given they are all wanted, agreed or not.
+            wanted = tolerance if depths is None else -1.0
+            reached = follow_families(
+                self.matrices, self.plain, *self.ways, self.known, wanted, low, high, prior
+            )
+            if depths is not None:
+                return Families(self, low, high, prior, False)
+            if reached > 0:
+                end = reached + 1
+                return Families(self, low[:end], high[:end], prior[:end], True)
+            room *= MORE
+        return None
+
+    def _started(self, room: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Intervals and priors with depth 0 filled in."""
+        shape = room, len(self.beginnings), self.layout.labels
+        low, high, prior = np.empty(shape), np.empty(shape), np.empty((*shape[:2], 2))
+        told = self._told_past_known()
+        first = self._first_told()
+        with np.errstate(divide="ignore"):
+            odds = self.powers[:, :, 1] / self.powers[:, :, 0]
+            if not self.left:
+                odds = self.powers[:, 1, :] / self.powers[:, 0, :]
+        for place, one in enumerate(self.beginnings):
+            if one.how == AT_END:
+                before = self._start_odds if self.left else 1.0
+                interval = first
+            else:
+                before = odds[one.away, one.value]
+                silent = told if one.how == SILENT else first
+                reached = np.where(self.layout.usual[0], [[1.0], [1.0]], [[np.inf], [-1.0]])
+                interval = reached if one.how == REPORTED else silent
+            prior[0, place] = before * kernel.DOWN, before * kernel.UP
+            low[0, place], high[0, place] = _scaled(interval, before)
+        return low, high, prior
+
+    @cached_property
+    def _start_odds(self) -> float:
+        """Odds of the first point that reports."""
+        zero, one = self.start @ self.powers[self.first_place]
+        return float(one / zero)
+
+    def _first_told(self) -> FloatArray:
+        """What the first report tells, or nothing behind the last: (2, labels), low and high."""
+        if not self.left:
+            return np.ones((2, self.layout.labels))
+        rows = ((label, factor[1], factor[0]) for label, factor, _ in self.layout.first)
+        return _hull(rows, self.layout.labels)
+
+    def _told_past_known(self) -> FloatArray:
+        """What the report next to a known silent point tells, the one behind it known too."""
+        layout = self.layout
+        possible = layout.usual[0][layout.source]
+        factor = layout.factor if self.left else layout.factor.swapaxes(1, 2)
+        rows = (
+            (label, pair[1], pair[0])
+            for label, matrix, can in zip(self.ways[1], factor, possible, strict=True)
+            for pair in matrix
+            if can
+        )
+        return _hull(rows, layout.labels)
+
+
+def _hull(rows: object, labels: int) -> FloatArray:
+    """Least and greatest quotient of each label; (inf, -1) where there is none."""
+    found = np.array([[np.inf] * labels, [-1.0] * labels])
+    for label, top, bottom in rows:  # type: ignore[attr-defined]
+        if top > 0 or bottom > 0:
+            ratio = top / bottom if bottom > 0 else np.inf
+            found[0, label] = min(found[0, label], ratio)
+            found[1, label] = max(found[1, label], ratio)
+    return found
+
+
+def _scaled(interval: FloatArray, odds: float) -> tuple[FloatArray, FloatArray]:
+    """Quotients times odds, moved outwards; what is empty stays so, and certainty certain."""
+    empty = interval[1] < 0
+    with np.errstate(invalid="ignore"):
+        low, high = interval[0] * odds * kernel.DOWN, interval[1] * odds * kernel.UP
+    if odds == 0 or odds == np.inf:
+        low = high = np.full(len(empty), odds)
+    return np.where(empty, np.inf, low), np.where(empty, -1.0, high)
+
+
+@dataclass(frozen=True)
+class Families:
+    """All candidates of one side: ``low``, ``high`` (depths, families, labels), ``prior``.
+
+    ``agreed``: whether whatever began further out lies within the last depth.
+    """
+
+    side: BlockSide
+    low: FloatArray
+    high: FloatArray
+    prior: FloatArray
+    agreed: bool
+
+    @property
+    def tail(self) -> FloatArray:
+        """Low, high and the ends of the prior of all that is not followed, (labels, 4)."""
+        two = slice(self.side.known, self.side.known + 2)
+        low, high = self.low[-1, two].min(axis=0), self.high[-1, two].max(axis=0)
+        ends = self.prior[-1, two, 0].min(), self.prior[-1, two, 1].max()
+        return np.column_stack([low, high, np.full(len(low), ends[0]), np.full(len(low), ends[1])])
+
+    def everywhere(self, kinds: tuple[int, ...]) -> BoolArray:
+        """The candidates of the kinds asked for, over every length: (depths, families)."""
+        side = self.side
+        # Known points behind the last report tell nothing that silent ones do not tell too.
+        usable = np.isin(side.kinds, kinds) & (side.left | (side.hows != BEYOND))
+        return np.broadcast_to(usable, self.low.shape[:2])
+
+    def within(self, kinds: tuple[int, ...], reports: int, beyond: int) -> BoolArray:
+        """Those with ``reports`` reports further out, and then so many points beyond."""
+        side, depth = self.side, np.arange(len(self.low))[:, None]
+        ends = (side.hows == AT_END) | ((side.hows == BEYOND) & (side.aways <= beyond))
+        inside = (side.hows == REPORTED) & (depth <= reports)
+        inside |= (side.hows == SILENT) & (depth <= reports - 1)
+        return np.isin(side.kinds, kinds) & (inside | (ends & (depth == reports)))
