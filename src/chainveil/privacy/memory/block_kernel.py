@@ -28,15 +28,15 @@ MOST_WAITING = 256
 
 @compiled(error_model="numpy")
 def follow_families(
-    matrices: Any, plain: Any, source: Any, target: Any, known: int, tolerance: float,
+    matrices: Any, plain: Any, source: Any, target: Any, tolerance: float,
     low: Any, high: Any, prior: Any,
 ) -> int:  # fmt: skip
     """Follow all families from report to report, as far as there is room or until they agree.
 
     ``low``, ``high`` (depths, families, labels) and ``prior`` (depths, families, 2) hold depth 0.
-    ``known`` is the family that begins at a reported point known to be 0; the next one knows a 1.
-    Those two enclose every other: where they agree, all that began further out does. Returns
-    that depth, or -1.
+    The first family begins at an end of the series, the next two at a reported point known to be
+    0 and to be 1. Those two together enclose every other: where all three agree, all that began
+    further out does. Returns that depth, or -1.
     """
     to = np.empty((2, low.shape[2]))
     for depth in range(1, len(low)):
@@ -49,11 +49,15 @@ def follow_families(
                 high[depth, family], to,
             )  # fmt: skip
             advance_prior(plain, prior[depth, family])
-        one, two = low[depth, known : known + 2], high[depth, known : known + 2]
-        agree = _alike(prior[depth, known, 0], prior[depth, known + 1, 1], tolerance)
-        for label in range(low.shape[2]):
-            agree = agree and _alike(one[0, label], one[1, label], tolerance)
-            agree = agree and _alike(two[0, label], two[1, label], tolerance)
+        agree = True
+        for family in range(3):
+            one, two = prior[depth, family], prior[depth, (family + 1) % 3]
+            agree = agree and _alike(one[0], two[1], tolerance)
+            for label in range(low.shape[2]):
+                one, two = low[depth, family], low[depth, (family + 1) % 3]
+                agree = agree and _alike(one[label], two[label], tolerance)
+                one, two = high[depth, family], high[depth, (family + 1) % 3]
+                agree = agree and _alike(one[label], two[label], tolerance)
         if agree:
             return depth
     return -1

@@ -67,7 +67,9 @@ class Candidates:
         bound = float(best[kind])
         if self.tail:
             bound = max(bound, block_kernel.one_sided(found.tail[label], weights, plain))
-        return Told(max(bound, 0.0), int(where[kind, 0]), int(where[kind, 1]))
+        family, depth = (int(i) for i in where[kind])
+        ends = [block_kernel.over(*weights, side[depth, family, label]) for side in (found.low, found.high)]
+        return Told(max(bound, 0.0), family, depth, int(ends[1] > ends[0]))
 
     def leaves(self, label: int) -> tuple[FloatArray, IntArray]:
         """Candidates (count, 4) and where they come from (count, 2): family and depth."""
@@ -84,11 +86,17 @@ class Candidates:
 
 @dataclass(frozen=True)
 class Told:
-    """The most that a side tells, as a ratio, and the candidate: its family and depth."""
+    """The most that a side tells, as a ratio, and the candidate: family, depth, end of interval."""
 
     ratio: float
     family: int
     depth: int
+    end: int
+
+    @property
+    def candidate(self) -> tuple[int, int, int]:
+        """Family, depth and end."""
+        return self.family, self.depth, self.end
 
 
 @dataclass(frozen=True)
@@ -114,14 +122,17 @@ class Place:
 class Flank:
     """How one side of a worst case goes on from the window.
 
-    ``step`` leads over to it, where a part of a block lies between; ``family`` and ``depth`` are
-    those of the candidate there, None where the series ends.
+    ``label`` is that at the report of the candidate. ``step`` leads from it to the window, where
+    a part of a block lies between; ``family``, ``depth`` and ``end`` are those of the candidate.
+    No family: the series ends there, or ``matters`` is False.
     """
 
     label: int
     step: int | None = None
     family: int | None = None
     depth: int = 0
+    end: int = 0
+    matters: bool = True
 
 
 @dataclass(frozen=True)
@@ -171,7 +182,7 @@ class Blocks:
         """A bound on the log ratio of every window, and the worst case found."""
         bound, found = IMPOSSIBLE, None
         for place in self.places():
-            offset, inside = place.offset, self._reports_within(place.offset)
+            inside = self.reports_within(place.offset)
             above, case = (
                 self._with_reports(place, *inside) if inside is not None
                 else self._between_reports(place, bound)
@@ -214,7 +225,7 @@ class Blocks:
         self, offset: int, left: Families, right: Families
     ) -> Iterator[tuple[Families, bool]]:
         """Both sides, and whether the window ends with a report there."""
-        inside = self._reports_within(offset)
+        inside = self.reports_within(offset)
         yield left, offset == 0
         yield right, inside is not None and inside[1] == 0
 
@@ -228,7 +239,7 @@ class Blocks:
         kinds, beyond = KINDS[str(self.problem.adversary)], (length - 1 - first) % every
         for begin in range(length - self.problem.event + 1):
             report, offset = divmod(begin - first, every)
-            inside = self._reports_within(offset)
+            inside = self.reports_within(offset)
             last = report + (0 if offset == 0 else 1)
             last += 0 if inside is None else inside[0] - 1 + (inside[1] > 0)
             if (inside is None and report < 0) or (inside is None and last >= reports):
@@ -252,7 +263,7 @@ class Blocks:
             allowed = allowed & _near(side, inner)
         return Candidates(side, allowed, False)
 
-    def _reports_within(self, offset: int) -> tuple[int, int] | None:
+    def reports_within(self, offset: int) -> tuple[int, int] | None:
         """How many reports a window contains, and how many points behind the last; or None."""
         ahead = -offset % self.every
         left_over = self.problem.event - 1 - ahead
@@ -291,10 +302,10 @@ class Blocks:
         if place.offset == 0:
             if a == b:
                 if self.layout.usual[0][label]:
-                    yield 0.0, Flank(label, depth=-1), None
+                    yield 0.0, Flank(label, matters=False), None
             elif place.left is not None:
                 told = place.left.best(label, *_points(a, b))
-                yield _log(told), Flank(label, None, told.family, told.depth), None
+                yield _log(told), Flank(label, None, *told.candidate), None
             return
         if place.begins or place.left is None:
             for first, factor, _ in self.layout.first:
@@ -308,7 +319,7 @@ class Blocks:
                     plain = np.array([move[:, c], move[:, d]])
                     weights = plain * np.array([factor[:, a], factor[:, b]])
                     told = place.left.best(source, weights, plain)
-                    yield _log(told), Flank(source, int(step), told.family, told.depth), (c, d)
+                    yield _log(told), Flank(source, int(step), *told.candidate), (c, d)
 
     def _leaving(self, place: Place, behind: int) -> FloatArray:
         """The same from the window's last report on."""
@@ -323,10 +334,10 @@ class Blocks:
     ) -> Iterator[tuple[float, Flank, tuple[int, int] | None]]:
         if behind == 0:
             if a == b:
-                yield 0.0, Flank(label, depth=-1), None
+                yield 0.0, Flank(label, matters=False), None
             elif place.right is not None:
                 told = place.right.best(label, *_points(a, b))
-                yield _log(told), Flank(label, None, told.family, told.depth), None
+                yield _log(told), Flank(label, None, *told.candidate), None
             return
         if place.ends or place.right is None:
             yield 0.0, Flank(label), (0, 0)
@@ -338,7 +349,7 @@ class Blocks:
                     plain = np.array([move[c], move[d]])
                     weights = plain * np.array([factor[a], factor[b]])
                     told = place.right.best(target, weights, plain)
-                    yield _log(told), Flank(target, int(step), told.family, told.depth), (c, d)
+                    yield _log(told), Flank(target, int(step), *told.candidate), (c, d)
 
     def _flanks(self, place, behind, label, value, other, steps):  # type: ignore[no-untyped-def]
         """The values of a window's points and both flanks of its worst case."""
@@ -381,9 +392,11 @@ class Blocks:
             bound = max(bound, above)
             if found > best:
                 best = found
+                rows = [side[label] for label, side in zip(ends, (left, right), strict=True)]
+                corner = _corner(weights, *(one[0][i] for one, i in zip(rows, place_of)))
                 flanks = [
-                    Flank(label, step, *(int(i) for i in side[label][1][place_of[number]]))
-                    for number, (label, side) in enumerate(zip(ends, (left, right), strict=True))
+                    Flank(label, step, *(int(i) for i in one[1][i]), end)
+                    for label, one, i, end in zip(ends, rows, place_of, corner)
                 ]
                 values = [{0: pair[0], size - 1: pair[1]} for pair in (a, b)]
                 case = Case(math.log(best), place, *values, (), *flanks)
@@ -395,6 +408,18 @@ def _near(side: Families, inner: bool) -> BoolArray:
     hows = side.side.hows
     kept = (hows == SILENT) | (hows == AT_END) if inner else hows == REPORTED
     return np.asarray(kept & (np.arange(len(side.low))[:, None] == 0))
+
+
+def _corner(weights: FloatArray, left: FloatArray, right: FloatArray) -> tuple[int, int]:
+    """The ends of two candidates' intervals at which a quotient is greatest."""
+
+    def quotient(ends: tuple[int, int]) -> float:
+        far = np.array([1.0, right[ends[1]]]) if right[ends[1]] <= 1 else None
+        far = np.array([1 / right[ends[1]], 1.0]) if far is None else far
+        found = float(block_kernel.over(*(weights @ far), left[ends[0]]))
+        return -1.0 if math.isnan(found) else found
+
+    return max(product(range(2), repeat=2), key=quotient)
 
 
 def _first(option: tuple[float, Flank, tuple[int, int] | None]) -> float:

@@ -103,15 +103,13 @@ class BlockSide:
 
     @cached_property
     def beginnings(self) -> tuple[Beginning, ...]:
-        """All families; the two that begin at a reported point stand at ``known``."""
+        """All families: the end of the series, a reported point known to be 0 or 1, the others."""
         beyond = self.first_place if self.left else self.every - 1
         found = [Beginning(AT_END), Beginning(REPORTED, 0, 0), Beginning(REPORTED, 0, 1)]
         for value in range(2):
             found += [Beginning(SILENT, away, value) for away in range(1, self.every)]
             found += [Beginning(BEYOND, away, value) for away in range(1, beyond + 1)]
         return tuple(found)
-
-    known = 1
 
     @cached_property
     def kinds(self) -> IntArray:
@@ -152,11 +150,11 @@ class BlockSide:
         room = FEW_DEPTHS if depths is None else depths
         size = len(self.beginnings) * self.layout.labels
         while room * size <= MOST_CANDIDATES:
-            low, high, prior = self._started(room)
+            low, high, prior = self.started(room)
             # Where depths are given they are all wanted, agreed or not.
             wanted = tolerance if depths is None else -1.0
             reached = follow_families(
-                self.matrices, self.plain, *self.ways, self.known, wanted, low, high, prior
+                self.matrices, self.plain, *self.ways, wanted, low, high, prior
             )
             if depths is not None:
                 return Families(self, low, high, prior, False)
@@ -166,7 +164,7 @@ class BlockSide:
             room *= MORE
         return None
 
-    def _started(self, room: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def started(self, room: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Intervals and priors with depth 0 filled in."""
         shape = room, len(self.beginnings), self.layout.labels
         low, high, prior = np.empty(shape), np.empty(shape), np.empty((*shape[:2], 2))
@@ -253,7 +251,7 @@ class Families:
     @property
     def tail(self) -> FloatArray:
         """Low, high and the ends of the prior of all that is not followed, (labels, 4)."""
-        two = slice(self.side.known, self.side.known + 2)
+        two = slice(1, 3)
         low, high = self.low[-1, two].min(axis=0), self.high[-1, two].max(axis=0)
         ends = self.prior[-1, two, 0].min(), self.prior[-1, two, 1].max()
         return np.column_stack([low, high, np.full(len(low), ends[0]), np.full(len(low), ends[1])])
