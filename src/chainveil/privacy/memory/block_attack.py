@@ -74,7 +74,7 @@ def _extreme(layout: Layout, label: int, a: int, b: int) -> Reports:
 def _to_the_end(flank: Flank, blocks: Blocks, anchor: int) -> Flank:
     """The same where a series of given length ends: far away it tells the same."""
     length, side = blocks.problem.length, blocks.right
-    at_end = flank.family is not None and side.beginnings[flank.family].how == AT_END
+    at_end = flank.family is not None and side.beginnings.how[flank.family] == AT_END
     if length is None or not at_end:
         return flank
     reports = len(range(side.first_place, length, side.every))
@@ -85,7 +85,10 @@ def _trail(side: BlockSide, flank: Flank) -> Trail:
     """The steps by which a candidate's end is reached."""
     if flank.family is None:
         return Trail()
-    begin = side.beginnings[flank.family]
+    begins = side.beginnings
+    how, away, value = (
+        int(part[flank.family]) for part in (begins.how, begins.away, begins.value)
+    )
     low, high, _ = (part[0, flank.family] for part in side.started(1))
     path, end = kernel.trace(
         side.matrices, *side.ways, np.array([0, len(side.layout.source)]), 0, 1,
@@ -93,14 +96,14 @@ def _trail(side: BlockSide, flank: Flank) -> Trail:
     )  # fmt: skip
     steps = tuple(int(step) for step in path)
     label = int(side.ways[0][steps[-1]]) if steps else flank.label
-    if begin.how == REPORTED:
-        return Trail(steps, ((len(steps), 0, begin.value),), None, begin.value)
-    if begin.how == SILENT:
-        step, value = _past_known(side, label, int(end))
-        known = (len(steps), begin.away, begin.value), (len(steps) + 1, 0, value)
-        return Trail((*steps, step), known, None, value)
+    if how == REPORTED:
+        return Trail(steps, ((len(steps), 0, value),), None, value)
+    if how == SILENT:
+        step, behind = _past_known(side, label, int(end))
+        known = (len(steps), away, value), (len(steps) + 1, 0, behind)
+        return Trail((*steps, step), known, None, behind)
     opening = _extreme(side.layout, label, int(end), 1 - int(end)) if side.left else None
-    return Trail(steps, ((len(steps), begin.away, begin.value),) if begin.away else (), opening)
+    return Trail(steps, ((len(steps), away, value),) if away else (), opening)
 
 
 def _past_known(side: BlockSide, label: int, end: int) -> tuple[int, int]:

@@ -78,21 +78,19 @@ def over(top: Any, bottom: Any, odds: float) -> float:
 
 
 @compiled(error_model="numpy")
-def one_sided(interval: Any, weights: Any, plain: Any) -> float:
-    """What one candidate tells at most; ``interval`` is low, high and the two ends of the prior.
+def one_sided(low: float, high: float, prior: Any, weights: Any, plain: Any) -> float:
+    """What one candidate tells at most, an interval of odds and one of prior odds.
 
     ``weights`` (2, 2): for either value of the secret, what each state at the report weighs with
-    the reports; ``plain`` the same without them. NaN where it cannot be.
+    the reports; ``plain`` the same without them. NaN where it cannot be. Quotients are monotone
+    in the odds: where rounding could hide which way, both ends give the same.
     """
-    found = -1.0
-    for end in range(2):
-        ratio = over(weights[0], weights[1], interval[end])
-        if ratio > found:
-            found = ratio
-    if interval[1] < 0 or found < 0:
-        return np.nan
-    least = min(over(plain[0], plain[1], interval[2]), over(plain[0], plain[1], interval[3]))
-    return float(found / least * UP)
+    rises = weights[0, 1] * weights[1, 0] >= weights[0, 0] * weights[1, 1]
+    found = over(weights[0], weights[1], high if rises else low)
+    if np.isnan(found):
+        found = over(weights[0], weights[1], low if rises else high)
+    rises = plain[0, 1] * plain[1, 0] >= plain[0, 0] * plain[1, 1]
+    return float(found / over(plain[0], plain[1], prior[0] if rises else prior[1]) * UP)
 
 
 @compiled(error_model="numpy")
@@ -101,38 +99,43 @@ def best_of_side(
     plain: Any, best: Any, where: Any,
 ) -> None:  # fmt: skip
     """The candidate of each kind that tells most: ``best`` (3,), ``where`` (3, 2) family, depth."""
-    interval = np.empty(4)
     for depth in range(len(low)):
         for family in range(low.shape[1]):
             if not allowed[depth, family] or high[depth, family, label] < 0:
                 continue
-            interval[0], interval[1] = low[depth, family, label], high[depth, family, label]
-            interval[2], interval[3] = prior[depth, family, 0], prior[depth, family, 1]
-            found, kind = one_sided(interval, weights, plain), kinds[family]
+            found = one_sided(
+                low[depth, family, label], high[depth, family, label], prior[depth, family],
+                weights, plain,
+            )  # fmt: skip
+            kind = kinds[family]
             if found > best[kind]:
                 best[kind] = found
                 where[kind, 0], where[kind, 1] = family, depth
 
 
 @compiled(error_model="numpy")
-def told_at_offsets(
-    low: Any, high: Any, prior: Any, allowed: Any, kinds: Any, weights: Any, plain: Any, best: Any
-) -> None:
-    """:func:`best_of_side` for several targets: (targets, 2, 2) weights and plain ones,
-    ``best`` (targets, labels, 2, 3) by label, direction and kind.
+def told_to_targets(
+    low: Any, high: Any, prior: Any, allowed: Any, kinds: Any, labels: Any, factor: Any,
+    moves: Any, best: Any,
+) -> None:  # fmt: skip
+    """What a side tells several targets at most, into ``best`` (targets, entries, 2, 3).
+
+    An entry is a label at the side's nearest report, with a factor (2,) by the state there;
+    ``moves`` (targets, 2, 2) leads from the value of the target to that state. The last axes are
+    the direction (1 is "1 over 0") and the kind of candidate.
     """
     where = np.empty((3, 2), np.int64)
-    both = np.empty((2, 2, 2))
-    for place in range(len(weights)):
-        for direction in range(2):
-            # Direction 1 is "1 over 0".
-            for value in range(2):
-                both[0, value] = weights[place, value ^ direction]
-                both[1, value] = plain[place, value ^ direction]
-            for label in range(low.shape[2]):
+    weights, plain = np.empty((2, 2)), np.empty((2, 2))
+    for target in range(len(moves)):
+        for entry in range(len(labels)):
+            for direction in range(2):
+                for value in range(2):
+                    for state in range(2):
+                        plain[value, state] = moves[target, value ^ direction, state]
+                        weights[value, state] = plain[value, state] * factor[entry, state]
                 best_of_side(
-                    low, high, prior, allowed, kinds, label, both[0], both[1],
-                    best[place, label, direction], where,
+                    low, high, prior, allowed, kinds, labels[entry], weights, plain,
+                    best[target, entry, direction], where,
                 )  # fmt: skip
 
 

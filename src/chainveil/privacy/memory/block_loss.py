@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -60,16 +60,35 @@ class Candidates:
         found, side = self.families, self.families.side
         best, where = np.full(3, -1.0), np.zeros((3, 2), np.int64)
         block_kernel.best_of_side(
-            found.low, found.high, found.prior, self.allowed, side.kinds, label, weights, plain,
-            best, where,
+            found.low, found.high, found.prior, self.allowed, side.beginnings.kind, label,
+            weights, plain, best, where,
         )  # fmt: skip
         kind = int(np.argmax(best))
         bound = float(best[kind])
-        if self.tail:
-            bound = max(bound, block_kernel.one_sided(found.tail[label], weights, plain))
+        if self.tail and found.tail[label, 1] >= 0:
+            low, high = found.tail[label, :2]
+            further = block_kernel.one_sided(low, high, found.tail[label, 2:], weights, plain)
+            bound = float(np.fmax(bound, further))
         family, depth = (int(i) for i in where[kind])
-        ends = [block_kernel.over(*weights, side[depth, family, label]) for side in (found.low, found.high)]
+        both = found.low[depth, family, label], found.high[depth, family, label]
+        ends = [block_kernel.over(*weights, odds) for odds in both]
         return Told(max(bound, 0.0), family, depth, int(ends[1] > ends[0]))
+
+    def tells(self, labels: IntArray, factor: FloatArray, moves: FloatArray) -> FloatArray:
+        """Logs of what is told to targets, (targets, entries, 2), as ``told_to_targets`` has it."""
+        found, shape = self.families, (len(moves), len(labels), 2, 3)
+        best = np.full(shape, -1.0)
+        numbers = labels, factor, np.ascontiguousarray(moves)
+        block_kernel.told_to_targets(
+            found.low, found.high, found.prior, self.allowed, found.side.beginnings.kind,
+            *numbers, best,
+        )  # fmt: skip
+        if self.tail:
+            low, high, *prior = (part[None, None] for part in found.tail.T)
+            none, ends = np.zeros(1, np.int64), np.array(prior)[:, 0, 0, :1].T[None]
+            every = np.ones((1, 1), bool)
+            block_kernel.told_to_targets(low, high, ends, every, none, *numbers, best)
+        return logarithms(np.maximum(best.max(axis=3), 0.0))
 
     def leaves(self, label: int) -> tuple[FloatArray, IntArray]:
         """Candidates (count, 4) and where they come from (count, 2): family and depth."""
@@ -180,17 +199,90 @@ class Blocks:
 
     def worst(self) -> tuple[float, Case | None]:
         """A bound on the log ratio of every window, and the worst case found."""
-        bound, found = IMPOSSIBLE, None
+        bound: float = IMPOSSIBLE
+        found = None
         for place in self.places():
-            inside = self.reports_within(place.offset)
-            above, case = (
-                self._with_reports(place, *inside) if inside is not None
-                else self._between_reports(place, bound)
-            )  # fmt: skip
+            above, case = self._worst_at(place, bound)
             bound = max(bound, above)
             if case is not None and (found is None or case.log > found.log):
                 found = case
         return bound, found
+
+    def _worst_at(self, place: Place, floor: float) -> tuple[float, Case | None]:
+        """The same of one place; less than ``floor`` is not looked for."""
+        inside = self.reports_within(place.offset)
+        if inside is not None:
+            return self._with_reports(place, *inside)
+        if place.left is None or place.right is None:
+            return IMPOSSIBLE, None
+        if self.by_point and self.problem.event == 1:
+            return self._by_point(place, place.left, place.right, floor)
+        return self._between_reports(place, place.left, place.right, floor)
+
+    @property
+    def by_point(self) -> bool:
+        """Whether reports look at their own point and the last report alone."""
+        return bool(np.all(self.layout.factor[:, 0] == self.layout.factor[:, 1]))
+
+    def _by_point(
+        self, place: Place, left: Candidates, right: Candidates, floor: float
+    ) -> tuple[float, Case | None]:
+        """The worst silent target where the sides part at it; of all offsets from this one on.
+
+        What the past tells falls from point to point, for the chain brings odds and prior odds
+        closer; what the future tells rises. So the ends of a range bound all targets in it.
+        """
+        powers = self.left.powers
+        told: dict[int, tuple[FloatArray, FloatArray]] = {}
+
+        def tells(offset: int) -> tuple[FloatArray, FloatArray]:
+            if offset not in told:
+                labels = np.arange(self.layout.labels)
+                past = left.tells(labels, np.ones((len(labels), 2)), powers[offset].T[None])
+                factor, after = self.layout.factor[:, 0], powers[self.every - offset][None]
+                future = right.tells(self.layout.target, factor, after)
+                told[offset] = past[0][self.layout.source], future[0]
+            return told[offset]
+
+        bound: float = IMPOSSIBLE
+        best, at = floor, None
+        waiting = self._ranges(place)
+        while waiting:
+            low, high = waiting.pop()
+            total = together(tells(low)[0], tells(high)[1])
+            most = float(total.max())
+            if most > best + TOLERANCE and low < high:
+                middle = (low + high) // 2
+                waiting += [(low, middle), (middle + 1, high)]
+                continue
+            bound = max(bound, most)
+            if most > best + TOLERANCE:
+                step, direction = (int(i) for i in np.unravel_index(total.argmax(), total.shape))
+                best, at = most, (low, step, direction)
+        return bound, None if at is None else self._parted(best, place, left, right, *at)
+
+    def _ranges(self, place: Place) -> list[tuple[int, int]]:
+        """Ranges of offsets to begin with; single ones where the chain turns over and over."""
+        offsets = range(place.offset, self.every if place.report is None else place.offset + 1)
+        if sum(self.left.corner) > 1:
+            return [(offset, offset) for offset in offsets]
+        return [(offsets[0], offsets[-1])]
+
+    def _parted(
+        self, log: float, place: Place, left: Candidates, right: Candidates, offset: int,
+        step: int, direction: int,
+    ) -> Case:  # fmt: skip
+        """A worst case at a silent target where the sides part."""
+        values = [direction, 1 - direction]
+        source, target = (int(end[step]) for end in (self.layout.source, self.layout.target))
+        past = self.left.powers[offset].T[values]
+        after = self.left.powers[self.every - offset][values]
+        told = left.best(source, past, past)
+        future = right.best(target, after * self.layout.factor[step, 0], after)
+        return Case(
+            log, replace(place, offset=offset), {0: direction}, {0: 1 - direction}, (),
+            Flank(source, step, *told.candidate), Flank(target, step, *future.candidate),
+        )  # fmt: skip
 
     def places(self) -> Iterator[Place]:
         """Where the window may stand; those that tell most first."""
@@ -211,7 +303,9 @@ class Blocks:
             )
         left, right = sides[0], sides[1]
         kinds = KINDS[str(self.problem.adversary)]
-        for offset in range(self.every):
+        # Where the sides part at a silent target, one place stands for all of them.
+        parted = self.by_point and self.problem.event == 1
+        for offset in range(2 if parted else self.every):
             ends = [left.everywhere(kinds), right.everywhere(kinds)]
             if informed:
                 ends = [_near(side, inner) for side, inner in self._ends(offset, left, right)]
@@ -366,15 +460,15 @@ class Blocks:
                 kept[point] = bit
         return both, (left[1], right[1])
 
-    def _between_reports(self, place: Place, floor: float) -> tuple[float, Case | None]:
+    def _between_reports(
+        self, place: Place, ahead: Candidates, behind: Candidates, floor: float
+    ) -> tuple[float, Case | None]:
         """The worst case of a window with no report in it."""
-        if place.left is None or place.right is None:
-            return IMPOSSIBLE, None
         size = self.problem.event
         before = self.left.powers[place.offset]
         after = self.left.powers[self.every - place.offset - size + 1]
-        left = [place.left.leaves(label) for label in range(self.layout.labels)]
-        right = [place.right.leaves(label) for label in range(self.layout.labels)]
+        left = [ahead.leaves(label) for label in range(self.layout.labels)]
+        right = [behind.leaves(label) for label in range(self.layout.labels)]
         trees = [[block_kernel.tree_of(rows) for rows, _ in side] for side in (left, right)]
         best, bound, case = math.exp(max(floor, 0.0)), 0.0, None
         for step, (a, b) in product(range(len(self.layout.source)), _pairs(size)):
@@ -386,7 +480,7 @@ class Blocks:
             past, future = before.T[[a[0], b[0]]], after[[a[1], b[1]]]
             weights = past[:, :, None] * future[:, None, :] * self.layout.factor[step]
             above, found = block_kernel.best_pair(
-                trees[0][ends[0]], trees[1][ends[1]], place.left.tail, weights, past, future,
+                trees[0][ends[0]], trees[1][ends[1]], ahead.tail, weights, past, future,
                 best, TOLERANCE, place_of,
             )  # fmt: skip
             bound = max(bound, above)
@@ -405,7 +499,7 @@ class Blocks:
 
 def _near(side: Families, inner: bool) -> BoolArray:
     """What an adversary has who knows all other points: ``inner``, next to a window's report."""
-    hows = side.side.hows
+    hows = side.side.beginnings.how
     kept = (hows == SILENT) | (hows == AT_END) if inner else hows == REPORTED
     return np.asarray(kept & (np.arange(len(side.low))[:, None] == 0))
 

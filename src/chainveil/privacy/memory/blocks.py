@@ -37,17 +37,28 @@ BITS = 160
 
 
 @dataclass(frozen=True)
-class Beginning:
-    """One way in which a side begins; ``away`` counts the points from it to the next report."""
+class Beginnings:
+    """The ways in which a side begins, each array of shape (families,).
 
-    how: int
-    away: int = 0
-    value: int = 0
+    ``how`` it begins, ``away`` how many points from its first report, ``value`` that is known
+    there, and ``kind`` as the other sides count them.
+    """
 
-    @property
-    def kind(self) -> int:
-        """The kind of the family, as the other sides count them."""
-        return END if self.how == AT_END else KNOWN_0 + self.value
+    how: IntArray
+    away: IntArray
+    value: IntArray
+    kind: IntArray
+
+
+@lru_cache(maxsize=256)
+def _beginnings(every: int, beyond: int) -> Beginnings:
+    """Those of a block of ``every`` points, with so many points beyond the reports."""
+    rows = [(AT_END, 0, 0), (REPORTED, 0, 0), (REPORTED, 0, 1)]
+    for value in range(2):
+        rows += [(SILENT, away, value) for away in range(1, every)]
+        rows += [(BEYOND, away, value) for away in range(1, beyond + 1)]
+    how, away, known = np.array(rows, np.int64).T.copy()
+    return Beginnings(how, away, known, np.where(how == AT_END, END, KNOWN_0 + known))
 
 
 @lru_cache(maxsize=64)
@@ -101,30 +112,10 @@ class BlockSide:
         """Powers of the chain's matrix, (every + 1, 2, 2)."""
         return powers(*self.corner, self.every)
 
-    @cached_property
-    def beginnings(self) -> tuple[Beginning, ...]:
+    @property
+    def beginnings(self) -> Beginnings:
         """All families: the end of the series, a reported point known to be 0 or 1, the others."""
-        beyond = self.first_place if self.left else self.every - 1
-        found = [Beginning(AT_END), Beginning(REPORTED, 0, 0), Beginning(REPORTED, 0, 1)]
-        for value in range(2):
-            found += [Beginning(SILENT, away, value) for away in range(1, self.every)]
-            found += [Beginning(BEYOND, away, value) for away in range(1, beyond + 1)]
-        return tuple(found)
-
-    @cached_property
-    def kinds(self) -> IntArray:
-        """The kind of each family."""
-        return np.array([one.kind for one in self.beginnings], np.int64)
-
-    @cached_property
-    def hows(self) -> IntArray:
-        """How each family begins."""
-        return np.array([one.how for one in self.beginnings], np.int64)
-
-    @cached_property
-    def aways(self) -> IntArray:
-        """How far each family begins from its first report."""
-        return np.array([one.away for one in self.beginnings], np.int64)
+        return _beginnings(self.every, self.first_place if self.left else self.every - 1)
 
     @property
     def ways(self) -> tuple[IntArray, IntArray]:
@@ -148,7 +139,7 @@ class BlockSide:
     def followed(self, depths: int | None, tolerance: float) -> Families | None:
         """All families for so many depths, or until they agree; None where they never do."""
         room = FEW_DEPTHS if depths is None else depths
-        size = len(self.beginnings) * self.layout.labels
+        size = len(self.beginnings.how) * self.layout.labels
         while room * size <= MOST_CANDIDATES:
             low, high, prior = self.started(room)
             # Where depths are given they are all wanted, agreed or not.
@@ -166,26 +157,33 @@ class BlockSide:
 
     def started(self, room: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Intervals and priors with depth 0 filled in."""
-        shape = room, len(self.beginnings), self.layout.labels
+        begin, labels = self.beginnings, self.layout.labels
+        shape = room, len(begin.how), labels
         low, high, prior = np.empty(shape), np.empty(shape), np.empty((*shape[:2], 2))
-        told = self._told_past_known()
-        first = self._first_told()
-        with np.errstate(divide="ignore"):
-            odds = self.powers[:, :, 1] / self.powers[:, :, 0]
-            if not self.left:
-                odds = self.powers[:, 1, :] / self.powers[:, 0, :]
-        for place, one in enumerate(self.beginnings):
-            if one.how == AT_END:
-                before = self._start_odds if self.left else 1.0
-                interval = first
-            else:
-                before = odds[one.away, one.value]
-                silent = told if one.how == SILENT else first
-                reached = np.where(self.layout.usual[0], [[1.0], [1.0]], [[np.inf], [-1.0]])
-                interval = reached if one.how == REPORTED else silent
-            prior[0, place] = before * kernel.DOWN, before * kernel.UP
-            low[0, place], high[0, place] = _scaled(interval, before)
+        told = np.empty((2, shape[1], labels))
+        told[:, begin.how == SILENT] = self._told_past_known()[:, None]
+        told[:, np.isin(begin.how, (AT_END, BEYOND))] = self._first_told()[:, None]
+        nothing = np.where(self.layout.usual[0], [[1.0], [1.0]], [[np.inf], [-1.0]])
+        told[:, begin.how == REPORTED] = nothing[:, None]
+        odds = self._odds[begin.away, begin.value]
+        odds = np.where(begin.how == AT_END, self._start_odds if self.left else 1.0, odds)
+        prior[0] = np.column_stack([odds * kernel.DOWN, odds * kernel.UP])
+        empty, odds = told[1] < 0, odds[:, None]
+        # What is certain is so whatever a report tells.
+        certain = (odds == 0) | np.isinf(odds)
+        with np.errstate(invalid="ignore"):
+            low[0] = np.where(certain, odds, told[0] * odds * kernel.DOWN)
+            high[0] = np.where(certain, odds, told[1] * odds * kernel.UP)
+        low[0][empty], high[0][empty] = np.inf, -1.0
         return low, high, prior
+
+    @cached_property
+    def _odds(self) -> FloatArray:
+        """Odds of the report next to a known point, by how far it is away and its value."""
+        with np.errstate(divide="ignore"):
+            if self.left:
+                return np.asarray(self.powers[:, :, 1] / self.powers[:, :, 0])
+            return np.asarray(self.powers[:, 1, :] / self.powers[:, 0, :])
 
     @cached_property
     def _start_odds(self) -> float:
@@ -225,16 +223,6 @@ def _hull(rows: object, labels: int) -> FloatArray:
     return found
 
 
-def _scaled(interval: FloatArray, odds: float) -> tuple[FloatArray, FloatArray]:
-    """Quotients times odds, moved outwards; what is empty stays so, and certainty certain."""
-    empty = interval[1] < 0
-    with np.errstate(invalid="ignore"):
-        low, high = interval[0] * odds * kernel.DOWN, interval[1] * odds * kernel.UP
-    if odds == 0 or odds == np.inf:
-        low = high = np.full(len(empty), odds)
-    return np.where(empty, np.inf, low), np.where(empty, -1.0, high)
-
-
 @dataclass(frozen=True)
 class Families:
     """All candidates of one side: ``low``, ``high`` (depths, families, labels), ``prior``.
@@ -258,15 +246,15 @@ class Families:
 
     def everywhere(self, kinds: tuple[int, ...]) -> BoolArray:
         """The candidates of the kinds asked for, over every length: (depths, families)."""
-        side = self.side
+        begin = self.side.beginnings
         # Known points behind the last report tell nothing that silent ones do not tell too.
-        usable = np.isin(side.kinds, kinds) & (side.left | (side.hows != BEYOND))
+        usable = np.isin(begin.kind, kinds) & (self.side.left | (begin.how != BEYOND))
         return np.broadcast_to(usable, self.low.shape[:2])
 
     def within(self, kinds: tuple[int, ...], reports: int, beyond: int) -> BoolArray:
         """Those with ``reports`` reports further out, and then so many points beyond."""
-        side, depth = self.side, np.arange(len(self.low))[:, None]
-        ends = (side.hows == AT_END) | ((side.hows == BEYOND) & (side.aways <= beyond))
-        inside = (side.hows == REPORTED) & (depth <= reports)
-        inside |= (side.hows == SILENT) & (depth <= reports - 1)
-        return np.isin(side.kinds, kinds) & (inside | (ends & (depth == reports)))
+        begin, depth = self.side.beginnings, np.arange(len(self.low))[:, None]
+        ends = (begin.how == AT_END) | ((begin.how == BEYOND) & (begin.away <= beyond))
+        inside = (begin.how == REPORTED) & (depth <= reports)
+        inside |= (begin.how == SILENT) & (depth <= reports - 1)
+        return np.asarray(np.isin(begin.kind, kinds) & (inside | (ends & (depth == reports))))
