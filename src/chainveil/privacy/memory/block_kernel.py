@@ -78,19 +78,24 @@ def over(top: Any, bottom: Any, odds: float) -> float:
 
 
 @compiled(error_model="numpy")
+def _rises(weights: Any) -> bool:
+    """Whether a quotient rises with the odds; where rounding hides it, it hardly moves at all."""
+    return bool(weights[0, 1] * weights[1, 0] >= weights[0, 0] * weights[1, 1])
+
+
+@compiled(error_model="numpy")
 def one_sided(low: float, high: float, prior: Any, weights: Any, plain: Any) -> float:
     """What one candidate tells at most, an interval of odds and one of prior odds.
 
     ``weights`` (2, 2): for either value of the secret, what each state at the report weighs with
-    the reports; ``plain`` the same without them. NaN where it cannot be. Quotients are monotone
-    in the odds: where rounding could hide which way, both ends give the same.
+    the reports; ``plain`` the same without them. NaN where it cannot be.
     """
-    rises = weights[0, 1] * weights[1, 0] >= weights[0, 0] * weights[1, 1]
-    found = over(weights[0], weights[1], high if rises else low)
+    end, other = (high, low) if _rises(weights) else (low, high)
+    found = over(weights[0], weights[1], end)
     if np.isnan(found):
-        found = over(weights[0], weights[1], low if rises else high)
-    rises = plain[0, 1] * plain[1, 0] >= plain[0, 0] * plain[1, 1]
-    return float(found / over(plain[0], plain[1], prior[0] if rises else prior[1]) * UP)
+        found = over(weights[0], weights[1], other)
+    least = prior[0] if _rises(plain) else prior[1]
+    return float(found / over(plain[0], plain[1], least) * UP)
 
 
 @compiled(error_model="numpy")
@@ -229,3 +234,34 @@ def best_pair(
             waiting[count + 1, 0], waiting[count + 1, 1] = one, 2 * two + 1
         count += 2
     return max(best, bound), best
+
+
+@compiled(error_model="numpy")
+def best_pairs(
+    left: Any, right: Any, source: Any, target: Any, factor: Any, before: Any, after: Any,
+    tolerance: float, found: Any,
+) -> None:  # fmt: skip
+    """The most that pairs of candidates tell silent targets, into ``found`` (steps, 2).
+
+    ``left`` and ``right`` are trees by label, ``before`` and ``after`` (targets, 2, 2) lead from
+    the value of a target to the states at the reports around it. For a search: no tails.
+    """
+    place, order = np.zeros(4, np.int64), np.empty(2, np.int64)
+    weights, past, future = np.empty((2, 2, 2)), np.empty((2, 2)), np.empty((2, 2))
+    for offset in range(len(before)):
+        for step in range(len(source)):
+            for direction in range(2):
+                order[0], order[1] = direction, 1 - direction
+                for value in range(2):
+                    for x in range(2):
+                        past[value, x] = before[offset, order[value], x]
+                        future[value, x] = after[offset, order[value], x]
+                    for x in range(2):
+                        for y in range(2):
+                            weights[value, x, y] = past[value, x] * future[value, y]
+                            weights[value, x, y] *= factor[step, x, y]
+                most = best_pair(
+                    left[source[step]], right[target[step]], False, weights, past, future,
+                    found[step, direction], tolerance, place,
+                )  # fmt: skip
+                found[step, direction] = most[1]

@@ -75,7 +75,7 @@ class Candidates:
         return Told(max(bound, 0.0), family, depth, int(ends[1] > ends[0]))
 
     def tells(self, labels: IntArray, factor: FloatArray, moves: FloatArray) -> FloatArray:
-        """Logs of what is told to targets, (targets, entries, 2), as ``told_to_targets`` has it."""
+        """Logs of what is told to targets, (targets, entries, 2, 3); see ``told_to_targets``."""
         found, shape = self.families, (len(moves), len(labels), 2, 3)
         best = np.full(shape, -1.0)
         numbers = labels, factor, np.ascontiguousarray(moves)
@@ -88,7 +88,7 @@ class Candidates:
             none, ends = np.zeros(1, np.int64), np.array(prior)[:, 0, 0, :1].T[None]
             every = np.ones((1, 1), bool)
             block_kernel.told_to_targets(low, high, ends, every, none, *numbers, best)
-        return logarithms(np.maximum(best.max(axis=3), 0.0))
+        return logarithms(np.maximum(best, 0.0))
 
     def leaves(self, label: int) -> tuple[FloatArray, IntArray]:
         """Candidates (count, 4) and where they come from (count, 2): family and depth."""
@@ -208,6 +208,17 @@ class Blocks:
                 found = case
         return bound, found
 
+    def parts(self) -> FloatArray:
+        """The loss in parts, for searches: by label and values at the end of the secret."""
+        inside, between = [np.full((self.layout.labels, 2, 2), IMPOSSIBLE)], [IMPOSSIBLE]
+        for place in self.places():
+            reports = self.reports_within(place.offset)
+            if reports is not None:
+                inside.append(self._totals(place, *reports)[0])
+            else:
+                between.append(self._worst_at(place, between[-1])[0])
+        return np.append(np.max(inside, axis=0).ravel(), max(between))
+
     def _worst_at(self, place: Place, floor: float) -> tuple[float, Case | None]:
         """The same of one place; less than ``floor`` is not looked for."""
         inside = self.reports_within(place.offset)
@@ -241,7 +252,7 @@ class Blocks:
                 past = left.tells(labels, np.ones((len(labels), 2)), powers[offset].T[None])
                 factor, after = self.layout.factor[:, 0], powers[self.every - offset][None]
                 future = right.tells(self.layout.target, factor, after)
-                told[offset] = past[0][self.layout.source], future[0]
+                told[offset] = past.max(axis=3)[0][self.layout.source], future.max(axis=3)[0]
             return told[offset]
 
         bound: float = IMPOSSIBLE
@@ -367,6 +378,17 @@ class Blocks:
 
     def _with_reports(self, place: Place, count: int, behind: int) -> tuple[float, Case | None]:
         """The worst case of a window that contains reports."""
+        total, trail = self._totals(place, count, behind)
+        best = unwind(total, trail, self.layout)
+        if best.log == IMPOSSIBLE:
+            return IMPOSSIBLE, None
+        ends = self._flanks(place, behind, best.label, best.value, best.other, best.steps)
+        return best.log, Case(best.log, place, *ends[0], best.steps, *ends[1])
+
+    def _totals(
+        self, place: Place, count: int, behind: int
+    ) -> tuple[FloatArray, list[IntArray]]:
+        """Log ratios by label and two values at a window's last report, and the way to each."""
         at, trail = self._entering(place), []
         steps = np.arange(len(self.layout.source))
         for _ in range(count - 1):
@@ -375,11 +397,7 @@ class Blocks:
         total = together(at, self._leaving(place, behind))
         if self.problem.event == 1:
             total = np.where(np.eye(2, dtype=bool)[None], IMPOSSIBLE, total)
-        best = unwind(total, trail, self.layout)
-        if best.log == IMPOSSIBLE:
-            return IMPOSSIBLE, None
-        ends = self._flanks(place, behind, best.label, best.value, best.other, best.steps)
-        return best.log, Case(best.log, place, *ends[0], best.steps, *ends[1])
+        return total, trail
 
     def _entering(self, place: Place) -> FloatArray:
         """Logs of what is told up to the window's first report, (labels, 2, 2) by its values."""

@@ -62,6 +62,11 @@ def least_tracking(problem: Problem, aim: Aim) -> Calibrated:
     return _least("tracking", problem, aim)
 
 
+def least_correlated(problem: Problem, aim: Aim) -> Calibrated:
+    """Correlated noise that reports rarely, or guards an event."""
+    return _least("correlated", problem, aim)
+
+
 def _least(form: Form, problem: Problem, aim: Aim) -> Calibrated:
     _check(form, problem, aim)
     found = [_best_rhythm(form, problem, replace(aim, delay=delay)) for delay in _delays(form, aim)]
@@ -232,6 +237,11 @@ def _starts(quest: Quest) -> Iterator[FloatArray]:
 
     Tracking has two branches, which lean on the state before with different signs.
     """
+    if quest.form == "correlated":
+        for flips, both in ((0.3, 1.0), (0.3, 0.4), (0.3, 1.4)):
+            chances = np.array([flips, 1 - flips]) * both
+            yield quest.spread(np.log(chances / (1 - chances)))
+        return
     pace = 1 - (1 - min(1.0, quest.rhythm.q + quest.rhythm.r)) ** quest.rhythm.every
     answer = np.array([0.25, 0.75])
     fresh_shares = (1.0,) if quest.form == "independent" else (min(1.0, 4 * pace), pace)
@@ -284,6 +294,8 @@ def blended(quest: Quest, ones: FloatArray, share: float) -> FloatArray:
 
     That one reports after each last report as often as the kernel does on average.
     """
+    if quest.form == "correlated":
+        return quest.mixed(ones, share)
     move, kernel = quest.rhythm.move, np.stack([1 - ones, ones], axis=-1)
     weights = quest.rhythm.long_run(kernel)[:, :, None] * move[None]
     silent = (weights * ones).sum(axis=(1, 2)) / weights.sum(axis=(1, 2))
