@@ -22,7 +22,7 @@ _FLIP = _BITS[:, None] ^ _BITS[None, :]
 
 
 @register
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CorrelatedNoise(Noise):
     """The noise of Section 3.3: ``z = x XOR y`` with ``y`` a stationary two-state chain.
 
@@ -52,6 +52,10 @@ class CorrelatedNoise(Noise):
         object.__setattr__(self, "rho0", checks.probability("rho0", self.rho0, zero=False))
         object.__setattr__(self, "rho1", checks.probability("rho1", self.rho1, zero=False))
         object.__setattr__(self, "every", checks.whole("every", self.every, 1))
+
+    def __repr__(self) -> str:
+        every = f", every={self.every}" if self.every != 1 else ""
+        return f"CorrelatedNoise(rho0={self.rho0!r}, rho1={self.rho1!r}{every})"
 
     def on_grid(self) -> CorrelatedNoise:
         """The nearest noise whose probabilities are multiples of 2^-53, but never zero.

@@ -43,6 +43,11 @@ SAME = 1e-4
 # them gains nothing to speak of: tracking noise is then sticky noise.
 TRACKED = 1e-3
 
+_OBJECTIVES: dict[Form, tuple[str, ...]] = {
+    "independent": ("flips", "estimate", "decoded"), "sticky": ("flips", "estimate", "decoded"),
+    "tracking": ("flips", "decoded"), "correlated": ("flips",),
+}  # fmt: skip
+
 # A search is made with so many points to a report at most, or on a chain that forgets so much.
 HANDY_EVERY, HANDY_PACE = 9, 0.04
 
@@ -90,13 +95,17 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
             f"mechanism: {form} noise of this kind is calibrated for chains of order 1 with two "
             f"states; found {model.states} states. Use independent noise on every point."
         )
+    if form == "correlated" and not model.single:
+        raise NotSupported(
+            "mechanism: correlated noise is offered for a two-state chain that is known; regions "
+            "need independent noise."
+        )
     if (aim.max_noise, aim.family) != (0.5, "response"):
         raise InvalidInput("max_noise, family", "others", f"the defaults, for {form} noise")
-    allowed = ("flips", "estimate", "decoded")
-    if aim.objective not in allowed or (form == "tracking" and aim.objective == "estimate"):
+    allowed = _OBJECTIVES[form]
+    if aim.objective not in allowed:
         raise InvalidInput(
-            "objective", aim.objective,
-            '"flips" or "decoded"' if form == "tracking" else " or ".join(map(repr, allowed)),
+            "objective", aim.objective, " or ".join(f'"{name}"' for name in allowed),
             "Reports of tracking noise do not identify a point." if form == "tracking" else "",
         )  # fmt: skip
     if form == "tracking" and aim.every not in (1, "best"):
@@ -238,7 +247,7 @@ def _starts(quest: Quest) -> Iterator[FloatArray]:
     Tracking has two branches, which lean on the state before with different signs.
     """
     if quest.form == "correlated":
-        for flips, both in ((0.3, 1.0), (0.3, 0.4), (0.3, 1.4)):
+        for flips, both in ((0.3, 0.4), (0.3, 1.4), (0.3, 1.0)):
             chances = np.array([flips, 1 - flips]) * both
             yield quest.spread(np.log(chances / (1 - chances)))
         return
