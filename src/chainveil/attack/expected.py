@@ -73,7 +73,8 @@ def expected_success(
         raise InvalidInput("noise", f"{noise.states} states", f"noise for {chain.states} states")
     places = noise.places(length)
     sides = int((places < target).sum()), int((places > target).sum())
-    if chain.order == 1 and _can_enumerate(chain.states, noise.outputs, sides):
+    plain = chain.order == 1 and not noise.sees_past_silence
+    if plain and _can_enumerate(chain.states, noise.outputs, sides):
         return ExpectedSuccess(_exact(Outputs.of(chain, noise, length), target), 0.0, True)
     return _simulated(chain, noise, length, target, checks.whole("samples", samples, 2), rng)
 
