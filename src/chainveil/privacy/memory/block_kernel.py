@@ -24,6 +24,8 @@ from chainveil.privacy.memory.kernel import UP, advance, advance_prior
 
 # Nodes of two trees that wait to be looked at: each split adds one.
 MOST_WAITING = 256
+# Odds below this can be multiplied by each other without a thought.
+LARGE = 1e60
 
 
 @compiled(error_model="numpy")
@@ -71,10 +73,9 @@ def _alike(a: float, b: float, tolerance: float) -> bool:
 @compiled(error_model="numpy")
 def over(top: Any, bottom: Any, odds: float) -> float:
     """``(top . m) / (bottom . m)`` of a message with these odds; NaN where it cannot be."""
-    zero, one = 1.0, odds
-    if odds > 1:
-        zero, one = 1 / odds, 1.0
-    return float((top[0] * zero + top[1] * one) / (bottom[0] * zero + bottom[1] * one))
+    if odds == np.inf:
+        return float(top[1] / bottom[1])
+    return float((top[0] + top[1] * odds) / (bottom[0] + bottom[1] * odds))
 
 
 @compiled(error_model="numpy")
@@ -104,14 +105,24 @@ def best_of_side(
     plain: Any, best: Any, where: Any,
 ) -> None:  # fmt: skip
     """The candidate of each kind that tells most: ``best`` (3,), ``where`` (3, 2) family, depth."""
+    ends = high if _rises(weights) else low
+    least = 0 if _rises(plain) else 1
+    (a, b), (c, d) = (weights[0, 0], weights[0, 1]), (weights[1, 0], weights[1, 1])
+    (e, f), (g, h) = (plain[0, 0], plain[0, 1]), (plain[1, 0], plain[1, 1])
     for depth in range(len(low)):
         for family in range(low.shape[1]):
             if not allowed[depth, family] or high[depth, family, label] < 0:
                 continue
-            found = one_sided(
-                low[depth, family, label], high[depth, family, label], prior[depth, family],
-                weights, plain,
-            )  # fmt: skip
+            odds, before = ends[depth, family, label], prior[depth, family, least]
+            if odds < LARGE and before < LARGE and odds > 0 and before > 0:
+                # The quotient of two quotients with one division.
+                found = (a + b * odds) * (g + h * before)
+                found = found / ((c + d * odds) * (e + f * before)) * UP
+            else:
+                found = one_sided(
+                    low[depth, family, label], high[depth, family, label], prior[depth, family],
+                    weights, plain,
+                )  # fmt: skip
             kind = kinds[family]
             if found > best[kind]:
                 best[kind] = found

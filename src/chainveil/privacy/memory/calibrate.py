@@ -37,6 +37,10 @@ GIVEN_UP_OVER_REGIONS = (3e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 # The fewest and most points to a report that a search for the best number looks at, above one,
 # in times that the chain takes to forget.
 LEAST_FORGOTTEN, MOST_FORGOTTEN = 0.2, 6.0
+# Where such a search begins, in the same measure.
+FIRST_FORGOTTEN = 1.0
+# Of the best numbers so many are looked at again, unless one more or less hardly matters.
+LAST_LOOKS, MANY = 3, 200
 # Errors this close are taken for the same: where all that is left is a guess, they all are.
 SAME = 1e-4
 # On chains that forget less than this from point to point, changes are so rare that to follow
@@ -49,7 +53,9 @@ _OBJECTIVES: dict[Form, tuple[str, ...]] = {
 }  # fmt: skip
 
 # A search is made with so many points to a report at most, or on a chain that forgets so much.
-HANDY_EVERY, HANDY_PACE = 9, 0.04
+HANDY_EVERY, FINE_EVERY, HANDY_PACE = 5, 9, 0.04
+# A first look at a number of points to a report ends after so many steps, or at this progress.
+FEW_STEPS, LITTLE_PROGRESS = 20, 1e-6
 
 
 def least_independent(problem: Problem, aim: Aim) -> Calibrated:
@@ -133,24 +139,35 @@ def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatAr
         return replace(sticky, form="tracking"), ones
     if aim.every != "best" or form == "tracking":
         quest = _quest(form, problem, aim, 1 if aim.every == "best" else int(aim.every))
-        return quest, _at_true_pace(quest, _best_kernel(_handy(quest)))
+        return quest, _at_true_pace(quest, _best_kernel(_handy(quest, FINE_EVERY)))
     tried: dict[int, tuple[Quest, FloatArray]] = {}
 
     def error(every: int) -> float:
         if every not in tried:
             quest = _quest(form, problem, aim, every)
-            # Both starts lead to the same kernel wherever that was tried: one does.
-            start = list(_starts(_handy(quest)))[-1:]
-            tried[every] = quest, _best_kernel(_handy(quest), start)
+            handy = _handy(quest)
+            # All starts lead to the same kernel wherever that was tried: one does, and best of
+            # all the kernel of a number that is near.
+            near = min((one for one in tried if one > 1), key=lambda one: abs(one - every),
+                       default=None) if every > 1 else None  # fmt: skip
+            start = list(_starts(handy))[-1] if near is None else tried[near][1]
+            improved = _improve(handy, start, FEW_STEPS, LITTLE_PROGRESS)
+            tried[every] = quest, _to_budget(handy, improved)
         quest, ones = tried[every]
         return quest.goal(ones) if every > 1 else _handy(quest).goal(ones)
 
     _descend(error, *_every_range(problem))
-    quest, ones = tried[min(tried, key=error)]
-    return quest, _at_true_pace(quest, ones)
+    best = sorted(tried, key=error)
+    found = [_finished(*tried[every]) for every in best[: LAST_LOOKS if best[0] <= MANY else 1]]
+    return min(found, key=lambda pair: pair[0].goal(pair[1]))
 
 
-def _handy(quest: Quest) -> Quest:
+def _finished(quest: Quest, ones: FloatArray) -> tuple[Quest, FloatArray]:
+    """The best kernel near one that a first look has found, on the true chain."""
+    return quest, _at_true_pace(quest, _best_kernel(_handy(quest, FINE_EVERY), [ones]))
+
+
+def _handy(quest: Quest, most: int = HANDY_EVERY) -> Quest:
     """The quest on a chain that is quick to search and has almost the same answer.
 
     Where a chain forgets little, only what it forgets from report to report matters: the search
@@ -161,8 +178,8 @@ def _handy(quest: Quest) -> Quest:
     plain = quest.problem.event == 1 and quest.problem.length is None
     if not plain or any(noise.every > 1 or noise.ordered for noise in quest.problem.releases):
         return quest
-    if rhythm.every > HANDY_EVERY and pace < 0.5:
-        faster = rhythm.at_pace(HANDY_EVERY, 0.0)
+    if rhythm.every > most and pace < 0.5:
+        faster = rhythm.at_pace(most, 0.0)
     elif rhythm.every == 1 and _is_slow(quest):
         faster = rhythm.at_pace(1, HANDY_PACE)
     else:
@@ -172,7 +189,7 @@ def _handy(quest: Quest) -> Quest:
 
 def _at_true_pace(quest: Quest, ones: FloatArray) -> FloatArray:
     """A kernel of the handy quest on the true chain, brought to the budget there."""
-    handy = _handy(quest)
+    handy = _handy(quest, FINE_EVERY)
     if handy is quest:
         return ones
     if quest.rhythm.every == 1:
@@ -199,38 +216,37 @@ def _pace(problem: Problem) -> float:
     return float(chain.transition[0, 1] + chain.transition[1, 0])
 
 
-def _every_range(problem: Problem) -> tuple[int, int]:
-    """Numbers of points to a report between which the best one lies, if it is not 1."""
+def _every_range(problem: Problem) -> tuple[int, int, int]:
+    """Numbers of points to a report: where to begin, and between which the best one lies."""
     chain = problem.model.likeliest
     kept = max(abs(1 - chain.transition[0, 1] - chain.transition[1, 0]), 1e-3)
     longest = problem.length or math.inf
-    least, most = (share / -math.log(kept) for share in (LEAST_FORGOTTEN, MOST_FORGOTTEN))
+    first, least, most = (
+        share / -math.log(kept) for share in (FIRST_FORGOTTEN, LEAST_FORGOTTEN, MOST_FORGOTTEN)
+    )
     top = max(1, int(min(most, longest, LONGEST_PERIOD)))
-    return min(max(2, int(least)), top), top
+    bottom = min(max(2, int(least)), top)
+    return min(max(round(first), bottom), top), bottom, top
 
 
-def _descend(error: Callable[[int], float], least: int, most: int) -> None:
-    """Look at 1 and at numbers that grow by half, then around the best in smaller steps."""
-    places = sorted({1, *(min(most, round(least * 1.5**power)) for power in range(40))})
-    best, worse = 1, 0
-    for place in places:
-        if error(place) < error(best):
-            best, worse = place, 0
-        elif error(place) > error(best) + SAME:
-            worse += 1
-        if worse >= 4:
-            break
-    step = max(1, best // 4)
+def _descend(error: Callable[[int], float], first: int, least: int, most: int) -> None:
+    """Look at 1, then from ``first`` on in smaller and smaller steps to what is better."""
+    error(1)
+    best, factor = first, 1.6
+    while factor > 1.05 and round(best * factor) > best + 2:
+        near = {min(most, round(best * factor)), max(least, round(best / factor))}
+        better = min([best, *near], key=error)
+        if error(better) < error(best) - SAME:
+            best = better
+        else:
+            best, factor = min(best, better, key=error), math.sqrt(factor)
     while True:
         # Odd numbers have a point in the middle, and so an advantage: look two steps far.
-        near = [best + away * step for away in (-2, -1, 1, 2) if 1 <= best + away * step <= most]
+        near = {best + away for away in (-2, -1, 1, 2) if least <= best + away <= most}
         better = min([best, *near], key=error)
-        if better != best:
-            best = better
-        elif step == 1:
+        if better == best or best > MANY:
             return
-        else:
-            step = max(1, step // 2)
+        best = better
 
 
 def _best_kernel(quest: Quest, starts: Sequence[FloatArray] | None = None) -> FloatArray:
@@ -266,7 +282,9 @@ def _starts(quest: Quest) -> Iterator[FloatArray]:
             yield quest.spread(logits)
 
 
-def _improve(quest: Quest, ones: FloatArray) -> FloatArray:
+def _improve(
+    quest: Quest, ones: FloatArray, steps: int = MOST_STEPS, progress: float = PROGRESS
+) -> FloatArray:
     """Sequential quadratic programming from one start."""
     from scipy.optimize import minimize
 
@@ -293,7 +311,7 @@ def _improve(quest: Quest, ones: FloatArray) -> FloatArray:
     result = minimize(
         goal, start, jac=slope(goal), method="SLSQP", bounds=[(-MOST, MOST)] * len(start),
         constraints=[{"type": "ineq", "fun": room, "jac": slope(room)}],
-        options={"maxiter": MOST_STEPS, "ftol": PROGRESS},
+        options={"maxiter": steps, "ftol": progress},
     )  # fmt: skip
     return quest.spread(result.x if np.all(np.isfinite(result.x)) else start)
 
