@@ -146,9 +146,7 @@ def _laws_with_holding(first: FloatArray, step: FloatArray, after_gap: FloatArra
     return ReportLaws(start, laws)
 
 
-def weights_over_silence(
-    model: Any, noise: Noise
-) -> tuple[StepWeights, NDArray[np.int64]]:
+def weights_over_silence(model: Any, noise: Noise) -> tuple[StepWeights, NDArray[np.int64]]:
     """Weights of steps where a report looks at the point that reported before it.
 
     Hidden states are pairs (b, a), b slowest: the model's own hidden state at the last report,

@@ -109,7 +109,9 @@ def reports_before(
     return reports[::-1]
 
 
-def reports_after(layout: Layout, time: int, total: int, label: int) -> list[tuple[tuple[int, ...], int]]:
+def reports_after(
+    layout: Layout, time: int, total: int, label: int
+) -> list[tuple[tuple[int, ...], int]]:
     """Possible reports from a point to the end of the series, in runs."""
     runs = []
     while time < total:

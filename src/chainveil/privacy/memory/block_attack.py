@@ -86,9 +86,7 @@ def _trail(side: BlockSide, flank: Flank) -> Trail:
     if flank.family is None:
         return Trail()
     begins = side.beginnings
-    how, away, value = (
-        int(part[flank.family]) for part in (begins.how, begins.away, begins.value)
-    )
+    how, away, value = (int(part[flank.family]) for part in (begins.how, begins.away, begins.value))
     low, high, _ = (part[0, flank.family] for part in side.started(1))
     path, end = kernel.trace(
         side.matrices, *side.ways, np.array([0, len(side.layout.source)]), 0, 1,

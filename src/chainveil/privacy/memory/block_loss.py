@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -90,8 +91,13 @@ class Candidates:
             block_kernel.told_to_targets(low, high, ends, every, none, *numbers, best)
         return logarithms(np.maximum(best, 0.0))
 
-    def leaves(self, label: int) -> tuple[FloatArray, IntArray]:
-        """Candidates (count, 4) and where they come from (count, 2): family and depth."""
+    @cached_property
+    def trees(self) -> list[tuple[FloatArray, IntArray, FloatArray]]:
+        """For each label the candidates (count, 4), their families and depths, and a tree."""
+        found = (self._leaves(label) for label in range(self.families.side.layout.labels))
+        return [(rows, where, block_kernel.tree_of(rows)) for rows, where in found]
+
+    def _leaves(self, label: int) -> tuple[FloatArray, IntArray]:
         found = self.families
         depth, family = np.nonzero(self.allowed & (found.high[:, :, label] >= 0))
         rows = np.column_stack([
@@ -216,7 +222,9 @@ class Blocks:
             if reports is not None:
                 inside.append(self._totals(place, *reports)[0])
             else:
-                between.append(self._worst_at(place, between[-1])[0])
+                # What is told less than elsewhere matters to no search.
+                floor = max(float(np.max(inside)), max(between))
+                between.append(self._worst_at(place, floor)[0])
         return np.append(np.max(inside, axis=0).ravel(), max(between))
 
     def _worst_at(self, place: Place, floor: float) -> tuple[float, Case | None]:
@@ -316,15 +324,16 @@ class Blocks:
         kinds = KINDS[str(self.problem.adversary)]
         # Where the sides part at a silent target, one place stands for all of them.
         parted = self.by_point and self.problem.event == 1
+        whole = [Candidates(side, side.everywhere(kinds), not informed) for side in (left, right)]
         for offset in range(2 if parted else self.every):
-            ends = [left.everywhere(kinds), right.everywhere(kinds)]
+            ends = whole
             if informed:
-                ends = [_near(side, inner) for side, inner in self._ends(offset, left, right)]
+                ends = [
+                    Candidates(side, _near(side, inner), False)
+                    for side, inner in self._ends(offset, left, right)
+                ]
             begins = 0 < self.every - offset <= self.left.first_place
-            yield Place(
-                offset, Candidates(left, ends[0], not informed),
-                Candidates(right, ends[1], not informed), begins, True,
-            )  # fmt: skip
+            yield Place(offset, *ends, begins, True)
 
     def _ends(
         self, offset: int, left: Families, right: Families
@@ -385,9 +394,7 @@ class Blocks:
         ends = self._flanks(place, behind, best.label, best.value, best.other, best.steps)
         return best.log, Case(best.log, place, *ends[0], best.steps, *ends[1])
 
-    def _totals(
-        self, place: Place, count: int, behind: int
-    ) -> tuple[FloatArray, list[IntArray]]:
+    def _totals(self, place: Place, count: int, behind: int) -> tuple[FloatArray, list[IntArray]]:
         """Log ratios by label and two values at a window's last report, and the way to each."""
         at, trail = self._entering(place), []
         steps = np.arange(len(self.layout.source))
@@ -485,9 +492,7 @@ class Blocks:
         size = self.problem.event
         before = self.left.powers[place.offset]
         after = self.left.powers[self.every - place.offset - size + 1]
-        left = [ahead.leaves(label) for label in range(self.layout.labels)]
-        right = [behind.leaves(label) for label in range(self.layout.labels)]
-        trees = [[block_kernel.tree_of(rows) for rows, _ in side] for side in (left, right)]
+        left, right = ahead.trees, behind.trees
         best, bound, case = math.exp(max(floor, 0.0)), 0.0, None
         for step, (a, b) in product(range(len(self.layout.source)), _pairs(size)):
             ends = int(self.layout.source[step]), int(self.layout.target[step])
@@ -498,7 +503,7 @@ class Blocks:
             past, future = before.T[[a[0], b[0]]], after[[a[1], b[1]]]
             weights = past[:, :, None] * future[:, None, :] * self.layout.factor[step]
             above, found = block_kernel.best_pair(
-                trees[0][ends[0]], trees[1][ends[1]], ahead.tail, weights, past, future,
+                left[ends[0]][2], right[ends[1]][2], ahead.tail, weights, past, future,
                 best, TOLERANCE, place_of,
             )  # fmt: skip
             bound = max(bound, above)

@@ -19,6 +19,8 @@ from chainveil.privacy.memory.search import ACCURACY, NOTHING, Laws, Losses
 
 # How close the best of two candidates for a silent target is searched for, as a ratio.
 CLOSE = 1e-9
+# Silent targets that are told less than this share of what a reporting one is do not matter.
+NEARLY = 0.95
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class BlockLosses:
         if self._by_point:
             found.append(self._parted(labels, left, right))
         else:
-            found.append(self._met(labels, left, right))
+            found.append(self._met(labels, left, right, float(np.exp(found[0].max()))))
         return np.concatenate([part.ravel() for part in found])
 
     def _candidates(self, labels: Layout, left: bool) -> Candidates:
@@ -58,14 +60,16 @@ class BlockLosses:
         future = right.tells(labels.target, labels.factor[:, 0], after)
         return np.asarray(_joined(past[:, labels.source], future).max(axis=0))
 
-    def _met(self, labels: Layout, left: Candidates, right: Candidates) -> FloatArray:
-        """Silent targets at which they meet, (steps, 2)."""
+    def _met(
+        self, labels: Layout, left: Candidates, right: Candidates, reported: float
+    ) -> FloatArray:
+        """Silent targets at which they meet, (steps, 2).
+
+        Looked for where they are told nearly as much as a target that reports, or more.
+        """
         before, after = self._moves
-        trees = [
-            [block_kernel.tree_of(side.leaves(label)[0]) for label in range(labels.labels)]
-            for side in (left, right)
-        ]
-        found = np.full((len(labels.source), 2), NOTHING)
+        trees = [[tree for *_, tree in side.trees] for side in (left, right)]
+        found = np.full((len(labels.source), 2), max(NEARLY * reported, NOTHING))
         block_kernel.best_pairs(
             tuple(trees[0]), tuple(trees[1]), labels.source, labels.target, labels.factor,
             before, after, CLOSE, found,

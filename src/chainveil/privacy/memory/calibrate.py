@@ -39,8 +39,9 @@ GIVEN_UP_OVER_REGIONS = (3e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 LEAST_FORGOTTEN, MOST_FORGOTTEN = 0.2, 6.0
 # Where such a search begins, in the same measure.
 FIRST_FORGOTTEN = 1.0
-# Of the best numbers so many are looked at again, unless one more or less hardly matters.
-LAST_LOOKS, MANY = 3, 200
+# Of the best numbers so many are looked at again, unless one more or less hardly matters; of
+# correlated noise, whose losses take longer, below the second number.
+LAST_LOOKS, MANY, FEW = 3, 200, 20
 # Errors this close are taken for the same: where all that is left is a guess, they all are.
 SAME = 1e-4
 # On chains that forget less than this from point to point, changes are so rare that to follow
@@ -158,7 +159,8 @@ def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatAr
 
     _descend(error, *_every_range(problem))
     best = sorted(tried, key=error)
-    found = [_finished(*tried[every]) for every in best[: LAST_LOOKS if best[0] <= MANY else 1]]
+    looks = LAST_LOOKS if best[0] <= (MANY if form != "correlated" else FEW) else 1
+    found = [_finished(*tried[every]) for every in best[:looks]]
     return min(found, key=lambda pair: pair[0].goal(pair[1]))
 
 
