@@ -139,6 +139,7 @@ def _odds_for(factor: FloatArray, state: int) -> float:
 
 
 def symbol(reports: tuple[int, ...], releases: tuple[Noise, ...]) -> int:
+    """What all releases publish at a point as one number; see ``witness.digits_of``."""
     number = 0
     for report, noise in zip(reports, releases, strict=True):
         number = number * (noise.outputs + 1) + (noise.outputs if report < 0 else int(report))

@@ -12,9 +12,9 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.memory import block_kernel
-from chainveil.privacy.memory.block_loss import Candidates
+from chainveil.privacy.memory.block_candidates import Candidates
 from chainveil.privacy.memory.blocks import BlockSide
-from chainveil.privacy.memory.layout import Layout
+from chainveil.privacy.memory.layout import IntArray, Layout
 from chainveil.privacy.memory.search import ACCURACY, NOTHING, Laws, Losses
 
 # How close the best of two candidates for a silent target is searched for, as a ratio.
@@ -94,10 +94,10 @@ class BlockLosses:
         return before, np.array([side.powers[self.every - offset] for offset in inside])
 
 
-def _at_report(labels: Layout) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _at_report(labels: Layout) -> tuple[IntArray, FloatArray, FloatArray]:
     """A target that reports, as ``told_to_targets`` wants it."""
     count = labels.labels
-    return np.arange(count), np.ones((count, 2)), np.eye(2)[None]
+    return np.arange(count, dtype=np.int64), np.ones((count, 2)), np.eye(2)[None]
 
 
 def _joined(left: FloatArray, right: FloatArray) -> FloatArray:

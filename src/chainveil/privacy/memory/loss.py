@@ -18,7 +18,7 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary
-from chainveil.privacy.memory import block_attack, block_loss
+from chainveil.privacy.memory import block_attack, block_loss, block_places
 from chainveil.privacy.memory.attack import Case, Flank, build
 from chainveil.privacy.memory.layout import BoolArray, Layout, layout
 from chainveil.privacy.memory.sides import END, KNOWN_0, KNOWN_1, TOLERANCE, Reach, Side
@@ -60,7 +60,7 @@ def loss(problem: Problem) -> PrivacyLoss:
 
 def _worst(problem: Problem) -> tuple[Layout, float, MemoryWitness | None]:
     """Labels and steps, the largest log ratio, and an attack that attains it."""
-    if block_loss.solves(problem):
+    if block_places.solves(problem):
         blocks = block_loss.Blocks.of(problem)
         log, found = blocks.worst()
         return blocks.layout, log, None if found is None else block_attack.build(found, blocks)

@@ -15,7 +15,7 @@ from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.noise.memory import StickyNoise, TrackingNoise
-from chainveil.privacy.memory import block_loss
+from chainveil.privacy.memory import block_loss, block_places
 from chainveil.privacy.memory.block_search import BlockLosses
 from chainveil.privacy.memory.decoding import decoded_error
 from chainveil.privacy.memory.loss import KINDS, Setting
@@ -58,7 +58,7 @@ class Quest:
         """Probabilities to report 1, shape (2, 2, 2), from the logits of the form."""
         ones = 1 / (1 + np.exp(-np.clip(logits, -MOST, MOST)))
         if self.form == "correlated":
-            return CorrelatedNoise(*(float(rho) for rho in ones)).step_law()[..., 1]
+            return CorrelatedNoise(float(ones[0]), float(ones[1])).step_law()[..., 1]
         return np.array(np.broadcast_to(ones.reshape(SHAPES[self.form]), (2, 2, 2)))
 
     def gather(self, ones: FloatArray) -> FloatArray:
@@ -96,7 +96,7 @@ class Quest:
     def mixed(self, ones: FloatArray, share: float) -> FloatArray:
         """Correlated noise a share of the way to tossing a coin for every flip."""
         chances = [min(max((1 - share) * ones[at] + share / 2, 1e-13), 1.0) for at in (BEGIN, STOP)]
-        return CorrelatedNoise(*chances).step_law()[..., 1]
+        return CorrelatedNoise(chances[0], chances[1]).step_law()[..., 1]
 
     def goal(self, ones: FloatArray) -> float:
         """What is minimised."""
@@ -127,14 +127,14 @@ class Quest:
 
     def _slow(self, ones: FloatArray) -> FloatArray:
         problem: Any = self.problem.with_release(self.noise(ones))
-        if block_loss.solves(problem):
+        if block_places.solves(problem):
             return block_loss.Blocks.of(problem).parts()
         return Setting.of(problem).parts()
 
     @cached_property
     def _blocks(self) -> BlockLosses | None:
-        """Losses from report to report, where all releases report the same points, one in several."""
-        if not block_loss.solves(self.problem.with_release(self._example)):
+        """Losses from report to report, where all releases report the same points."""
+        if not block_places.solves(self.problem.with_release(self._example)):
             return None
         losses = self._losses
         earlier = tuple(noise.thinned(1) for noise in losses.earlier)
