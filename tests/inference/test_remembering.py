@@ -63,8 +63,8 @@ def test_flips_on_one_point_in_several() -> None:
         expected = (law @ series) / law.sum()
         np.testing.assert_allclose(smoothed(chain, noise, z)[:, 1], expected, atol=1e-12)
         assert log_likelihood(chain, noise, z) == pytest.approx(np.log(law.sum()))
-        best = series[int(np.argmax(law))]
-        assert np.array_equal(viterbi(chain, noise, z), best)
+        likeliest = int("".join(map(str, viterbi(chain, noise, z))), 2)
+        assert law[likeliest] == pytest.approx(law.max())
         known = {1: 1}
         kept = law * (series[:, 1] == 1)
         found = smoothed(chain, noise, z, known)[:, 1]

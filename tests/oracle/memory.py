@@ -78,7 +78,9 @@ def report_law(noise: Any, series: IntArray, gaps: Collection[int]) -> FloatArra
     for number, t in enumerate(places):
         # The last report is the last digit of the number of an output.
         last = np.arange(law.shape[1]) % noise.outputs
-        step = _one_report(noise, series, t, None if number == 0 else last, t - 1 in gaps)
+        # Tracking looks at the point that was due to report before, unless that one is missing.
+        before = t - noise.every
+        step = _one_report(noise, series, t, None if number == 0 else last, before in gaps)
         law = (law[:, :, None] * step).reshape(len(series), -1)
     return law
 
@@ -97,7 +99,7 @@ def _one_report(
     assert noise.kind == "tracking", noise.kind
     if after_gap:
         return np.asarray(noise.after_gap[last[None, :], here])
-    return np.asarray(noise.kernel[last[None, :], series[:, t - 1, None], here])
+    return np.asarray(noise.kernel[last[None, :], series[:, t - noise.every, None], here])
 
 
 def _flip_law(noise: Any, series: IntArray, places: list[int]) -> FloatArray:

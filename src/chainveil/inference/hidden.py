@@ -99,6 +99,11 @@ def report_laws(
     By default hidden states are the states themselves. Where ``gaps`` says that points may be
     missing, or the noise is silent at some, there are labels of silence.
     """
+    if noise.sees_past_silence:
+        raise NotSupported(
+            f"weights of steps by state under {noise.kind} noise on one point in {noise.every}: a "
+            "report looks at the point that reported before it"
+        )
     value = np.arange(noise.states) if value is None else value
     first = np.ascontiguousarray(np.asarray(noise.first_law())[value].T)
     silent = report_labels(noise, gaps).silent
@@ -112,11 +117,6 @@ def report_laws(
 
 
 def _laws_with_silence(noise: Noise, first: FloatArray) -> ReportLaws:
-    if noise.sees_past_silence:
-        raise NotSupported(
-            f"weights of steps by state under {noise.kind} noise on one point in {noise.every}: a "
-            "report looks at the point that reported before it"
-        )
     if noise.ordered:
         raise NotSupported(
             f"weights of steps over gaps under {noise.kind} noise: what it did there is not known"

@@ -74,6 +74,14 @@ def test_the_best_number_of_points_to_a_report(
     assert plan.expected_flips <= most
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "every", "most"), [(4, 3, 0.111), (2, 5, 0.2515)])
+def test_tracking_on_one_point_in_several(epsilon: float, every: int, most: float) -> None:
+    plan = calibrated(N10, epsilon, mechanism="tracking", every=every)
+    assert plan.noise.every == every
+    assert plan.expected_flips <= most
+
+
 @pytest.mark.parametrize("mechanism", ["sticky", "tracking"])
 @pytest.mark.parametrize("pace", [1e-3, 1e-6])
 def test_slow_chains(pace: float, mechanism: str) -> None:
@@ -125,7 +133,7 @@ def test_a_region_costs_a_little() -> None:
     ("asked", "named"),
     [
         ({"mechanism": "tracking", "objective": "estimate"}, "objective"),
-        ({"mechanism": "tracking", "every": 3}, "every"),
+        ({"mechanism": "tracking", "every": 3, "delay": 1}, "delay"),
         ({"mechanism": "sticky", "delay": 1}, "delay"),
         ({"mechanism": "sticky", "every": "most"}, "every"),
         ({"mechanism": "sticky", "max_noise": 0.3}, "max_noise"),

@@ -90,7 +90,8 @@ def _delays(form: Form, aim: Aim) -> tuple[int, ...]:
     if form != "tracking" and aim.delay not in (0, "best"):
         raise InvalidInput("delay", aim.delay, "0, except for tracking noise")
     if aim.delay == "best":
-        return (0, 1) if form == "tracking" and aim.objective == "flips" else (0,)
+        late = form == "tracking" and aim.objective == "flips" and aim.every == 1
+        return (0, 1) if late else (0,)
     return (int(aim.delay),)
 
 
@@ -115,8 +116,8 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
             "objective", aim.objective, " or ".join(f'"{name}"' for name in allowed),
             "Reports of tracking noise do not identify a point." if form == "tracking" else "",
         )  # fmt: skip
-    if form == "tracking" and aim.every not in (1, "best"):
-        raise InvalidInput("every", aim.every, "1 for tracking noise, which follows changes")
+    if form == "tracking" and aim.every != 1 and aim.delay not in (0, "best"):
+        raise InvalidInput("delay", aim.delay, "0 for reports on one point in several")
 
 
 def _quest(form: Form, problem: Problem, aim: Aim, every: int) -> Quest:
@@ -135,11 +136,11 @@ def _corners(problem: Problem) -> tuple[tuple[float, float], ...]:
 
 def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatArray]:
     """The quest and its best kernel, over how many points there are to a report."""
-    if form == "tracking" and _pace(problem) < TRACKED and aim.delay == 0:
+    if form == "tracking" and _pace(problem) < TRACKED and aim.delay == 0 and aim.every == 1:
         sticky, ones = _best_rhythm("sticky", problem, replace(aim, every=1))
         return replace(sticky, form="tracking"), ones
-    if aim.every != "best" or form == "tracking":
-        quest = _quest(form, problem, aim, 1 if aim.every == "best" else int(aim.every))
+    if aim.every != "best":
+        quest = _quest(form, problem, aim, int(aim.every))
         return quest, _at_true_pace(quest, _best_kernel(_handy(quest, FINE_EVERY)))
     tried: dict[int, tuple[Quest, FloatArray]] = {}
 
