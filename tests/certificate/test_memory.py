@@ -25,6 +25,8 @@ PLANS: dict[str, dict[str, Any]] = {
     "tracking, late": {"mechanism": "tracking", "delay": 1},
     "tracking, gaps": {"mechanism": "tracking", "gaps": True},
     "independent, rare": {"every": 4},
+    "correlated, rare": {"mechanism": "correlated", "every": 3},
+    "correlated, event": {"mechanism": "correlated", "event": 2},
     "independent, event": {"event": 2},
     "mixed": {"mechanism": "sticky", "spent": [THIN, cv.Channel.binary(0.45, 0.45)]},
     "after sticky": {"spent": [cv.StickyNoise.binary([[0.3, 0.5], [0.5, 0.7]], [0.4, 0.6])]},

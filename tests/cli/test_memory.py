@@ -72,11 +72,12 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
     capsys.readouterr()
 
 
+@pytest.mark.parametrize("mechanism", ["sticky", "correlated"])
 @pytest.mark.parametrize("hold", [False, True])
 def test_rare_reports_from_the_table_to_the_attack(
-    hold: bool, folder: Path, capsys: pytest.CaptureFixture[str]
+    hold: bool, mechanism: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = ["--every", "4", *(["--hold"] if hold else [])]
+    more = ["--every", "4", "--mechanism", mechanism, *(["--hold"] if hold else [])]
     made = facts(capsys, "sanitize", "heart.csv", *HOW, *more, "-o", "r.csv")["contents"]
     rows = 600 if hold else 150
     assert made["release"]["rows"] == rows

@@ -140,7 +140,6 @@ def test_states_that_were_changed_are_refused() -> None:
         (sticky, {"every": "3"}),
         (sticky, {"delay": 1}),
         (sticky, {"every": 1 << 80}),
-        (tracking, {"every": 2}),
         (tracking, {"delay": 2}),
         (tracking, {"delay": 0}),
         (tracking, {"late": 1}),

@@ -113,20 +113,25 @@ def _maker(noise: Any, row: Sequence[int | None], attack: Attack) -> Step:
     assert len(row) == attack.length
     assert places == {t for t, report in enumerate(row) if report is not None}
     if noise.kind == "correlated":
-        return _flipping(noise, row)
+        return _flipping(noise, row, noise.places(attack.length).tolist())
     return _remembering(noise, row, attack.gaps)
 
 
-def _flipping(noise: Any, row: Sequence[int | None]) -> Step:
-    """A noise chain: a report says which flip it was, no report leaves both possible."""
+def _flipping(noise: Any, row: Sequence[int | None], due: list[int]) -> Step:
+    """A noise chain: a report says which flip it was, a missing one leaves both possible.
+
+    It stands still at points that are not due to report.
+    """
     up, down = (fmpq(*rho.as_integer_ratio()) for rho in (noise.rho0, noise.rho1))
     first = _balls(np.array([down / (up + down), up / (up + down)]))
     move = _balls(np.array([[1 - up, up], [down, 1 - down]]))
 
     def step(t: int, x: int, flip: int, after: int) -> list[tuple[int, Any]]:
         report = row[t]
+        if t not in due:
+            return [(flip, arb(1))]
         flips = (0, 1) if report is None else (report ^ after,)
-        return [(y, first[y] if t == 0 else move[flip, y]) for y in flips]
+        return [(y, first[y] if t == due[0] else move[flip, y]) for y in flips]
 
     return step
 

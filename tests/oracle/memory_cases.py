@@ -43,7 +43,8 @@ def random_noise(
     if kind == "independent":
         return cv.Channel(random_rows(rng, (k, m), zeros), every)
     if kind == "correlated":
-        return cv.CorrelatedNoise(*rng.uniform(0.05, 1.0, 2))
+        rho0, rho1 = rng.uniform(0.05, 1.0, 2)
+        return cv.CorrelatedNoise(rho0, rho1, every)
     first = random_rows(rng, (k, m), zeros)
     if kind == "sticky":
         return StickyNoise(random_rows(rng, (m, k, m), zeros), first, every)

@@ -117,6 +117,11 @@ class Noise(ABC):
         return self.sees != "point"
 
     @property
+    def sees_past_silence(self) -> bool:
+        """Whether a report looks at the point that reported before it, with silent ones between."""
+        return self.sees == "series" and self.every > 1
+
+    @property
     def memory(self) -> float:
         """By which factor the correlation of two points' noise shrinks with each step."""
         return 0.0

@@ -14,6 +14,7 @@ from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import GRID, Noise, Sees, register
+from chainveil.noise.wrong import wrong_share
 
 # z = x XOR y: the flip behind a state and its report.
 _BITS = np.arange(2)
@@ -21,7 +22,7 @@ _FLIP = _BITS[:, None] ^ _BITS[None, :]
 
 
 @register
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CorrelatedNoise(Noise):
     """The noise of Section 3.3: ``z = x XOR y`` with ``y`` a stationary two-state chain.
 
@@ -35,6 +36,9 @@ class CorrelatedNoise(Noise):
     rho1 : float
         ``Pr[y_{t+1} = 0 | y_t = 1]``, the probability to stop flipping.
         ``rho0 + rho1 = 1`` is independent noise.
+    every : int
+        Report one point in so many, the middle of each block; the chain of flips steps from
+        report to report.
     """
 
     kind: ClassVar[str] = "correlated"
@@ -42,10 +46,16 @@ class CorrelatedNoise(Noise):
 
     rho0: float
     rho1: float
+    every: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho0", checks.probability("rho0", self.rho0, zero=False))
         object.__setattr__(self, "rho1", checks.probability("rho1", self.rho1, zero=False))
+        object.__setattr__(self, "every", checks.whole("every", self.every, 1))
+
+    def __repr__(self) -> str:
+        every = f", every={self.every}" if self.every != 1 else ""
+        return f"CorrelatedNoise(rho0={self.rho0!r}, rho1={self.rho1!r}{every})"
 
     def on_grid(self) -> CorrelatedNoise:
         """The nearest noise whose probabilities are multiples of 2^-53, but never zero.
@@ -54,11 +64,15 @@ class CorrelatedNoise(Noise):
         every chain, so a loss that is promised must be computed from the result.
         """
         rho0, rho1 = (max(1.0, float(round(rho * GRID))) / GRID for rho in (self.rho0, self.rho1))
-        return CorrelatedNoise(rho0, rho1)
+        return CorrelatedNoise(rho0, rho1, self.every)
+
+    def thinned(self, every: int) -> CorrelatedNoise:
+        """The same flips on one point in ``every``."""
+        return self if every == self.every else CorrelatedNoise(self.rho0, self.rho1, every)
 
     @property
     def flip_rate(self) -> float:
-        """Share of points that are flipped: ``rho0 / (rho0 + rho1)``."""
+        """Share of reports that are flipped: ``rho0 / (rho0 + rho1)``."""
         return self.rho0 / (self.rho0 + self.rho1)
 
     @property
@@ -100,10 +114,10 @@ class CorrelatedNoise(Noise):
         return np.asarray(law[np.arange(size)[:, None] ^ np.arange(size)[None, :]])
 
     def expected_flips(self, chain: DataModel) -> float:
-        """The flip rate, whatever the chain."""
+        """The flip rate, whatever the chain; more where a report stands for a block."""
         if chain.states != 2:
             raise InvalidInput("chain", f"{chain.states} states", "a chain with 2 states")
-        return self.flip_rate
+        return self.flip_rate if self.every == 1 else wrong_share(self, chain)
 
     def to_matrix(self) -> list[list[float]]:
         """The transitions of the chain of flips."""
@@ -125,4 +139,5 @@ class CorrelatedNoise(Noise):
 
     def describe(self) -> str:
         """How often flipping begins and stops."""
-        return f"begin flipping with {self.rho0!r}, stop with {self.rho1!r}"
+        often = f" on one point in {self.every}" if self.every != 1 else ""
+        return f"begin flipping with {self.rho0!r}, stop with {self.rho1!r}{often}"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, check_model
 from chainveil.noise.base import GRID, Noise, Sees, check_channel, register
 from chainveil.noise.channel import Channel
@@ -218,6 +218,9 @@ class TrackingNoise(RememberingNoise):
         it, the kernel with equal weights of the two values of the missing point.
     delay : 0 or 1
         1: a report is read as one about the point before, published one step late.
+    every : int
+        Report one point in so many, the middle of each block; the point before is then the one
+        that reported before.
     """
 
     kind: ClassVar[str] = "tracking"
@@ -228,7 +231,7 @@ class TrackingNoise(RememberingNoise):
 
     def __init__(
         self, kernel: ArrayLike, first: ArrayLike, after_gap: ArrayLike | None = None,
-        delay: int = 0,
+        delay: int = 0, every: int = 1,
     ) -> None:  # fmt: skip
         start = law("first", first, 2)
         m, k = start.shape[1], len(start)
@@ -236,10 +239,13 @@ class TrackingNoise(RememberingNoise):
         gap = tensor.mean(axis=1) if after_gap is None else after_gap
         if delay not in (0, 1):
             raise InvalidInput("delay", delay, "0 or 1")
+        often = checks.whole("every", every, 1)
+        if delay and often > 1:
+            raise InvalidInput("delay", delay, "0 for reports on one point in several")
         object.__setattr__(self, "first", start)
         object.__setattr__(self, "kernel", tensor)
         object.__setattr__(self, "after_gap", law("after_gap", gap, 3, (m, k, m)))
-        object.__setattr__(self, "every", 1)
+        object.__setattr__(self, "every", often)
         object.__setattr__(self, "delay", int(delay))
 
     @classmethod
@@ -265,20 +271,17 @@ class TrackingNoise(RememberingNoise):
     def on_grid(self) -> TrackingNoise:
         """The nearest noise whose probabilities are multiples of 2^-53."""
         kernel, first, gap = map(nearest_on_grid, (self.kernel, self.first, self.after_gap))
-        return TrackingNoise(kernel, first, gap, self.delay)
+        return TrackingNoise(kernel, first, gap, self.delay, self.every)
 
     def delayed(self, delay: int) -> TrackingNoise:
         """The same reports, read as reports about the point ``delay`` (0 or 1) steps before."""
-        return TrackingNoise(self.kernel, self.first, self.after_gap, delay)
+        return TrackingNoise(self.kernel, self.first, self.after_gap, delay, self.every)
 
     def thinned(self, every: int) -> TrackingNoise:
-        """Itself for ``every = 1``; tracking follows changes from point to point."""
-        if every != 1:
-            raise NotSupported(
-                "tracking noise follows changes from point to point and reports every point; "
-                "sticky and independent noise are offered on one point in several"
-            )
-        return self
+        """The same kernel on one point in ``every``, from report to report."""
+        if every == self.every:
+            return self
+        return TrackingNoise(self.kernel, self.first, self.after_gap, self.delay, every)
 
     def _laws(self) -> tuple[FloatArray, ...]:
         return self.first, self.kernel, self.after_gap
@@ -297,6 +300,7 @@ class TrackingNoise(RememberingNoise):
     def describe(self) -> str:
         """How a report follows the changes of the series."""
         late = ", one step late" if self.delay else ""
+        late += f" on one point in {self.every}" if self.every != 1 else ""
         if (self.states, self.outputs) != (2, 2):
             return f"follow the changes with {self.outputs} reports{late}"
         stay, leave = self.kernel[:, :, :, 1].tolist()
@@ -306,11 +310,12 @@ class TrackingNoise(RememberingNoise):
     def __repr__(self) -> str:
         laws = ", ".join(repr(part.tolist()) for part in (self.kernel, self.first, self.after_gap))
         late = f", delay={self.delay}" if self.delay else ""
+        late += f", every={self.every}" if self.every != 1 else ""
         return f"TrackingNoise({laws}{late})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         laws = (np.array(part) for part in (self.kernel, self.first, self.after_gap))
-        return TrackingNoise, (*laws, self.delay)
+        return TrackingNoise, (*laws, self.delay, self.every)
 
 
 def law(

@@ -66,6 +66,14 @@ def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
     return found
 
 
+def _least_correlated(problem: Problem, aim: Aim) -> Calibrated:
+    """Correlated noise: its own room for single points that all report."""
+    plain = aim.every == 1 and problem.event == 1 and not problem.releases
+    room, name = ("correlated", "least_noise") if plain else ("memory", "least_correlated")
+    found: Calibrated = _in_room(room, "calibrate", name)(problem, aim)
+    return found
+
+
 # Asked in this order. What enumerates the definition comes last: it is for short series alone.
 _ENGINES = [
     _engine(name)
@@ -73,7 +81,7 @@ _ENGINES = [
 ]
 _CALIBRATORS: dict[str, LeastNoise] = {
     Channel.kind: _least_independent,
-    CorrelatedNoise.kind: _in_room("correlated", "calibrate", "least_noise"),
+    CorrelatedNoise.kind: _least_correlated,
     StickyNoise.kind: _in_room("memory", "calibrate", "least_sticky"),
     TrackingNoise.kind: _in_room("memory", "calibrate", "least_tracking"),
 }

@@ -74,6 +74,14 @@ def test_the_best_number_of_points_to_a_report(
     assert plan.expected_flips <= most
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "every", "most"), [(4, 3, 0.111), (2, 5, 0.2515)])
+def test_tracking_on_one_point_in_several(epsilon: float, every: int, most: float) -> None:
+    plan = calibrated(N10, epsilon, mechanism="tracking", every=every)
+    assert plan.noise.every == every
+    assert plan.expected_flips <= most
+
+
 @pytest.mark.parametrize("mechanism", ["sticky", "tracking"])
 @pytest.mark.parametrize("pace", [1e-3, 1e-6])
 def test_slow_chains(pace: float, mechanism: str) -> None:
@@ -129,7 +137,7 @@ def test_a_region_costs_a_little() -> None:
     ("asked", "named"),
     [
         ({"mechanism": "tracking", "objective": "estimate"}, "objective"),
-        ({"mechanism": "tracking", "every": 3}, "every"),
+        ({"mechanism": "tracking", "every": 3, "delay": 1}, "delay"),
         ({"mechanism": "sticky", "delay": 1}, "delay"),
         ({"mechanism": "sticky", "every": "most"}, "every"),
         ({"mechanism": "sticky", "max_noise": 0.3}, "max_noise"),
@@ -147,7 +155,40 @@ def test_more_states_are_refused() -> None:
         cv.calibrate(three, 2, mechanism="sticky")
 
 
-@pytest.mark.parametrize("asked", [{"event": 3}, {"every": 2}, {"delay": 1}])
+@pytest.mark.parametrize(
+    ("epsilon", "asked", "most"),
+    [
+        (2, {"every": 8}, 0.2858), (4, {"every": 5}, 0.1582), (4, {"event": 5}, 0.408),
+        (2, {"every": 3, "adversary": "ignorant"}, 0.3471), (2, {"every": 3, "length": 20}, 0.329),
+        (3, {"spent": [cv.Channel.binary(0.45, 0.45)]}, 0.447),
+        pytest.param(4, {"every": 3, "event": 3}, 0.1971, marks=pytest.mark.slow),
+        pytest.param(4, {"every": "best"}, 0.1582, marks=pytest.mark.slow),
+        pytest.param(2, {"every": 3, "gaps": True}, 0.3471, marks=pytest.mark.slow),
+        pytest.param(
+            3, {"every": 3, "spent": [cv.Channel.binary(0.45, 0.45).thinned(3)]}, 0.305,
+            marks=pytest.mark.slow,
+        ),
+    ],
+)  # fmt: skip
+def test_correlated_noise_for_events_and_rare_reports(
+    epsilon: float, asked: dict[str, Any], most: float
+) -> None:
+    plan = calibrated(N10, epsilon, mechanism="correlated", **asked)
+    assert plan.noise.kind == "correlated"
+    assert plan.noise.every == asked.get("every", 1) or asked["every"] == "best"
+    assert plan.loss.gap <= 1e-9
+    assert plan.expected_flips <= most
+
+
+@pytest.mark.parametrize(
+    "asked", [{"delay": 1}, {"every": 2, "objective": "estimate"}, {"every": 2, "max_noise": 0.3}]
+)
 def test_correlated_noise_refuses_what_it_is_not_made_for(asked: dict[str, Any]) -> None:
     with pytest.raises((cv.NotSupported, cv.InvalidInput)):
         cv.calibrate(cv.MarkovChain.binary(*N10), 2, mechanism="correlated", **asked)
+
+
+def test_correlated_noise_on_rare_points_of_a_region_is_refused() -> None:
+    box = cv.ChainRegion((0.088, 0.091), (0.107, 0.111))
+    with pytest.raises(cv.NotSupported, match="known"):
+        cv.calibrate(box, 2, mechanism="correlated", every=3)

@@ -50,7 +50,12 @@ def test_loss_is_that_of_the_definition(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(100):
         chain, releases, length, asked = random_question(rng)
-        found = computed(chain, releases, length, **asked)
+        try:
+            found = computed(chain, releases, length, **asked)
+        except cv.NotSupported:
+            # A named adversary, other rhythms beside it, or values that cannot be.
+            assert any(noise.kind == "correlated" and noise.every > 1 for noise in releases)
+            continue
         expected = memory_loss(
             chain, releases, length, event=asked["event"], adversary=asked["adversary"],
             gaps="any" if asked["gaps"] else (),

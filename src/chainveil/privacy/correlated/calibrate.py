@@ -98,11 +98,6 @@ def _check_aim(problem: Problem, aim: Aim) -> None:
             "mechanism: correlated noise is offered for one release of a two-state chain that "
             "is known; regions, more states and spent budgets need independent noise."
         )
-    if problem.event != 1 or aim.every != 1:
-        raise NotSupported(
-            "mechanism: correlated noise is calibrated for secrets of one point and reports on "
-            "every point; independent, sticky and tracking noise are offered for events."
-        )
     wishes: tuple[tuple[str, object, object], ...] = (
         ("objective", aim.objective, "flips"),
         ("max_noise", aim.max_noise, 0.5),

@@ -53,12 +53,12 @@ def build(
     first_time = case.begin - behind
     label = int(layout.source[steps[0][0]]) if past else worst.label
     end = int(layout.target[steps[-1][0]]) if steps else label
-    runs = [(point, 1) for point in _before(layout, first_time, label, known, favoured)]
+    runs = [(point, 1) for point in reports_before(layout, first_time, label, known, favoured)]
     runs += [(tuple(layout.reports[step]), count) for step, count in steps]
     done = sum(count for _, count in runs)
     total = done if length is None else length
-    runs += _after(layout, done, total, end)
-    symbols = [(_symbol(point, releases), count) for point, count in runs]
+    runs += reports_after(layout, done, total, end)
+    symbols = [(symbol(point, releases), count) for point, count in runs]
     place = {first_time: known} if known is not None else {}
     if known_right is not None:
         place[case.begin + size - 1 + ahead] = known_right
@@ -84,7 +84,7 @@ def _flank_steps(
     return (steps, None, end) if flank.kind == END else (steps, flank.kind - KNOWN_0, None)
 
 
-def _before(
+def reports_before(
     layout: Layout, time: int, label: int, known: int | None, favoured: int | None
 ) -> list[tuple[int, ...]]:
     """Reports up to and at a point that leave this label there; ``known`` is its state.
@@ -109,7 +109,9 @@ def _before(
     return reports[::-1]
 
 
-def _after(layout: Layout, time: int, total: int, label: int) -> list[tuple[tuple[int, ...], int]]:
+def reports_after(
+    layout: Layout, time: int, total: int, label: int
+) -> list[tuple[tuple[int, ...], int]]:
     """Possible reports from a point to the end of the series, in runs."""
     runs = []
     while time < total:
@@ -136,7 +138,8 @@ def _odds_for(factor: FloatArray, state: int) -> float:
     return likely / other if other else math.inf if likely else -1.0
 
 
-def _symbol(reports: tuple[int, ...], releases: tuple[Noise, ...]) -> int:
+def symbol(reports: tuple[int, ...], releases: tuple[Noise, ...]) -> int:
+    """What all releases publish at a point as one number; see ``witness.digits_of``."""
     number = 0
     for report, noise in zip(reports, releases, strict=True):
         number = number * (noise.outputs + 1) + (noise.outputs if report < 0 else int(report))

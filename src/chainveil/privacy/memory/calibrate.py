@@ -40,14 +40,26 @@ GIVEN_UP_OVER_REGION, TRIES, MORE = 1e-4, 8, 1.5
 # The fewest and most points to a report that a search for the best number looks at, above one,
 # in times that the chain takes to forget.
 LEAST_FORGOTTEN, MOST_FORGOTTEN = 0.2, 6.0
+# Where such a search begins, in the same measure.
+FIRST_FORGOTTEN = 1.0
+# Of the best numbers so many are looked at again, unless one more or less hardly matters; of
+# correlated noise, whose losses take longer, below the second number.
+LAST_LOOKS, MANY, FEW = 3, 200, 20
 # Errors this close are taken for the same: where all that is left is a guess, they all are.
 SAME = 1e-4
 # On chains that forget less than this from point to point, changes are so rare that to follow
 # them gains nothing to speak of: tracking noise is then sticky noise.
 TRACKED = 1e-3
 
+_OBJECTIVES: dict[Form, tuple[str, ...]] = {
+    "independent": ("flips", "estimate", "decoded"), "sticky": ("flips", "estimate", "decoded"),
+    "tracking": ("flips", "decoded"), "correlated": ("flips",),
+}  # fmt: skip
+
 # A search is made with so many points to a report at most, or on a chain that forgets so much.
-HANDY_EVERY, HANDY_PACE = 9, 0.04
+HANDY_EVERY, FINE_EVERY, HANDY_PACE = 5, 9, 0.04
+# A first look at a number of points to a report ends after so many steps, or at this progress.
+FEW_STEPS, LITTLE_PROGRESS = 20, 1e-6
 
 
 def least_independent(problem: Problem, aim: Aim) -> Calibrated:
@@ -65,6 +77,11 @@ def least_tracking(problem: Problem, aim: Aim) -> Calibrated:
     return _least("tracking", problem, aim)
 
 
+def least_correlated(problem: Problem, aim: Aim) -> Calibrated:
+    """Correlated noise that reports rarely, or guards an event."""
+    return _least("correlated", problem, aim)
+
+
 def _least(form: Form, problem: Problem, aim: Aim) -> Calibrated:
     _check(form, problem, aim)
     found = [_best_rhythm(form, problem, replace(aim, delay=delay)) for delay in _delays(form, aim)]
@@ -76,7 +93,8 @@ def _delays(form: Form, aim: Aim) -> tuple[int, ...]:
     if form != "tracking" and aim.delay not in (0, "best"):
         raise InvalidInput("delay", aim.delay, "0, except for tracking noise")
     if aim.delay == "best":
-        return (0, 1) if form == "tracking" and aim.objective == "flips" else (0,)
+        late = form == "tracking" and aim.objective == "flips" and aim.every == 1
+        return (0, 1) if late else (0,)
     return (int(aim.delay),)
 
 
@@ -88,17 +106,21 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
             f"mechanism: {form} noise of this kind is calibrated for chains of order 1 with two "
             f"states; found {model.states} states. Use independent noise on every point."
         )
+    if form == "correlated" and not model.single:
+        raise NotSupported(
+            "mechanism: correlated noise is offered for a two-state chain that is known; regions "
+            "need independent noise."
+        )
     if (aim.max_noise, aim.family) != (0.5, "response"):
         raise InvalidInput("max_noise, family", "others", f"the defaults, for {form} noise")
-    allowed = ("flips", "estimate", "decoded")
-    if aim.objective not in allowed or (form == "tracking" and aim.objective == "estimate"):
+    allowed = _OBJECTIVES[form]
+    if aim.objective not in allowed:
         raise InvalidInput(
-            "objective", aim.objective,
-            '"flips" or "decoded"' if form == "tracking" else " or ".join(map(repr, allowed)),
+            "objective", aim.objective, " or ".join(f'"{name}"' for name in allowed),
             "Reports of tracking noise do not identify a point." if form == "tracking" else "",
         )  # fmt: skip
-    if form == "tracking" and aim.every not in (1, "best"):
-        raise InvalidInput("every", aim.every, "1 for tracking noise, which follows changes")
+    if form == "tracking" and aim.every != 1 and aim.delay not in (0, "best"):
+        raise InvalidInput("delay", aim.delay, "0 for reports on one point in several")
 
 
 def _quest(form: Form, problem: Problem, aim: Aim, every: int) -> Quest:
@@ -117,29 +139,41 @@ def _corners(problem: Problem) -> tuple[tuple[float, float], ...]:
 
 def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatArray]:
     """The quest and its best kernel, over how many points there are to a report."""
-    if form == "tracking" and _pace(problem) < TRACKED and aim.delay == 0:
+    if form == "tracking" and _pace(problem) < TRACKED and aim.delay == 0 and aim.every == 1:
         sticky, ones = _best_rhythm("sticky", problem, replace(aim, every=1))
         return replace(sticky, form="tracking"), ones
-    if aim.every != "best" or form == "tracking":
-        quest = _quest(form, problem, aim, 1 if aim.every == "best" else int(aim.every))
-        return quest, _at_true_pace(quest, _best_kernel(_handy(quest)))
+    if aim.every != "best":
+        quest = _quest(form, problem, aim, int(aim.every))
+        return quest, _at_true_pace(quest, _best_kernel(_handy(quest, FINE_EVERY)))
     tried: dict[int, tuple[Quest, FloatArray]] = {}
 
     def error(every: int) -> float:
         if every not in tried:
             quest = _quest(form, problem, aim, every)
-            # Both starts lead to the same kernel wherever that was tried: one does.
-            start = list(_starts(_handy(quest)))[-1:]
-            tried[every] = quest, _best_kernel(_handy(quest), start)
+            handy = _handy(quest)
+            # All starts lead to the same kernel wherever that was tried: one does, and best of
+            # all the kernel of a number that is near.
+            near = min((one for one in tried if one > 1), key=lambda one: abs(one - every),
+                       default=None) if every > 1 else None  # fmt: skip
+            start = list(_starts(handy))[-1] if near is None else tried[near][1]
+            improved = _improve(handy, start, FEW_STEPS, LITTLE_PROGRESS)
+            tried[every] = quest, _to_budget(handy, improved)
         quest, ones = tried[every]
         return quest.goal(ones) if every > 1 else _handy(quest).goal(ones)
 
     _descend(error, *_every_range(problem))
-    quest, ones = tried[min(tried, key=error)]
-    return quest, _at_true_pace(quest, ones)
+    best = sorted(tried, key=error)
+    looks = LAST_LOOKS if best[0] <= (MANY if form != "correlated" else FEW) else 1
+    found = [_finished(*tried[every]) for every in best[:looks]]
+    return min(found, key=lambda pair: pair[0].goal(pair[1]))
 
 
-def _handy(quest: Quest) -> Quest:
+def _finished(quest: Quest, ones: FloatArray) -> tuple[Quest, FloatArray]:
+    """The best kernel near one that a first look has found, on the true chain."""
+    return quest, _at_true_pace(quest, _best_kernel(_handy(quest, FINE_EVERY), [ones]))
+
+
+def _handy(quest: Quest, most: int = HANDY_EVERY) -> Quest:
     """The quest on a chain that is quick to search and has almost the same answer.
 
     Where a chain forgets little, only what it forgets from report to report matters: the search
@@ -150,8 +184,8 @@ def _handy(quest: Quest) -> Quest:
     plain = quest.problem.event == 1 and quest.problem.length is None
     if not plain or any(noise.every > 1 or noise.ordered for noise in quest.problem.releases):
         return quest
-    if rhythm.every > HANDY_EVERY and pace < 0.5:
-        faster = rhythm.at_pace(HANDY_EVERY, 0.0)
+    if rhythm.every > most and pace < 0.5:
+        faster = rhythm.at_pace(most, 0.0)
     elif rhythm.every == 1 and _is_slow(quest):
         faster = rhythm.at_pace(1, HANDY_PACE)
     else:
@@ -161,7 +195,7 @@ def _handy(quest: Quest) -> Quest:
 
 def _at_true_pace(quest: Quest, ones: FloatArray) -> FloatArray:
     """A kernel of the handy quest on the true chain, brought to the budget there."""
-    handy = _handy(quest)
+    handy = _handy(quest, FINE_EVERY)
     if handy is quest:
         return ones
     if quest.rhythm.every == 1:
@@ -188,38 +222,37 @@ def _pace(problem: Problem) -> float:
     return float(chain.transition[0, 1] + chain.transition[1, 0])
 
 
-def _every_range(problem: Problem) -> tuple[int, int]:
-    """Numbers of points to a report between which the best one lies, if it is not 1."""
+def _every_range(problem: Problem) -> tuple[int, int, int]:
+    """Numbers of points to a report: where to begin, and between which the best one lies."""
     chain = problem.model.likeliest
     kept = max(abs(1 - chain.transition[0, 1] - chain.transition[1, 0]), 1e-3)
     longest = problem.length or math.inf
-    least, most = (share / -math.log(kept) for share in (LEAST_FORGOTTEN, MOST_FORGOTTEN))
+    first, least, most = (
+        share / -math.log(kept) for share in (FIRST_FORGOTTEN, LEAST_FORGOTTEN, MOST_FORGOTTEN)
+    )
     top = max(1, int(min(most, longest, LONGEST_PERIOD)))
-    return min(max(2, int(least)), top), top
+    bottom = min(max(2, int(least)), top)
+    return min(max(round(first), bottom), top), bottom, top
 
 
-def _descend(error: Callable[[int], float], least: int, most: int) -> None:
-    """Look at 1 and at numbers that grow by half, then around the best in smaller steps."""
-    places = sorted({1, *(min(most, round(least * 1.5**power)) for power in range(40))})
-    best, worse = 1, 0
-    for place in places:
-        if error(place) < error(best):
-            best, worse = place, 0
-        elif error(place) > error(best) + SAME:
-            worse += 1
-        if worse >= 4:
-            break
-    step = max(1, best // 4)
+def _descend(error: Callable[[int], float], first: int, least: int, most: int) -> None:
+    """Look at 1, then from ``first`` on in smaller and smaller steps to what is better."""
+    error(1)
+    best, factor = first, 1.6
+    while factor > 1.05 and round(best * factor) > best + 2:
+        near = {min(most, round(best * factor)), max(least, round(best / factor))}
+        better = min([best, *near], key=error)
+        if error(better) < error(best) - SAME:
+            best = better
+        else:
+            best, factor = min(best, better, key=error), math.sqrt(factor)
     while True:
         # Odd numbers have a point in the middle, and so an advantage: look two steps far.
-        near = [best + away * step for away in (-2, -1, 1, 2) if 1 <= best + away * step <= most]
+        near = {best + away for away in (-2, -1, 1, 2) if least <= best + away <= most}
         better = min([best, *near], key=error)
-        if better != best:
-            best = better
-        elif step == 1:
+        if better == best or best > MANY:
             return
-        else:
-            step = max(1, step // 2)
+        best = better
 
 
 def _best_kernel(quest: Quest, starts: Sequence[FloatArray] | None = None) -> FloatArray:
@@ -235,6 +268,11 @@ def _starts(quest: Quest) -> Iterator[FloatArray]:
 
     Tracking has two branches, which lean on the state before with different signs.
     """
+    if quest.form == "correlated":
+        for flips, both in ((0.3, 0.4), (0.3, 1.4), (0.3, 1.0)):
+            chances = np.array([flips, 1 - flips]) * both
+            yield quest.spread(np.log(chances / (1 - chances)))
+        return
     pace = 1 - (1 - min(1.0, quest.rhythm.q + quest.rhythm.r)) ** quest.rhythm.every
     answer = np.array([0.25, 0.75])
     fresh_shares = (1.0,) if quest.form == "independent" else (min(1.0, 4 * pace), pace)
@@ -250,7 +288,9 @@ def _starts(quest: Quest) -> Iterator[FloatArray]:
             yield quest.spread(logits)
 
 
-def _improve(quest: Quest, ones: FloatArray) -> FloatArray:
+def _improve(
+    quest: Quest, ones: FloatArray, steps: int = MOST_STEPS, progress: float = PROGRESS
+) -> FloatArray:
     """Sequential quadratic programming from one start."""
     from scipy.optimize import minimize
 
@@ -277,7 +317,7 @@ def _improve(quest: Quest, ones: FloatArray) -> FloatArray:
     result = minimize(
         goal, start, jac=slope(goal), method="SLSQP", bounds=[(-MOST, MOST)] * len(start),
         constraints=[{"type": "ineq", "fun": room, "jac": slope(room)}],
-        options={"maxiter": MOST_STEPS, "ftol": PROGRESS},
+        options={"maxiter": steps, "ftol": progress},
     )  # fmt: skip
     return quest.spread(result.x if np.all(np.isfinite(result.x)) else start)
 
@@ -287,6 +327,8 @@ def blended(quest: Quest, ones: FloatArray, share: float) -> FloatArray:
 
     That one reports after each last report as often as the kernel does on average.
     """
+    if quest.form == "correlated":
+        return quest.mixed(ones, share)
     move, kernel = quest.rhythm.move, np.stack([1 - ones, ones], axis=-1)
     weights = quest.rhythm.long_run(kernel)[:, :, None] * move[None]
     silent = (weights * ones).sum(axis=(1, 2)) / weights.sum(axis=(1, 2))

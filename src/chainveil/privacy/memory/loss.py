@@ -18,6 +18,7 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary
+from chainveil.privacy.memory import block_attack, block_loss, block_places
 from chainveil.privacy.memory.attack import Case, Flank, build
 from chainveil.privacy.memory.layout import BoolArray, Layout, layout
 from chainveil.privacy.memory.sides import END, KNOWN_0, KNOWN_1, TOLERANCE, Reach, Side
@@ -46,17 +47,34 @@ def loss(problem: Problem) -> PrivacyLoss:
         from chainveil.privacy.memory import box
 
         return box.loss(problem)
-    setting = Setting.of(problem)
-    case = setting.worst_case()
-    if case.worst.log == IMPOSSIBLE:
+    labels, log, found = _worst(problem)
+    if found is None:
         return PrivacyLoss(0.0, 0.0, None, problem.adversary, problem.length)
-    epsilon = max(0.0, rounded_up(case.worst.log, problem.event))
-    found = setting.witness(case)
+    epsilon = max(0.0, rounded_up(log, problem.event))
     lower = max(0.0, _attained(found, problem))
     if lower == 0.0 and epsilon < 1e-11:
         # Reports that say nothing at all leave rounding behind and nothing else.
-        epsilon = 0.0 if setting.says_nothing else epsilon
+        epsilon = 0.0 if _says_nothing(labels) else epsilon
     return PrivacyLoss(max(epsilon, lower), lower, found, problem.adversary, problem.length)
+
+
+def _worst(problem: Problem) -> tuple[Layout, float, MemoryWitness | None]:
+    """Labels and steps, the largest log ratio, and an attack that attains it."""
+    if block_places.solves(problem):
+        blocks = block_loss.Blocks.of(problem)
+        log, found = blocks.worst()
+        return blocks.layout, log, None if found is None else block_attack.build(found, blocks)
+    setting = Setting.of(problem)
+    case = setting.worst_case()
+    impossible = case.worst.log == IMPOSSIBLE
+    return setting.layout, case.worst.log, None if impossible else setting.witness(case)
+
+
+def _says_nothing(labels: Layout) -> bool:
+    """Whether no report depends on the states."""
+    factors = [labels.factor.reshape(-1, 4)]
+    factors.append(np.array([np.tile(factor, 2) for _, factor, _ in labels.first]))
+    return all(bool(np.all(rows == rows[:, :1])) for rows in factors)
 
 
 def witness(attack: DescribedAttack) -> MemoryWitness:
@@ -92,13 +110,6 @@ class Setting:
         labels = layout(problem.releases, problem.gaps)
         sides = (Side(labels, ((q, r),), start, left) for left in (True, False))
         return cls(problem, labels, *sides)
-
-    @property
-    def says_nothing(self) -> bool:
-        """Whether no report depends on the states."""
-        factors = [self.layout.factor.reshape(-1, 4)]
-        factors.append(np.array([np.tile(factor, 2) for _, factor, _ in self.layout.first]))
-        return all(bool(np.all(rows == rows[:, :1])) for rows in factors)
 
     @cached_property
     def possible(self) -> BoolArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,7 +13,10 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
+from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.noise.memory import StickyNoise, TrackingNoise
+from chainveil.privacy.memory import block_loss, block_places
+from chainveil.privacy.memory.block_search import BlockLosses
 from chainveil.privacy.memory.decoding import decoded_error
 from chainveil.privacy.memory.loss import KINDS, Setting
 from chainveil.privacy.memory.objective import Rhythm
@@ -21,13 +24,18 @@ from chainveil.privacy.memory.search import Laws, Losses
 from chainveil.privacy.memory.sides import Corner
 from chainveil.privacy.problem import Aim, Problem
 
-Form = Literal["independent", "sticky", "tracking"]
+Form = Literal["independent", "sticky", "tracking", "correlated"]
 # Axes of the probabilities to report 1: last report, state before, state.
 SHAPES: dict[str, tuple[int, int, int]] = {
     "independent": (1, 1, 2), "sticky": (2, 1, 2), "tracking": (2, 2, 2),
 }  # fmt: skip
+# Of correlated noise the two numbers are the chances to begin flipping and to stop; where they
+# stand in a kernel: after a 0 at a 0, and after a flipped 0 at a 1.
+BEGIN, STOP = (0, 0, 0), (1, 0, 1)
 # Logits stay between these: probabilities of 1e-13 and more.
 MOST = 30.0
+# Points to a report of which each is looked at for every kernel.
+FEW_SILENT = 12
 # Parts of the loss that lie further below the budget than this do not matter to a step.
 FAR_BELOW = -8.0
 
@@ -49,11 +57,16 @@ class Quest:
     def spread(self, logits: FloatArray) -> FloatArray:
         """Probabilities to report 1, shape (2, 2, 2), from the logits of the form."""
         ones = 1 / (1 + np.exp(-np.clip(logits, -MOST, MOST)))
+        if self.form == "correlated":
+            return CorrelatedNoise(float(ones[0]), float(ones[1])).step_law()[..., 1]
         return np.array(np.broadcast_to(ones.reshape(SHAPES[self.form]), (2, 2, 2)))
 
     def gather(self, ones: FloatArray) -> FloatArray:
         """Logits of a kernel, those that the form has."""
-        kept = ones[tuple(slice(0, size) for size in SHAPES[self.form])].ravel()
+        if self.form == "correlated":
+            kept = np.array([ones[BEGIN], ones[STOP]])
+        else:
+            kept = ones[tuple(slice(0, size) for size in SHAPES[self.form])].ravel()
         safe = np.clip(kept, 1e-13, 1 - 1e-13)
         return np.asarray(np.log(safe) - np.log1p(-safe))
 
@@ -63,6 +76,9 @@ class Quest:
         if self.form == "independent":
             return Laws(kernel, kernel[0, 0], kernel[:, 0])
         law = self.rhythm.long_run(kernel)
+        if self.form == "correlated":
+            first = CorrelatedNoise(ones[BEGIN], ones[STOP]).first_law()
+            return Laws(kernel, first, kernel[:, 0])
         return Laws(kernel, self.rhythm.first(law), self.rhythm.after_gap(kernel, law))
 
     def noise(self, ones: FloatArray) -> Noise:
@@ -72,8 +88,15 @@ class Quest:
             return Channel(laws.first, every).on_grid()
         if self.form == "sticky":
             return StickyNoise(laws.kernel[:, 0], laws.first, every).on_grid()
+        if self.form == "correlated":
+            return CorrelatedNoise(float(ones[BEGIN]), float(ones[STOP]), every).on_grid()
         delay = self.rhythm.delay
-        return TrackingNoise(laws.kernel, laws.first, laws.after_gap, delay).on_grid()
+        return TrackingNoise(laws.kernel, laws.first, laws.after_gap, delay, every).on_grid()
+
+    def mixed(self, ones: FloatArray, share: float) -> FloatArray:
+        """Correlated noise a share of the way to tossing a coin for every flip."""
+        chances = [min(max((1 - share) * ones[at] + share / 2, 1e-13), 1.0) for at in (BEGIN, STOP)]
+        return CorrelatedNoise(chances[0], chances[1]).step_law()[..., 1]
 
     def goal(self, ones: FloatArray) -> float:
         """What is minimised."""
@@ -92,19 +115,42 @@ class Quest:
     def _parts(self) -> Callable[[FloatArray], FloatArray]:
         problem = self.problem
         plain = problem.length is None and problem.event == 1 and problem.adversary in KINDS
+        # Of many silent points only those are looked at that could be told most.
+        plain = plain and self.rhythm.every <= FEW_SILENT
         return self._quick if plain else self._slow
 
     def _quick(self, ones: FloatArray) -> FloatArray:
+        if self._blocks is not None:
+            return self._blocks.parts(self.laws(ones))
         parts = self._losses.parts(self.laws(ones))
         return np.asarray(parts.reshape(len(parts), -1).max(axis=0))
 
     def _slow(self, ones: FloatArray) -> FloatArray:
         problem: Any = self.problem.with_release(self.noise(ones))
+        if block_places.solves(problem):
+            return block_loss.Blocks.of(problem).parts()
         return Setting.of(problem).parts()
 
     @cached_property
+    def _blocks(self) -> BlockLosses | None:
+        """Losses from report to report, where all releases report the same points."""
+        if not block_places.solves(self.problem.with_release(self._example)):
+            return None
+        losses = self._losses
+        earlier = tuple(noise.thinned(1) for noise in losses.earlier)
+        example = losses.example
+        alone = replace(losses, earlier=earlier, example=example.thinned(1))
+        return BlockLosses(alone, example.every, example.first_place)
+
+    @cached_property
+    def _example(self) -> Noise:
+        """Some noise of the form."""
+        ones = np.array([[[0.1, 0.3], [0.2, 0.4]], [[0.6, 0.8], [0.7, 0.9]]])
+        return self.noise(ones)
+
+    @cached_property
     def _losses(self) -> Losses:
-        example = self.noise(np.array([[[0.1, 0.3], [0.2, 0.4]], [[0.6, 0.8], [0.7, 0.9]]]))
+        example = self._example
         q, r = self.rhythm.q, self.rhythm.r
         initial = self.problem.model.likeliest.initial
         start = (r / (q + r), q / (q + r)) if initial is None else tuple(initial)

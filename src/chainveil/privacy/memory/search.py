@@ -91,15 +91,19 @@ class Losses:
         return found
 
     def _told_in_leaps(self, laws: Laws) -> FloatArray:
+        changed = self.with_laws(laws)
+        sides = (Side(changed, self.corners, self.start, left) for left in (True, False))
+        return np.stack([side.scan(self.kinds, ACCURACY).best for side in sides])
+
+    def with_laws(self, laws: Laws) -> Layout:
+        """Labels and steps with these numbers."""
         vector, (labels, given, numbers) = laws.vector(), self._first
         own = np.take(vector, self._numbers)[self._links[2]]
         first = tuple(
             (int(label), one * vector[places], ())
             for label, one, places in zip(labels, given, numbers, strict=True)
         )
-        changed = replace(self.template, factor=self._given * own, first=first)
-        sides = (Side(changed, self.corners, self.start, left) for left in (True, False))
-        return np.stack([side.scan(self.kinds, ACCURACY).best for side in sides])
+        return replace(self.template, factor=self._given * own, first=first)
 
     def parts(self, laws: Laws) -> FloatArray:
         """Log ratios by phase, label, direction and how both sides begin, (p, l, 2, 3, 3)."""

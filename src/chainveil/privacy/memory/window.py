@@ -65,7 +65,7 @@ def worst(
         The phases of the window's points after the first.
     """
     total, trail = totals(layout, possible, left, right, present, phases)
-    return _unwind(total, trail, layout)
+    return unwind(total, trail, layout)
 
 
 def totals(
@@ -80,19 +80,19 @@ def totals(
 
     Windows of two equal values are no secret. The second part is the way to each.
     """
-    at = _between(left, np.where(present, 0.0, IMPOSSIBLE))
+    at = between(left, np.where(present, 0.0, IMPOSSIBLE))
     trail = []
     for phase in phases:
         steps = np.arange(layout.offsets[phase], layout.offsets[phase + 1])
-        at, chosen = _through(layout, possible, at, steps)
+        at, chosen = through(layout, possible, at, steps)
         trail.append(chosen)
-    total = together(at, _between(right, np.zeros((layout.labels, 2))))
+    total = together(at, between(right, np.zeros((layout.labels, 2))))
     if not trail:
         total = np.where(np.eye(2, dtype=bool)[None], IMPOSSIBLE, total)
     return total, trail
 
 
-def _between(told: FloatArray, same: FloatArray) -> FloatArray:
+def between(told: FloatArray, same: FloatArray) -> FloatArray:
     """What a side tells by the window's value a and other value b next to it, (labels, 2, 2)."""
     table = np.empty((len(told), 2, 2))
     table[:, 0, 0], table[:, 1, 1] = same[:, 0], same[:, 1]
@@ -100,7 +100,7 @@ def _between(told: FloatArray, same: FloatArray) -> FloatArray:
     return table
 
 
-def _through(
+def through(
     layout: Layout, possible: BoolArray, at: FloatArray, steps: IntArray
 ) -> tuple[FloatArray, IntArray]:
     """One point on: ``V'(z', a', b') = max V(z, a, b) + log E[a, a'] - log E[b, b']``."""
@@ -124,7 +124,7 @@ def _through(
     return after, chosen
 
 
-def _unwind(total: FloatArray, trail: Sequence[IntArray], layout: Layout) -> Worst:
+def unwind(total: FloatArray, trail: Sequence[IntArray], layout: Layout) -> Worst:
     """The best end and the way back from it."""
     label, a, b = (int(i) for i in np.unravel_index(int(np.argmax(total)), total.shape))
     log = float(total[label, a, b])

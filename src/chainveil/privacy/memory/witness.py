@@ -98,8 +98,10 @@ class MemoryWitness(Witness):
         """The probability of the event's value and the known ones: with the output, without."""
         move, start = _chain(chain)
         fixed = dict(self.known) | self._secret(value)
+        seldom = any(noise.sees == "series" and noise.every > 1 for noise in releases)
+        seen = _probability_of_blocks if seldom else _probability
         return (
-            _probability(move, start, fixed, self._factors(releases)),
+            seen(move, start, fixed, self._factors(releases)),
             _probability(move, start, fixed, [(None, self.length)]),
         )
 
@@ -142,7 +144,10 @@ class _Reader:
         self._missing = [False] * len(releases)
 
     def run(self, symbol: int, count: int) -> Iterator[tuple[Any, int]]:
-        """The factors of ``count`` points at which ``symbol`` is published, in runs."""
+        """The factors of ``count`` points at which ``symbol`` is published, in runs.
+
+        None where nothing is.
+        """
         digits = digits_of(symbol, self._releases)
         done = 0
         while done < count:
@@ -152,7 +157,8 @@ class _Reader:
             alike = count - done if same and all(r.every == 1 for r in self._releases) else 1
             if same and alike == 1 and digits == [n.outputs for n in self._releases]:
                 alike = min(count - done, self._quiet())
-            yield factor, alike
+            silent = digits == [noise.outputs for noise in self._releases]
+            yield None if silent else factor, alike
             self._time += alike
             done += alike
 
@@ -245,6 +251,32 @@ def _probability(move: arb_mat, start: list[Any], fixed: dict[int, int], factors
                 kept = fixed[time - 1]
                 law = arb_mat([[law[0, x] if x == kept else arb(0) for x in states]])
     return sum((law[0, x] for x in states), arb(0))
+
+
+def _probability_of_blocks(
+    move: arb_mat, start: list[Any], fixed: dict[int, int], factors: Any
+) -> Any:
+    """The same where reports look at the point reported before, and points between are silent.
+
+    Rows are the state at the last report, columns that at the point; before the first report
+    one row stands for both.
+    """
+    from flint import arb, arb_mat
+
+    law = arb_mat([start, [arb(0), arb(0)]])
+    time = 0
+    for factor, count in factors:
+        for _ in range(count):
+            if time > 0:
+                law = law * move
+            if time in fixed:
+                gone = 1 - fixed[time]
+                law[0, gone] = law[1, gone] = arb(0)
+            if factor is not None:
+                sums = [law[0, x] * factor[0, x] + law[1, x] * factor[1, x] for x in range(2)]
+                law = arb_mat([[sums[0], arb(0)], [arb(0), sums[1]]])
+            time += 1
+    return law[0, 0] + law[0, 1] + law[1, 0] + law[1, 1]
 
 
 def digits_of(symbol: int, releases: Sequence[Noise]) -> list[int]:
