@@ -31,7 +31,7 @@ TOGETHER = ("spark",)
 FIRST = (
     "spark",
     "tests/privacy/memory/test_calibrate.py",
-    "tests/privacy/finite/test_calibrate.py",
+    "tests/privacy/letters/test_calibrate.py",
     "tests/inference/test_remembering.py",
     "tests/fuzz/test_documents.py",
     "tests/cli/test_session.py",

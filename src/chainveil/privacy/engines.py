@@ -50,19 +50,32 @@ def _engine(name: str) -> Engine:
     return Engine(*(_in_room(name, "loss", part) for part in ("solves", "loss", "witness")))
 
 
+def _has_many_states(problem: Problem) -> bool:
+    """Whether it is one chain of order 1 with more than two states."""
+    model = problem.model
+    return model.single and model.order == 1 and model.states > 2
+
+
 def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
     """Independent noise: by the model, since a channel fits all of them."""
     model = problem.model
-    if aim.every != 1 or problem.ordered or not problem.plain:
-        rare: Calibrated = _in_room("memory", "calibrate", "least_independent")(problem, aim)
-        return rare
-    if not model.single:
+    name = "least_noise"
+    if _has_many_states(problem):
+        room = "letters"
+    elif aim.every != 1 or problem.ordered or not problem.plain:
+        room, name = "memory", "least_independent"
+    elif not model.single:
         room = "region"
-    elif model.order != 1:
-        room = "enumeration"
     else:
-        room = "two_state" if model.states == 2 else "finite"
-    found: Calibrated = _in_room(room, "calibrate", "least_noise")(problem, aim)
+        room = "enumeration" if model.order != 1 else "two_state"
+    found: Calibrated = _in_room(room, "calibrate", name)(problem, aim)
+    return found
+
+
+def _least_sticky(problem: Problem, aim: Aim) -> Calibrated:
+    """Sticky noise: a kernel of two states, sticky response of more."""
+    room = "letters" if _has_many_states(problem) else "memory"
+    found: Calibrated = _in_room(room, "calibrate", "least_sticky")(problem, aim)
     return found
 
 
@@ -82,7 +95,7 @@ _ENGINES = [
 _CALIBRATORS: dict[str, LeastNoise] = {
     Channel.kind: _least_independent,
     CorrelatedNoise.kind: _least_correlated,
-    StickyNoise.kind: _in_room("memory", "calibrate", "least_sticky"),
+    StickyNoise.kind: _least_sticky,
     TrackingNoise.kind: _in_room("memory", "calibrate", "least_tracking"),
 }
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
+from chainveil.checks import FloatArray
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.letters.numbers import Numbers, successors
 from chainveil.privacy.letters.search import Attack, Half
@@ -12,6 +15,9 @@ from chainveil.privacy.letters.witness import SequenceWitness
 from chainveil.privacy.memory.witness import MemoryWitness, in_runs
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.witness import Witness
+
+# A witness is written out to the asked length up to this many points.
+LONGEST_EXTENSION = 4096
 
 
 def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | None:
@@ -33,6 +39,8 @@ def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | N
         known[target + len(behind) + 1] = right.known
         behind += _from(script, len(before) + len(behind), right)
     series = before + behind
+    if problem.plain and not problem.ordered:
+        series += _further(problem, script, attack, series)
     place = len(series), target, known, *attack.pair
     if problem.plain and not problem.ordered:
         return SequenceWitness(*place, tuple(_joint(script, reports) for reports in series))
@@ -119,3 +127,42 @@ def _from(script: Script, index: int, right: Half) -> list[Reports]:
         law = first[state] if none else kernel[last, state]
         chosen.append(int(np.argmax(law)))
     return [_likely(script, state, tuple(chosen))]
+
+
+def _further(
+    problem: Problem, script: Script, attack: Attack, series: list[Reports]
+) -> list[Reports]:
+    """Reports of the points behind the attack, up to the asked length; they lower no ratio.
+
+    The ratio so far is an average of the ratios after one more report, so the best report is
+    not below it; behind a known point none matters.
+    """
+    length = problem.length
+    if length is None or length > LONGEST_EXTENSION:
+        return []
+    move = script.numbers.transition
+    rows = np.eye(script.numbers.states)[list(attack.pair)]
+    if attack.right.known is not None:
+        rows = np.eye(script.numbers.states)[[attack.right.known] * 2]
+    else:
+        for reports in attack.right.reports:
+            rows = rows @ move * _weight(script, reports)
+            rows /= rows.max()
+    added: list[Reports] = []
+    choices = list(product(*(range(noise.outputs) for noise in script.releases)))
+    while len(series) + len(added) < length:
+        ahead = rows @ move
+        worth = [ahead @ _weight(script, reports) for reports in choices]
+        ratios = [one[0] / one[1] if one[0] > 0 else -1.0 for one in worth]
+        added.append(choices[int(np.argmax(ratios))])
+        rows = ahead * _weight(script, added[-1])
+        rows /= rows.max()
+    return added
+
+
+def _weight(script: Script, reports: Reports) -> FloatArray:
+    """What the reports of all channels say of each state."""
+    weight = np.ones(script.numbers.states)
+    for (law, _), report in zip(script.numbers.laws, reports, strict=True):
+        weight = weight * law[:, report or 0]
+    return weight

@@ -245,6 +245,9 @@ class Search:
     def run(self) -> Found:
         """Bring both bounds together as far as the effort allows."""
         cases = [case for case in self.cases() if self._measure(case)]
+        if not cases:
+            # No target has two values that can both occur.
+            return Found(0.0, None, 0)
         while self._left > 0:
             still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
             if not still:
@@ -253,8 +256,7 @@ class Search:
             self._lay_out(case)
             self.made += case.left.nodes + case.right.nodes
             self._measure(case)
-        upper = max((case.upper for case in cases), default=0.0)
-        upper = max(upper, 0.0)
+        upper = max(0.0, *(case.upper for case in cases))
         return Found(upper + 64 * UNIT * (1 + abs(upper)), self._attack(), self.made)
 
     @property

@@ -1,1 +1,0 @@
-"""Any number of states: bounds from zones, brought together by branch and bound."""

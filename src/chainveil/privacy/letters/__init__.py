@@ -1,0 +1,1 @@
+"""Any number of states: words over letters, and words that cover others."""
