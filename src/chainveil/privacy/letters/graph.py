@@ -213,16 +213,18 @@ class Side:
         """The least depth at which a side may end and be worth more than ``low``."""
         self.settle(None)
         graph, count = self.graph, self.nodes
-        reach, depth = graph.reach[:count], graph.depth[:count]
-        matters = (reach[:, None] + graph.attained[:count]).max(axis=1) > low
+        depth = graph.depth[:count]
+        # No way leads to some nodes, whatever they are worth.
+        least = np.where(graph.reach[:count] > -np.inf, low - graph.reach[:count], np.inf)
+        matters = graph.attained[:count].max(axis=1) > least
         first = int(depth[matters].min(initial=len(self.tables.phase)))
         closed = graph.kids[:count, 0] == -1
-        cut = closed & (reach + graph.bound[:count] > low)
+        cut = closed & (graph.bound[:count] > least)
         first = min(first, int(depth[cut].min(initial=first)) + 1)
         letters = np.arange(graph.kids.shape[1])[None, :]
         opened = self.tables.count[self.tables.phase[depth], graph.label[:count]][:, None]
         lost = (graph.kids[:count] == words.CLOSED) & (letters < opened) & ~closed[:, None]
-        lost &= reach[:, None] + graph.cost[:count] > low
+        lost &= graph.cost[:count] > least[:, None]
         return min(first, int(depth[lost.any(axis=1)].min(initial=first)) + 1)
 
     @property
@@ -237,14 +239,15 @@ class Side:
 
     def build(self, tolerance: float, most: int, low: float, nodes: int) -> None:
         """Lay out the words, until the bounds of what lies further out do not matter."""
-        attained = np.array([low])
+        limit = self.allowed.limit
+        attained = np.full(1 if limit is None else limit + 1, low)
         first, last = 0, FIRST_DEPTHS - 1
         while first < MOST_DEPTHS:
             far = 10 + np.arange(len(self.tables.phase))
             share = tolerance * np.stack([1 - 10 / far, 5 / far**2], axis=1)
             first = words.build(self.graph, self.tables, first, last, share, most, attained)
             furthest = self.allowed.furthest
-            if first == last and not self._is_settled(last, float(attained[0]), tolerance):
+            if first == last and not self._is_settled(last, attained, tolerance):
                 if furthest is not None and last >= furthest:
                     return
                 if self._is_unbounded(last):
@@ -265,13 +268,20 @@ class Side:
             np.isinf(self.graph.bound[there]).all()
         )
 
-    def _is_settled(self, depth: int, low: float, tolerance: float) -> bool:
+    def _is_settled(self, depth: int, low: FloatArray, tolerance: float) -> bool:
         """Whether what may follow the words of a depth is worth no more than is attained."""
-        graph = self.graph
-        there = np.flatnonzero(graph.depth[: self.nodes] == depth)
+        graph, count = self.graph, self.nodes
+        reached = graph.reach[:count] > -np.inf
+        there = np.flatnonzero((graph.depth[:count] == depth) & reached)
         best = (graph.bound[there] + graph.reach[there]).max(initial=-np.inf)
-        met = graph.reach[: self.nodes, None] + graph.attained[: self.nodes]
-        return bool(best <= max(low, met.max()) + tolerance / 4)
+        met = np.where(reached, graph.reach[:count], 0.0)[:, None] + graph.attained[:count]
+        met[~reached] = -np.inf
+        if self.allowed.limit is not None:
+            # Of words with no more points than those that may follow.
+            used = self.tables.used[graph.depth[:count], graph.label[:count]]
+            met = np.where(used <= depth, met, -np.inf)
+        lowest = float(low[min(depth, len(low) - 1)])
+        return bool(best <= max(lowest, met.max()) + tolerance / 4)
 
     def settle(self, room: int | None) -> float:
         """The bound within ``room`` points."""

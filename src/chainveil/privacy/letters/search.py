@@ -187,9 +187,9 @@ class Search:
     def _named(self, adversary: Adversary) -> tuple[Allowed, Allowed]:
         target = adversary.target
         before, behind = adversary.nearest
-        left = Allowed(known=False, end_at=target)
+        left = Allowed(known=False, end_at=target, limit=target)
         if before is not None:
-            left = Allowed(end=False, known_at=target - before)
+            left = Allowed(end=False, known_at=target - before, limit=target)
         last = None if self.length is None else self.length - 1 - target
         right = Allowed(known=False, end_at=last)
         if behind is not None:

@@ -249,7 +249,8 @@ def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int,
 
     At each depth the strongest words come first. A word gets a node of its own where no other
     covers it within ``share[depth]`` along the whole way, and while there are fewer than
-    ``most`` nodes of its label. ``low`` (1,): what is attained; ways below it are not followed.
+    ``most`` nodes of its label. ``low``: what is attained, ways below it are not followed; of
+    shape (1,), or by points where they are limited: a longer word is no reason to drop a shorter.
     """
     k = graph.over.shape[1]
     for depth in range(first, last):
@@ -309,7 +310,8 @@ def _assign(
     far = _far(tables, depth + 1, following, rows)
     bound = closing_bound(tables, depth + 1, far[0], far[1])
     bound = max(bound, most_at_once(tables, depth + 1, following, rows))
-    if graph.reach[node] + bound <= low[0]:
+    points = min(tables.least[depth + 1, following], len(low) - 1)
+    if graph.reach[node] + bound <= low[points]:
         graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
         return
     slack = np.log1p(16 * (len(rows[0]) + 12) * UNIT)
@@ -332,7 +334,17 @@ def _assign(
     own = add_node(graph, tables, node, letter, rows[0], rows[1])
     graph.kids[node, letter], graph.cost[node, letter] = own, slack
     graph.reach[own] = graph.reach[node] + slack
-    low[0] = max(low[0], graph.attained[own].max())
+    _raise(tables, low, depth + 1, following, graph.attained[own])
+
+
+@compiled(error_model="numpy")
+def _raise(tables: Any, low: Any, depth: int, label: int, attained: Any) -> None:
+    """Note what words of so many points and more attain."""
+    for kind in range(len(attained)):
+        points = min(tables.used[depth, label, kind], len(low) - 1)
+        while points < len(low) and low[points] < attained[kind]:
+            low[points] = attained[kind]
+            points += 1
 
 
 @compiled(error_model="numpy")
