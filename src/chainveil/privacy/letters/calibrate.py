@@ -227,7 +227,9 @@ class _Quest:
             low, high = ((middle, value), high) if value > 0 else (low, (middle, value))
         best = min(kept, key=lambda one: cost(self.problem.model, one.noise, self.aim))
         sharper = self.loss(best.noise, self.certifying)
-        return Calibrated(best.noise, sharper if sharper.epsilon <= best.loss.epsilon else best.loss)
+        return Calibrated(
+            best.noise, sharper if sharper.epsilon <= best.loss.epsilon else best.loss
+        )
 
     def _collected(self, shape: Shape, starts: list[Numbers]) -> Numbers:
         """Numbers that keep the budget against the attacks that were found on the way."""
@@ -271,7 +273,7 @@ class _Quest:
             constraints=[{"type": "ineq", "fun": room, "jac": slopes}],
             options={"maxiter": 60, "ftol": 1e-8},
         )  # fmt: skip
-        return np.clip(found.x, 1e-6, 1 - 1e-6)
+        return np.asarray(np.clip(found.x, 1e-6, 1 - 1e-6))
 
 
 def _moved(numbers: Numbers, move: float, shape: Shape) -> Numbers:

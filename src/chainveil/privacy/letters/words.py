@@ -165,7 +165,7 @@ def least_points(tables: Any) -> None:
             own, behind = tables.used[depth, label].min(), np.int64(1) << 40
             if depth + 1 == depths:
                 behind = own
-            for letter in range(tables.count[phase, label] if depth + 1 < depths else 0):
+            for letter in range(tables.choices[phase, label] if depth + 1 < depths else 0):
                 behind = min(behind, tables.least[depth + 1, tables.next[phase, label, letter]])
             tables.further[depth, label] = behind
             tables.least[depth, label] = min(own, behind)
@@ -184,7 +184,7 @@ def shares(tables: Any, first: int, mix: Any) -> None:
         phase = tables.phase[depth]
         for label in range(mix.shape[1]):
             mix[depth, label] = 1.0
-            count = tables.count[phase, label]
+            count = tables.choices[phase, label]
             for letter in range(count):
                 behind = mix[depth + 1, tables.next[phase, label, letter]]
                 rest = 1.0 - behind.sum()
@@ -226,11 +226,11 @@ def measure(graph: Any, tables: Any, node: int) -> None:
 @compiled(error_model="numpy")
 def add_node(graph: Any, tables: Any, parent: int, letter: int, over: Any, under: Any) -> int:
     """A node of its own for a word; -1 where there is no room for it."""
-    node = graph.count[0]
+    node = graph.made[0]
     depth = graph.depth[parent] + 1
     if node >= len(graph.depth) or depth >= len(tables.phase):
         return -1
-    graph.count[0] = node + 1
+    graph.made[0] = node + 1
     label = tables.next[tables.phase[depth - 1], graph.label[parent], letter]
     graph.over[node], graph.under[node] = over, under
     graph.depth[node], graph.label[node] = depth, label
@@ -257,11 +257,11 @@ def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int,
         for label in range(graph.newest.shape[1]):
             node = graph.newest[depth, label]
             while node >= 0:
-                words += tables.count[tables.phase[depth], label]
+                words += tables.choices[tables.phase[depth], label]
                 node = graph.older[node]
         if words == 0:
             return depth
-        if graph.count[0] + words > len(graph.depth):
+        if graph.made[0] + words > len(graph.depth):
             return depth
         rows, origin = np.empty((words, 2, k)), np.empty((words, 2), np.int64)
         score = np.empty(words)
@@ -269,7 +269,7 @@ def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int,
         for label in range(graph.newest.shape[1]):
             node = graph.newest[depth, label]
             while node >= 0:
-                for letter in range(tables.count[tables.phase[depth], label]):
+                for letter in range(tables.choices[tables.phase[depth], label]):
                     spell_child(graph, tables, node, letter, rows[found])
                     origin[found, 0], origin[found, 1] = node, letter
                     below, above = rows[found, 1].sum(), rows[found, 0].sum()
@@ -287,7 +287,7 @@ def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int,
 def waiting(graph: Any, tables: Any, depth: int) -> bool:
     """Whether some node of this depth has letters."""
     for label in range(graph.newest.shape[1]):
-        if graph.newest[depth, label] >= 0 and tables.count[tables.phase[depth], label] > 0:
+        if graph.newest[depth, label] >= 0 and tables.choices[tables.phase[depth], label] > 0:
             return True
     return False
 
@@ -345,7 +345,7 @@ def settle(graph: Any, tables: Any, room: int) -> None:
     for depth in range(deepest, -1, -1):
         for label in range(labels):
             node = graph.newest[depth, label]
-            count = tables.count[tables.phase[depth], label]
+            count = tables.choices[tables.phase[depth], label]
             while node >= 0:
                 graph.best[node] = _largest(graph, tables, node, depth, count, room)
                 graph.reach[node] = -np.inf
@@ -354,7 +354,7 @@ def settle(graph: Any, tables: Any, room: int) -> None:
     for depth in range(deepest + 1):
         for label in range(labels):
             node = graph.newest[depth, label]
-            count = tables.count[tables.phase[depth], label]
+            count = tables.choices[tables.phase[depth], label]
             while node >= 0:
                 if graph.kids[node, 0] != -1 and graph.reach[node] > -np.inf:
                     for letter in range(count):
@@ -452,7 +452,7 @@ def _sweep(
     for t in range(n):
         phase, label = tables.phase[t], labels[t]
         best, choice, then = -np.inf, letters[t], -1
-        for letter in range(tables.count[phase, label]):
+        for letter in range(tables.choices[phase, label]):
             following = tables.next[phase, label, letter]
             second = -1
             if following == labels[t + 1]:
@@ -462,7 +462,7 @@ def _sweep(
                     continue
                 behind[:] = after[n]
             else:
-                for other in range(tables.count[tables.phase[t + 1], following]):
+                for other in range(tables.choices[tables.phase[t + 1], following]):
                     if tables.next[tables.phase[t + 1], following, other] == labels[t + 2]:
                         second = other
                         break
