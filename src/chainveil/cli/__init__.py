@@ -15,6 +15,7 @@ from chainveil.cli import (
     data,
     demo,
     estimate,
+    export,
     fit,
     loss,
     plan,
@@ -71,8 +72,8 @@ def cli() -> None:
 
 
 for command in (
-    fit.fit, plan.plan, calibrate.calibrate, sanitize.sanitize, verify.verify,
-    estimate.estimate, loss.loss, attack.attack, demo.demo, data.data,
+    fit.fit, plan.plan, calibrate.calibrate, sanitize.sanitize, export.export,
+    verify.verify, estimate.estimate, loss.loss, attack.attack, demo.demo, data.data,
 ):  # fmt: skip
     cli.add_command(command)
 
