@@ -119,3 +119,12 @@ def test_examples_in_docstrings(name: str) -> None:
     result = doctest.testmod(module, optionflags=OPTIONS)
     assert result.attempted
     assert result.failed == 0
+
+
+def test_public_names_have_an_example() -> None:
+    for name in chainveil.__all__:
+        thing = getattr(chainveil, name)
+        error = isinstance(thing, type) and issubclass(thing, Exception)
+        if error or isinstance(thing, ModuleType):
+            continue
+        assert ">>> " in (thing.__doc__ or ""), name

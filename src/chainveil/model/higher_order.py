@@ -38,6 +38,14 @@ class HigherOrderChain(DataModel):
         The transitions that it was fitted to; None where it was not fitted.
     origin : "given", "reference" or "private"
         Where it came from, as in :class:`chainveil.MarkovChain`.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> series = cv.MarkovChain.binary(q=0.1, r=0.3).sample(5000, rng=1)
+    >>> chain = cv.HigherOrderChain.fit(series, order=2)
+    >>> chain.transition.shape
+    (4, 2)
     """
 
     kind: ClassVar[str] = "higher order"

@@ -35,6 +35,13 @@ class CorrelatedNoise(Noise):
     rho1 : float
         ``Pr[y_{t+1} = 0 | y_t = 1]``, the probability to stop flipping.
         ``rho0 + rho1 = 1`` is independent noise.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> noise = cv.CorrelatedNoise(rho0=0.125, rho1=0.375)
+    >>> noise.flip_rate
+    0.25
     """
 
     kind: ClassVar[str] = "correlated"

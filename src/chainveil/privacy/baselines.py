@@ -129,6 +129,12 @@ def success_bound(chain: MarkovChain, epsilon: float) -> float:
     has settled. No output is more than e^epsilon times as likely from one state as from
     another. The paper's Section 4.3 prints another form, which for small epsilon lies below
     guessing the likelier state. Rounded up.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> round(cv.success_bound(cv.MarkovChain.symmetric(0.1), epsilon=1.0), 3)
+    0.731
     """
     check_chain(chain)
     prior = _prior_odds(chain) if chain.initial is None else _odds_at_any_time(chain)
