@@ -203,7 +203,7 @@ def test_the_program_is_small_and_needs_nothing_else(mechanism: str, tmp_path: P
 
 
 def test_the_program_says_what_it_promises(tmp_path: Path) -> None:
-    plan = cv.calibrate(CHAIN, 4.0, mechanism="sticky", every=3, gaps=True)
+    plan = replace(cv.calibrate(CHAIN, 4.0), noise=STICKY.on_grid().thinned(3), gaps=True)
     names: dict[str, Any] = {"__name__": "sanitizer"}
     exec(_exported(tmp_path, plan, seal="cd" * 32), names)
     held = names["PLAN"]
