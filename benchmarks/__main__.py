@@ -15,12 +15,14 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import chainveil
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.md"
 # Coverage is a study of many minutes, with a table in the documentation; the peers of sanitizing
 # are called by its benchmark; the clock is shared.
 SKIP = {"__init__", "__main__", "coverage", "coverage_table", "sanitize_peers", "timing"}
-PACKAGES = ("chainveil", "numpy", "numba", "scipy", "cryptography", "python-flint", "opendp",
+PACKAGES = ("numpy", "numba", "scipy", "cryptography", "python-flint", "opendp",
             "diffprivlib", "pure-ldp", "multi-freq-ldpy", "hmmlearn", "dynamax")  # fmt: skip
 
 
@@ -44,7 +46,7 @@ def _processor() -> str:
 
 def versions() -> str:
     """Of Python and of the packages that are compared, those that are missing among them."""
-    told = [f"Python {platform.python_version()}"]
+    told = [f"Python {platform.python_version()}", f"chainveil {chainveil.__version__}"]
     for name in PACKAGES:
         try:
             told.append(f"{name} {version(name)}")
@@ -53,12 +55,13 @@ def versions() -> str:
     return ", ".join(told)
 
 
-def head() -> str:
+def head(chosen: list[str]) -> str:
     """When, where and with what."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return (
-        "# Benchmarks\n\nWritten by `make bench`, from one run; times differ from run to run, "
-        f"ratios less.\n\n- date: {now}\n- machine: {machine()}\n- versions: {versions()}\n"
+        f"# Benchmarks\n\nWritten by `python -m benchmarks {' '.join(chosen)}`, in one run; times "
+        f"differ from run to run, ratios less.\n\n- date: {now}\n- machine: {machine()}\n"
+        f"- versions: {versions()}\n"
     )
 
 
@@ -85,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = set(given.names) - set(names())
     if unknown:
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(names())}")
-    parts, failures = [head()], 0
+    parts, failures = [head(given.names or names())], 0
     for name in given.names or names():
         print(f"== {name}", flush=True)
         code, text = run(name)

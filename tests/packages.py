@@ -28,8 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PINS = ROOT / "constraints.txt"
 CORE = ("tests/privacy/test_closed_form.py", "tests/privacy/test_loss.py",
-        "tests/mechanism/test_stream.py", "tests/mechanism/test_exact.py", "tests/noise", "tests/device", "tests/cli/test_export.py",
-        "tests/cli/test_help.py")  # fmt: skip
+        "tests/mechanism/test_stream.py", "tests/mechanism/test_exact.py", "tests/noise",
+        "tests/device", "tests/cli/test_export.py", "tests/cli/test_help.py")  # fmt: skip
 TESTERS = ("pytest", "hypothesis")
 # Extras, and what shows that they are there; the long ones on request only, since the development
 # environment has them all.
