@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,29 @@ def test_a_weaker_promise_is_said(tmp_path: Path) -> None:
     called(*PLAN, "--adversary", "informed", "--mechanism", "independent", folder=tmp_path)
     done = called("export", "plan.json", "-o", "sanitizer.py", folder=tmp_path)
     assert b"warning" in done.stderr
+
+
+def test_limits_come_along_and_private_ones_are_said_to_be(tmp_path: Path) -> None:
+    rows = "\n".join(str(50 + (n // 7) % 2 * 20) for n in range(400))
+    (tmp_path / "pace.csv").write_text(f"bpm\n{rows}\n")
+    fit = ("fit", "pace.csv", "--column", "bpm", "--threshold", "mean", "-o", "chain.json")
+    called(*fit, folder=tmp_path)
+    called("calibrate", "--chain", "chain.json", "--epsilon", "6", "--mechanism", "independent",
+           "-o", "plan.json", folder=tmp_path)  # fmt: skip
+    done = called("export", "plan.json", "-o", "sanitizer.py", folder=tmp_path)
+    assert done.stderr.count(b"warning") == 2
+    names: dict[str, Any] = {"__name__": "sanitizer"}
+    exec((tmp_path / "sanitizer.py").read_text(), names)
+    device = names["Sanitizer"]()
+    assert [device.state(value) for value in (50, 70, None)] == [0, 1, None]
+
+
+def test_the_certificate_of_a_release_is_no_free_plan(folder: Path) -> None:
+    (folder / "pace.csv").write_text("bpm\n" + "50\n70\n" * 50)
+    called("sanitize", "pace.csv", "--column", "bpm", "--threshold", "60", "--plan", "plan.json",
+           "-o", "out.csv", folder=folder)  # fmt: skip
+    done = called("export", "out.certificate.json", "-o", "sanitizer.py", folder=folder)
+    assert b"--spent" in done.stderr
 
 
 @pytest.mark.parametrize("python", PYTHONS)

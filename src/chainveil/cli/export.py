@@ -33,13 +33,7 @@ def export(plan: str, output: str, force: bool, **given: Any) -> None:
     from chainveil.table.write.atomic import drafts
 
     certificate = options.read_certificate("plan", plan)
-    if certificate["release"] is not None:
-        warn("this is the certificate of a release: another release of the same series costs "
-             "more; chainveil calibrate --spent plans for both")  # fmt: skip
-    if certificate["promise.adversary.model"] != "any":
-        warn("this holds against " + certificate["promise.adversary.meaning"])
-    if certificate["chain.origin"] == "private":
-        warn(certificate["chain.meaning"])
+    _warnings(certificate)
     limits, labels = (certificate[f"discretization.{part}"] or () for part in ("edges", "labels"))
     found = certificate.plan()
     text = device_program(found, limits, labels, certificate["seal.digest"])
@@ -54,3 +48,15 @@ def export(plan: str, output: str, force: bool, **given: Any) -> None:
          "print(Sanitizer().push(0))'"),
     ]  # fmt: skip
     show({"program": output, **size}, lines, given["as_json"])
+
+
+def _warnings(certificate: Any) -> None:
+    """What bears on the promise of the program, or on who may see it."""
+    if certificate["release"] is not None:
+        warn("this is the certificate of a release: another release of the same series costs "
+             "more; chainveil calibrate --spent plans for both")  # fmt: skip
+    if certificate["promise.adversary.model"] != "any":
+        warn("this holds against " + certificate["promise.adversary.meaning"])
+    for part in ("chain", "discretization"):
+        if (certificate[f"{part}.origin"] or "given").startswith("private"):
+            warn(certificate[f"{part}.meaning"])
