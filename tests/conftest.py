@@ -20,7 +20,7 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 # Tests that share what is dear to make, by words in their names: one worker runs all of them.
-TOGETHER = ("spark", "tests/experiments/test_quick.py")
+TOGETHER = ("spark", "tests/experiments/test_quick.py", "tests/test_site.py")
 
 
 @pytest.hookimpl(optionalhook=True)
