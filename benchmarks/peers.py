@@ -3,7 +3,7 @@
 A two-state series like a heart rate is released with a budget. For each method: what it promises,
 how often its reports are wrong, what the release truly loses against any adversary (exactly, by
 chainveil), how often the best attacker guesses a point, and the time a point. Peers are in
-``benchmarks/requirements.txt``; those that are not installed are left out, and said to be.
+``benchmarks/peers.txt``; those that are not installed are left out, and said to be.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,9 @@ PEERS: dict[str, Callable[[float], Release]] = {
     "OpenDP": _opendp, "diffprivlib": _diffprivlib, "pure-ldp": _pure_ldp,
     "multi-freq-ldpy": _multi_freq,
 }  # fmt: skip
+
+
+NAMES = ("opendp", "diffprivlib", "pure-ldp", "multi-freq-ldpy")
 
 
 def peers(epsilon: float) -> Iterator[Method]:
@@ -144,6 +148,17 @@ def table(epsilon: float, points: int) -> str:
     return "\n".join(f"| {line} |" if "---" not in line else f"|{line}|" for line in lines)
 
 
+def versions() -> str:
+    """Of the peers that are installed."""
+    told = []
+    for name in NAMES:
+        try:
+            told.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            told.append(f"{name} not installed")
+    return ", ".join(told)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -151,6 +166,7 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=POINTS)
     arguments = parser.parse_args()
     print(table(arguments.epsilon, arguments.points))
+    print(f"\nWith {versions()}.")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import platform
 import re
 from pathlib import Path
@@ -26,6 +27,21 @@ def test_the_page_names_no_host_and_no_folder(
     assert str(Path.home()) not in text
     assert str(Path.cwd()) not in text
     assert [path.name for path in tmp_path.iterdir()] == ["results.md"]
+
+
+def test_pages_show_the_tables_of_the_last_run() -> None:
+    """Those of the results that are kept; ``make bench`` writes them anew."""
+    path = Path(__file__).resolve().parents[1] / "docs/tables/benchmarks.py"
+    spec = importlib.util.spec_from_file_location("docs_tables_benchmarks", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tables = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    for name, shown in tables.PAGES.items():
+        text = shown.read_text(encoding="utf-8")
+        assert tables.table(name).count("\n") > 4
+        assert tables.table(name) in text, "run python docs/tables/benchmarks.py"
+        assert tables.page(name, text) == text
 
 
 def test_a_benchmark_that_fails_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
