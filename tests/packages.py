@@ -138,7 +138,8 @@ def _install(case: Case, target: str, home: Path) -> None:
     """The wheel from its file, everything else from the index; nothing may contradict."""
     chosen = lowest_pins() if case.lowest else ["--constraint", str(PINS)]
     pip = [str(home / "bin/python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    _call([*pip, "install", target, *TESTERS, *chosen], home)
+    # Most of what is installed is never imported: what is gets compiled then.
+    _call([*pip, "install", "--no-compile", target, *TESTERS, *chosen], home)
     _call([*pip, "check"], home)
 
 
@@ -152,7 +153,7 @@ def _session(home: Path) -> None:
 def _call(command: list[str], folder: Path) -> str:
     """What a command printed; an error with its last lines where it failed."""
     clean = {name: value for name, value in os.environ.items()
-             if name not in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")}  # fmt: skip
+             if name not in ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")}  # fmt: skip
     done = subprocess.run(
         command, cwd=folder, env=clean, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
