@@ -35,6 +35,7 @@ ORDER = [
     "attack",
     "estimate",
     "certificate",
+    "device",
     "table",
     "spark",
     "plot",

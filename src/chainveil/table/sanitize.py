@@ -45,6 +45,16 @@ class TableRelease:
         Of the kind that was handed in, with the published column in place of the original, the
         series column, and those that were to be kept. A pandas index is not published.
     certificate : Certificate
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import chainveil as cv
+    >>> table = pa.table({"asleep": cv.MarkovChain.symmetric(0.1).sample(100, rng=1)})
+    >>> plan = cv.calibrate(cv.MarkovChain.symmetric(0.1), epsilon=3.0)
+    >>> done = cv.sanitize_table(table, "asleep", plan=plan)
+    >>> done.table.num_rows, done.certificate["release.rows"]
+    (100, 100)
     """
 
     table: Any
@@ -125,7 +135,7 @@ def sanitize_table(
         As in :func:`chainveil.calibrate`. Without a name: sticky noise for two states, each
         report of which needs its own point and the last report; independent noise for more
         states, for regions, and for chains that change too rarely for the search
-        (:func:`chainveil.calibration.usual_mechanism`). Correlated noise runs on beneath the
+        (``chainveil.calibration.usual_mechanism``). Correlated noise runs on beneath the
         points that a gap leaves out, and rare reports are counted across them, so ``max_gap``
         then needs ``step``. Sticky and tracking noise holds its last report over gaps, and is
         calibrated for them where ``missing`` or ``max_gap`` allow any.
