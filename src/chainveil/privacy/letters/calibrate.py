@@ -2,8 +2,8 @@
 
 The families are randomized response (one flip probability), ordinal noise (one decay), and
 randomized response with a flip probability of its own for each state; sticky response repeats
-the last report with some probability and answers afresh by one of these otherwise. The privacy of the
-answer is certified. That it is the least of its family is found by search: proved up to the
+the last report with some probability and answers afresh by one of these otherwise. The privacy
+of the answer is certified. That it is the least of its family is found by search: proved up to the
 search's tolerance for randomized response on every point, where more noise is a processing of
 less; seen, not proved, for the others.
 

@@ -448,7 +448,7 @@ class Side:
         if self.priors.numbers.is_stationary:
             return np.maximum(known, end)
         with np.errstate(divide="ignore"):
-            return np.maximum(known, np.log(quotient))
+            return np.asarray(np.maximum(known, np.log(quotient)))
 
 
 def _empty(nodes: int, tables: Tables) -> Graph:

@@ -110,7 +110,7 @@ def closing_bound(tables: Any, depth: int, over: Any, under: Any) -> float:
 
 
 @compiled(error_model="numpy")
-def at_known(tables: Any, depth: int, label: int, over: Any, under: Any, y: int) -> float:
+def at_known(tables: Any, depth: int, label: int, over: Any, under: Any, y: int) -> Any:
     """The value if the point at this depth is known to be y."""
     prior = tables.known[depth, y]
     if over[y] == 0.0 or prior == -np.inf or tables.used[depth, label, y] > tables.limit:
@@ -224,7 +224,7 @@ def measure(graph: Any, tables: Any, node: int) -> None:
 
 
 @compiled(error_model="numpy")
-def add_node(graph: Any, tables: Any, parent: int, letter: int, over: Any, under: Any) -> int:
+def add_node(graph: Any, tables: Any, parent: int, letter: int, over: Any, under: Any) -> Any:
     """A node of its own for a word; -1 where there is no room for it."""
     node = graph.made[0]
     depth = graph.depth[parent] + 1
