@@ -34,6 +34,14 @@ TRACKING = TrackingNoise.binary(
     [[[0.04, 0.45], [0.10, 0.40]], [[0.60, 0.90], [0.55, 0.96]]], [0.35, 0.65]
 )
 THINNED = STICKY.thinned(5)
+
+
+def response(states: int) -> StickyNoise:
+    """A sticky response of several states."""
+    answer = cv.Channel.randomized_response(states, 0.4)
+    return StickyNoise.response(0.7, answer, answer)
+
+
 STREAMED = {
     "independent": CHANNEL, "sticky": STICKY, "tracking": TRACKING, "sticky, 1 in 5": THINNED,
 }  # fmt: skip
@@ -80,7 +88,8 @@ def keystream_into(out: NDArray[np.uint8]) -> Callable[[], object]:
 def own_entries(points: int) -> list[Entry]:
     generator = np.random.default_rng(0)
     x = generator.integers(0, 2, points, dtype=np.uint8)
-    x8 = generator.integers(0, 8, points, dtype=np.uint8)
+    x4, x8 = (generator.integers(0, k, points, dtype=np.uint8) for k in (4, 8))
+    four, eight = response(4), response(8)
     out = np.ones_like(x)
     bits, bits_out = np.packbits(x), np.ones(-(-points // 8), np.uint8)
     noise = CorrelatedNoise(0.1, 0.3)
@@ -105,6 +114,11 @@ def own_entries(points: int) -> list[Entry]:
         Entry("chainveil, sticky", points, lambda: sanitize(x, STICKY, out=out)),
         Entry("chainveil, tracking", points, lambda: sanitize(x, TRACKING, out=out)),
         Entry("chainveil, sticky, 1 in 5", points, lambda: sanitize(x, THINNED, out=out)),
+        Entry("chainveil, sticky, 4 states", points, lambda: sanitize(x4, four, out=out)),
+        Entry("chainveil, sticky, 8 states", points, lambda: sanitize(x8, eight, out=out)),
+        Entry(
+            "chainveil, 4 states, 1 in 5", points, lambda: sanitize(x4, four.thinned(5), out=out)
+        ),
         Entry("plain NumPy (not secure)", few, numpy_plain),
         *(stream_entry(name, noise, x) for name, noise in STREAMED.items()),
     ]

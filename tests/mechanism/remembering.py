@@ -51,12 +51,22 @@ TWO_STATES: dict[str, Noise] = {
     "tracking": TRACKING,
     "late": LATE,
 }
-HOLDING: dict[str, Noise] = TWO_STATES | {"three": THREE, "wide": WIDE, "both": tracking_of(3, 4)}
+FOUR = StickyNoise.response(0.6, cv.Channel.randomized_response(4, 0.5), cv.Channel.ordinal(4, 0.6))
+# Up to eight reports are drawn by one way, more by another.
+HOLDING: dict[str, Noise] = TWO_STATES | {
+    "three": THREE,
+    "four": FOUR,
+    "eight": sticky_of(8, 8),
+    "ten": sticky_of(10, 10),
+    "wide": WIDE,
+    "both": tracking_of(3, 4),
+}
 THINNED: dict[str, Noise] = {
     "sticky, 2": STICKY.thinned(2),
     "sticky, 5": STICKY.thinned(5),
     "turning, 64": TURNING.thinned(64),
     "three, 3": THREE.thinned(3),
+    "four, 5": FOUR.thinned(5),
     "channel, 3": cv.Channel.binary(0.3, 0.2).thinned(3),
     "five states, 4": cv.Channel.randomized_response(5, 0.4).thinned(4),
     "thirty states, 7": cv.Channel.randomized_response(30, 0.4).thinned(7),

@@ -11,7 +11,7 @@ import pytest
 import chainveil as cv
 from chainveil.mechanism import Report, release, sanitize, seeded
 from chainveil.mechanism.draws import Draws
-from chainveil.mechanism.holding import HoldingWalk, TwoReports, context_laws
+from chainveil.mechanism.holding import HoldingWalk, TwoReports, context_laws, context_layout
 from chainveil.mechanism.pieces import one_series
 from chainveil.mechanism.randomness import Keystream, Seeded
 from chainveil.noise.base import Noise
@@ -22,7 +22,6 @@ from tests.mechanism.remembering import (
     LATE,
     STICKY,
     TRACKING,
-    TWO_STATES,
     data,
     follows,
     law_of,
@@ -217,14 +216,15 @@ def test_bad_input() -> None:
             sanitize(x, noise, **arguments)
 
 
-def test_laws_of_contexts_are_those_of_the_noise() -> None:
-    for noise in TWO_STATES.values():
-        laws = context_laws(noise)
-        for last in range(2):
-            assert np.allclose(laws[8, last], np.eye(2)[last])
-            for state in range(2):
-                assert np.allclose(laws[6 + state, last], law_of(noise, ("first", state)))
-                assert np.allclose(laws[4 + state, last], law_of(noise, ("after gap", last, state)))
-                for before in range(2):
-                    row = law_of(noise, ("step", last, before, state))
-                    assert np.allclose(laws[2 * before + state, last], row)
+@named
+def test_laws_of_contexts_are_those_of_the_noise(noise: Noise) -> None:
+    laws, (step, gap, first, missing) = context_laws(noise), context_layout(noise).tolist()
+    assert len(laws) == missing + 1
+    for last in range(noise.outputs):
+        assert np.array_equal(laws[missing, last], np.eye(noise.outputs)[last])
+        for state in range(noise.states):
+            assert np.allclose(laws[first + state, last], law_of(noise, ("first", state)))
+            assert np.allclose(laws[gap + state, last], law_of(noise, ("after gap", last, state)))
+            for before in range(noise.states):
+                row = law_of(noise, ("step", last, before, state))
+                assert np.allclose(laws[step * before + state, last], row)

@@ -162,7 +162,7 @@ def test_rows_out_of_order() -> None:
             with pytest.raises(cv.InvalidInput, match="order"):
                 RowNoise(noise, seeded(1)).apply(zeros, Rows(owner, np.array(points), NUMBERS))
         with pytest.raises(cv.InvalidInput, match="last state"):
-            RowNoise(noise, seeded(1)).apply(zeros + 9, Rows(owner, np.arange(2), NUMBERS))
+            RowNoise(noise, seeded(1)).apply(zeros + 10, Rows(owner, np.arange(2), NUMBERS))
     with pytest.raises(cv.InvalidInput, match="every state"):
         RowNoise(STICKY.thinned(2), secure()).apply(zeros)
 

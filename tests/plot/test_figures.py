@@ -133,6 +133,17 @@ def test_release_figure_marks_and_counts_wrong_reports() -> None:
                      "0%\nwrong", "exact", "posterior"]  # fmt: skip
 
 
+def test_release_figure_keeps_many_states_in_their_rows() -> None:
+    figure = plot.release_figure([0, 3, 2, 1], {"one": [3, 3, 2, np.nan], "two": [0, 0, 0, 0]})
+    heights = [np.asarray(line.get_ydata()) for line in figure.axes[0].lines]
+    spans = [(np.nanmin(row), np.nanmax(row)) for row in heights]
+    assert spans == [
+        (2, pytest.approx(2.8)),
+        (pytest.approx(1 + 1.6 / 3), pytest.approx(1.8)),
+        (0, 0),
+    ]
+
+
 def test_release_figure_of_one_release_and_of_silent_points() -> None:
     silent = np.ma.array([0, 1, 1, 0], mask=[True, False, False, True])
     figure = plot.release_figure([0, 1, 0, 0], silent)

@@ -25,6 +25,7 @@ from tests.spark.tables import (
     two_states,
 )
 from tests.table.samples import KEEP_AWKWARD, awkward
+from tests.table.test_memory_many_states import long_plan
 
 
 @pytest.mark.parametrize(
@@ -79,6 +80,21 @@ def test_noise_that_remembers_and_rare_reports_are_the_same_on_spark(
     assert cv.verify(there.certificate, tmp_path / "r.parquet").holds
     for name in ("rows", "points", "held", "series", "gaps", "splits"):
         assert there.certificate[f"release.{name}"] == here.certificate[f"release.{name}"]
+
+
+@pytest.mark.parametrize("kind", ["sticky", "sticky, rare"])
+def test_noise_that_remembers_is_the_same_on_spark_for_four_states(
+    kind: str, spark_session: Any, tmp_path: Path
+) -> None:
+    table, plan = long_table(), long_plan(kind)
+    how: dict[str, Any] = {
+        "series": "person", "time": "minute", "step": 1, "max_gap": 1, "edges": [57, 60, 63],
+        "labels": list("abcd"), "rng": seeded(11), "keep_time": True, "hold": True,
+    }  # fmt: skip
+    here = cv.sanitize_table(table, "bpm", plan=plan, **how)
+    frame = frame_of(spark_session, shuffled(table), 5)
+    spark.sanitize(frame, plan, column="bpm", path=tmp_path / "r.parquet", **how)
+    assert in_order(folder_table(tmp_path / "r.parquet")).equals(in_order(here.table))
 
 
 def test_without_a_time_the_usual_noise_needs_no_order(spark_session: Any, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from chainveil.noise.base import noise_class
 
 # A state is one byte of a release. What one noise may report, and how many releases are told of.
 MOST_STATES, MOST_OUTPUTS, MOST_RELEASES = 256, 4096, 256
+# Numbers of a noise whose reports look back, a row a state and last report; rows of a model.
+MOST_NUMBERS, MOST_ROWS = 1 << 20, 4096
 # Points to a report, and points of a secret, whose values are whole numbers of so many digits.
 MOST_EVERY, MOST_EVENT = 10_000, 4096
 # The longest whole number, in bits: far beyond any count, and short enough to be written out.
@@ -83,7 +85,7 @@ FIELDS = (
     Field("chain.origin", "origin", "open", "`given`, `reference` or `private`"),
     Field("chain.meaning", "text", "recomputed", "the origin in words"),
     Field("noise.mechanism", "mechanism", "recomputed", "how the noise is drawn"),
-    Field("noise.matrix", "matrix", "recomputed", "independent: probability of each report, a "
+    Field("noise.matrix", "kernel", "recomputed", "independent: probability of each report, a "
           "row a state; correlated: of going on and of stopping to flip; sticky and tracking: the "
           "first report by its state, then each by the last report, the state before (tracking) "
           "and its own state, then (tracking) those after a gap"),
@@ -250,9 +252,14 @@ def _is_list(
     return isinstance(value, list) and least <= len(value) <= most and all(map(test, value))
 
 
-def _is_matrix(value: Any, test: Callable[[Any], bool]) -> bool:
-    rows = _is_list(value, lambda row: _is_list(row, test, 2, MOST_OUTPUTS), 2, MOST_STATES)
+def _is_matrix(value: Any, test: Callable[[Any], bool], most: int = MOST_STATES) -> bool:
+    rows = _is_list(value, lambda row: _is_list(row, test, 2, MOST_OUTPUTS), 2, most)
     return rows and len(set(map(len, value))) == 1
+
+
+def _is_kernel(value: Any, test: Callable[[Any], bool]) -> bool:
+    """The rows of a noise, which are many where reports look back."""
+    return _is_matrix(value, test, MOST_NUMBERS) and len(value) * len(value[0]) <= MOST_NUMBERS
 
 
 def _is_pair(value: Any) -> bool:
@@ -297,7 +304,7 @@ def _is_noise(value: Any) -> bool:
         return _is_matrix(value, _is_number)
     parts = dict(value)
     named = _is_mechanism(parts.pop("kind", None))
-    whole = _is_matrix(parts.pop("matrix", None), _is_number)
+    whole = _is_kernel(parts.pop("matrix", None), _is_number)
     timing = all(name in ("every", "delay") and KINDS[name][0](n) for name, n in parts.items())
     return named and whole and timing
 
@@ -315,7 +322,7 @@ def _is_model(value: Any) -> bool:
 def _is_numbers(value: Any, depth: int = 3) -> bool:
     """A number, or lists of them."""
     if isinstance(value, list) and depth:
-        return len(value) <= MOST_STATES and all(_is_numbers(item, depth - 1) for item in value)
+        return len(value) <= MOST_ROWS and all(_is_numbers(item, depth - 1) for item in value)
     return _is_number(value)
 
 
@@ -344,6 +351,10 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: _is_matrix(v, _is_number),
         f"a list of rows of numbers, at most {MOST_STATES} by {MOST_OUTPUTS}",
     ),
+    "kernel": (
+        lambda v: _is_kernel(v, _is_number),
+        f"a list of rows of numbers, at most {MOST_OUTPUTS} to a row and {MOST_NUMBERS} in all",
+    ),
     "noises": (
         lambda v: _is_list(v, _is_noise, 0, MOST_RELEASES),
         f"a list of matrices, or of kinds with their matrices, at most {MOST_RELEASES}",
@@ -356,7 +367,7 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda v: v is None or (_is_matrix(v, _is_number) and len(v) == 2 == len(v[0])),
         "null, or the limits of q and of r",
     ),
-    "units": (lambda v: _is_matrix(v, _is_count), "a list of rows of whole numbers"),
+    "units": (lambda v: _is_kernel(v, _is_count), "a list of rows of whole numbers"),
     "edges": (lambda v: _is_list(v, _is_number), "a list of numbers"),
     "labels": (
         lambda v: _is_list(v, _is_label, 2, MOST_STATES),

@@ -23,8 +23,10 @@ from chainveil.privacy.rounding import upper
               "0 at a point in state 0 and 1, and after a 1.")  # fmt: skip
 @click.option("--tracking", metavar="A,…,H", help="Tracking noise: the same, each by the state "
               "of the point before.")  # fmt: skip
+@click.option("--repeat", type=float, metavar="A", help="Sticky response, any number of states: "
+              "repeat the last report with probability A, else report as --rho says.")  # fmt: skip
 @click.option("--first", metavar="A,B", help="Sticky and tracking noise: probabilities to report 1 "
-              "at the first point.")  # fmt: skip
+              "at the first point. With --repeat: one number in place of --rho there.")  # fmt: skip
 @click.option("--every", type=int, default=1, show_default=True, metavar="N",
               help="One point in N reports.")  # fmt: skip
 @options.event
@@ -69,27 +71,45 @@ def loss(**given: Any) -> None:
 
 
 def _noise(states: int, given: dict[str, Any]) -> Any:
-    """The noise asked for; more than two states have randomized response."""
+    """The noise asked for; more than two states have randomized or sticky response."""
     from chainveil.noise.channel import Channel
     from chainveil.noise.correlated import CorrelatedNoise
 
     rho, correlated = given["rho"], given["correlated"]
+    if given["repeat"] is not None:
+        return _response(states, given)
     ways = [given[name] is not None for name in ("sticky", "tracking")]
     if any(ways):
         levels = any(given[name] is not None for name in ("rho", "rho0", "rho1"))
         if sum(ways) > 1 or levels or correlated or states > 2:
             raise click.UsageError("Give one kind of noise; --sticky and --tracking are for two "
-                                   "states.")  # fmt: skip
+                                   "states, --repeat with --rho for any number.")  # fmt: skip
         return _kernel(given)
     if states > 2:
         if rho is None or correlated:
-            raise click.UsageError(f"Give the noise for {states} states with --rho alone.")
+            raise click.UsageError(f"Give the noise for {states} states with --rho, and with "
+                                   "--repeat for a sticky response.")  # fmt: skip
         return Channel.randomized_response(states, rho)
     rho0, rho1 = (given["rho0"], given["rho1"]) if rho is None else (rho, rho)
     if rho0 is None or rho1 is None:
         raise click.UsageError("Give the noise: --rho, or --rho0 and --rho1, or --sticky or "
                                "--tracking with --first.")  # fmt: skip
     return CorrelatedNoise(rho0, rho1) if correlated else Channel.binary(rho0, rho1)
+
+
+def _response(states: int, given: dict[str, Any]) -> Any:
+    """Sticky response by randomized response, the first report perhaps by another."""
+    from chainveil.noise.channel import Channel
+    from chainveil.noise.memory import StickyNoise
+
+    others = [given[name] for name in ("rho0", "rho1", "sticky", "tracking")]
+    if given["rho"] is None or given["correlated"] or others != [None] * len(others):
+        raise click.UsageError("--repeat takes --rho, and perhaps --first, alone.")
+    first = given["rho"]
+    if given["first"] is not None:
+        first = options.read_numbers("first", given["first"], 1)[0]
+    answer, start = (Channel.randomized_response(states, rho) for rho in (given["rho"], first))
+    return StickyNoise.response(given["repeat"], answer, start)
 
 
 def _kernel(given: dict[str, Any]) -> Any:

@@ -1,8 +1,8 @@
 """Noise that looks at its last report and holds it over missing points: sticky, tracking.
 
 How a report is drawn from its context and the last report is for a :class:`Drawer` to say:
-:class:`TwoReports` for two states and two reports, :class:`ManyReports` for any number. Both
-draw the same for arrays, streams and rows.
+:class:`TwoReports` for two states and two reports, :class:`FewReports` for up to eight,
+:class:`ManyReports` for any number. Each draws the same for arrays, streams and rows.
 """
 
 from __future__ import annotations
@@ -16,24 +16,43 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.draws import Draws, RowRuns
 from chainveil.mechanism.kernel_walk import SPARE_BITS, WIDTH, bounds, check_start, numbers_of
+from chainveil.mechanism.maps import MOST_CONTEXTS, MOST_REPORTS, Maps, map_kernels
 from chainveil.mechanism.pieces import PIECE, Piece
 from chainveil.mechanism.randomness import Plane, Source
 from chainveil.mechanism.turns import WORD, Turns, memory_kernels
 from chainveil.noise.base import GRID, Noise
 
 
-def context_laws(noise: Noise) -> FloatArray:
-    """``Pr[report z' | context, last report z]`` at ``[context, z, z']``, exactly as realised.
+def context_layout(noise: Noise) -> NDArray[np.int64]:
+    """How contexts are numbered, as ``memory_kernels`` says: w, g, f and the missing point's."""
+    k = noise.states
+    step = k if noise.sees == "series" else 0
+    first = k * step + k
+    return np.array([step, k * step, first, first + k], np.int64)
 
-    Contexts are numbered as ``memory_kernels`` says: k^2 + 2 k + 1 of them.
+
+def context_rows(noise: Noise) -> tuple[FloatArray, NDArray[np.int64]]:
+    """The laws of reports as realised, shape (rows, m), and where they are: (contexts, 2).
+
+    After the last report z a context has the row ``where[context, 0] + where[context, 1] z``.
     """
     realised = noise.on_grid()
     m, k = noise.outputs, noise.states
-    step = realised.step_law().reshape(m, k * k, m)
-    first = np.broadcast_to(realised.first_law(), (m, k, m))
-    kept = np.eye(m)[:, None, :]
-    laws = np.concatenate([step, realised.after_gap_law(), first, kept], axis=1)
-    return np.ascontiguousarray(laws.transpose(1, 0, 2))
+    parts = [realised.after_gap_law()]
+    if noise.sees == "series":
+        parts.insert(0, realised.step_law().reshape(m, k * k, m))
+    looking = [part.transpose(1, 0, 2).reshape(-1, m) for part in parts]
+    rows = np.vstack([*looking, realised.first_law(), np.eye(m)])
+    first = len(rows) - k - m
+    begin = [*range(0, first, m), *range(first, first + k), first + k]
+    stride = [1] * (first // m) + [0] * k + [1]
+    return rows, np.stack([begin, stride], axis=1).astype(np.int64)
+
+
+def context_laws(noise: Noise) -> FloatArray:
+    """``Pr[report z' | context, last report z]`` at ``[context, z, z']``, exactly as realised."""
+    rows, where = context_rows(noise)
+    return np.asarray(rows[where[:, :1] + where[:, 1:] * np.arange(noise.outputs)])
 
 
 class Drawer(Protocol):
@@ -80,6 +99,30 @@ class TwoReports:
         return self.turns.one(point, context, last)
 
 
+class FewReports:
+    """Up to eight states and reports: a byte for each point, 64 points at once."""
+
+    dtype = contexts = np.dtype(np.uint8)
+
+    def __init__(self, noise: Noise, draws: Draws) -> None:
+        # States joined by OR show one that is too large where k is a power of two.
+        self.notices = noise.states & (noise.states - 1) == 0
+        self.maps = Maps(context_laws(noise), draws, (Plane.TURN, Plane.TURN_REFINED))
+
+    def along(self, piece: Any, around: NDArray[Any], last: int, out: NDArray[Any]) -> int:
+        words = self.maps.words(piece, around)
+        return int(map_kernels().join_maps(words, last, out))
+
+    def rows(
+        self, piece: Any, around: NDArray[Any], owner: Any, last: Any, out: NDArray[Any]
+    ) -> None:
+        words = self.maps.words(piece, around)
+        map_kernels().join_row_maps(words, owner, last, out)
+
+    def one(self, point: int, context: int, last: int) -> int:
+        return self.maps.one(point, context, last)
+
+
 class ManyReports:
     """Any number of states and reports: a number of 53 random bits for each point."""
 
@@ -88,28 +131,37 @@ class ManyReports:
 
     def __init__(self, noise: Noise, draws: Draws) -> None:
         self.dtype = np.dtype(np.uint8 if max(noise.states, noise.outputs) <= 256 else np.uint16)
-        self._bounds = bounds(context_laws(noise), noise.kind)
+        laws, self._where = context_rows(noise)
+        self._bounds = bounds(laws, noise.kind)
         self._draws = draws
 
     def along(self, piece: Any, around: NDArray[Any], last: int, out: NDArray[Any]) -> int:
         drawn = numbers_of(self._draws, piece)
-        return int(memory_kernels().walk_contexts(around, drawn, self._bounds, last, out))
+        return int(
+            memory_kernels().walk_contexts(around, drawn, self._where, self._bounds, last, out)
+        )
 
     def rows(
         self, piece: Any, around: NDArray[Any], owner: Any, last: Any, out: NDArray[Any]
     ) -> None:
         drawn = numbers_of(self._draws, piece)
-        memory_kernels().walk_row_contexts(around, drawn, owner, self._bounds, last, out)
+        memory_kernels().walk_row_contexts(
+            around, drawn, owner, self._where, self._bounds, last, out
+        )
 
     def one(self, point: int, context: int, last: int) -> int:
         number = self._draws.symbol(Plane.KERNEL, point, WIDTH) >> int(SPARE_BITS)
-        return int((self._bounds[context, last] <= np.uint64(number)).sum())
+        begin, stride = self._where[context]
+        return int((self._bounds[begin + stride * last] <= np.uint64(number)).sum())
 
 
 def drawer(noise: Noise, draws: Draws) -> Drawer:
-    """The short way for two states and two reports, the general one else."""
-    two = (noise.states, noise.outputs) == (2, 2)
-    return TwoReports(noise, draws) if two else ManyReports(noise, draws)
+    """The short ways for two states and two reports and for a few of them, the general one else."""
+    if (noise.states, noise.outputs) == (2, 2):
+        return TwoReports(noise, draws)
+    contexts = int(context_layout(noise)[-1]) + 1
+    few = 1 < noise.outputs <= MOST_REPORTS and contexts <= MOST_CONTEXTS
+    return FewReports(noise, draws) if few else ManyReports(noise, draws)
 
 
 class HoldingWalk:
@@ -126,7 +178,7 @@ class HoldingWalk:
         check_start(noise, source)
         self.states, self.outputs = noise.states, noise.outputs
         self._keeps_state = noise.sees == "series"
-        self._drawer = drawer(noise, draws)
+        self._drawer, self._layout = drawer(noise, draws), context_layout(noise)
         self.dtype, self.notices = self._drawer.dtype, self._drawer.notices
         self._around = np.empty(0, self._drawer.contexts)
         self._report: int | None = None
@@ -167,11 +219,13 @@ class HoldingWalk:
         ``out`` means nothing where ``gaps`` says that a point is missing.
         """
         around, memory, last = self._room(piece.size), self._memory(piece), self._report or 0
-        k, fresh, kernels = around.dtype.type(self.states), piece.begin == 0, memory_kernels()
+        layout, fresh, kernels = self._layout, piece.begin == 0, memory_kernels()
         if gaps is None:
-            joined = kernels.contexts(states, piece.offsets, k, fresh, memory, around)
+            joined = kernels.contexts(states, piece.offsets, layout, fresh, memory, around)
         else:
-            joined = kernels.contexts_over(states, gaps, piece.offsets, k, fresh, memory, around)
+            joined = kernels.contexts_over(
+                states, gaps, piece.offsets, layout, fresh, memory, around
+            )
         if self.notices and joined >= self.states:
             return False
         last = self._drawer.along(piece, around, last, out)
@@ -190,10 +244,10 @@ class HoldingWalk:
         self._state = None
 
     def _context(self, state: int) -> int:
-        k = self.states
+        step, after_gap, first, _ = self._layout.tolist()
         if self._report is None:
-            return k * k + k + state
-        return k * k + state if self._state is None else k * self._state + state
+            return int(first + state)
+        return int(after_gap + state if self._state is None else step * self._state + state)
 
     def _keep(self, report: int | None, state: int) -> None:
         self._report = report
@@ -220,7 +274,7 @@ class HoldingRows:
 
     def __init__(self, noise: Noise, source: Source) -> None:
         check_start(noise, source)
-        self._states = noise.states
+        self._layout = context_layout(noise)
         self._runs = RowRuns(source)
         self._drawer = drawer(noise, self._runs.draws)
         # Of each series: the last report; whether there is one, and the last state; its point.
@@ -248,7 +302,7 @@ class HoldingRows:
         owner, points = rows.owner[part], rows.points[part]
         around = np.zeros(-(-len(owner) // WORD) * WORD, self._drawer.contexts)
         held = states.astype(self._drawer.dtype, copy=False)
-        memory_kernels().row_contexts(held, owner, steps, self._states, self._memory, around)
+        memory_kernels().row_contexts(held, owner, steps, self._layout, self._memory, around)
         reports = np.empty(len(owner), self._drawer.dtype)
         piece = self._runs.next(rows, owner, points)
         self._drawer.rows(piece, around, owner, self._last, reports)

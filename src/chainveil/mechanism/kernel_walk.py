@@ -20,7 +20,8 @@ from chainveil.noise.base import GRID, Noise
 
 # Bytes of a random number, and the bits that are left over of it.
 WIDTH, SPARE_BITS = 8, np.uint64(11)
-MOST_ENTRIES = 1 << 22
+# Of a kernel: 256 states and reports that look at the last report.
+MOST_ENTRIES = 1 << 25
 
 Bounds = NDArray[np.uint64]
 

@@ -2,15 +2,19 @@
 
 What a report looks at beside the last report is one number, its *context*. With k states:
 
-    k x + x'            the point before it is x, its own x'
-    k^2 + x'            the point before it is missing
-    k^2 + k + x'        no report was made before
-    k^2 + 2 k           the point is missing: the last report stands
+    w x + x'            the point before it is x, its own x'
+    g + x'              the point before it is missing
+    f + x'              no report was made before
+    f + k               the point is missing: the last report stands
+
+where w, g, f = k, k^2, k^2 + k for noise that looks at the point before, and 0, 0, k for noise
+that does not: its *layout* is the array of w, g, f and f + k.
 
 A report therefore depends on a random number, its context and the last report. The contexts
-depend on the data alone, so that both reports that a random number may lead to are known
-before the last report is: a *turn*. Turns are joined along the series at the end. The first
-report of a series is the same whatever came before it, and so ends what was joined so far.
+depend on the data alone, so that the reports that a random number may lead to, one for each
+last report, are known before the last report is: for two reports a *turn*, for more a *map*
+(``map_kernels.py``). They are joined along the series at the end. The first report of a series
+is the same whatever came before it, and so ends what was joined so far.
 
 As in ``kernels.py`` no loop branches on a state; which points are missing is public.
 """
@@ -31,30 +35,31 @@ _ZERO = np.uint64(0)
 
 @compiled(nogil=True)
 def contexts(
-    states: Any, offsets: Any, k: Any, fresh: bool, memory: Any, out: Any
+    states: Any, offsets: Any, layout: Any, fresh: bool, memory: Any, out: Any
 ) -> Any:  # fmt: skip
     """The context of each point of series without gaps, laid end to end.
 
-    ``k`` and ``out`` are of one unsigned dtype. ``memory`` : int64 (2,), whether a report was
+    ``memory`` : int64 (2,), whether a report was
     made before the piece, and the state before it or -1; it counts unless the piece is
     ``fresh``, and is overwritten with those at its end. Returns all states joined by OR.
     """
     joined = np.uint64(0)
+    step = out.dtype.type(layout[0])
     for j in range(len(offsets) - 1):
         held, result = states[offsets[j] : offsets[j + 1]], out[offsets[j] : offsets[j + 1]]
         if len(held) == 0:
             continue
-        result[0] = _context(np.int64(held[0]), np.int64(k), memory[0] and not fresh, memory[1])
-        _step_contexts(held[:-1], held[1:], k, result[1:])
+        result[0] = _context(np.int64(held[0]), layout, memory[0] and not fresh, memory[1])
+        _step_contexts(held[:-1], held[1:], step, result[1:])
         joined |= _any_bits(held)
         memory[0], memory[1] = 1, np.int64(held[-1])
     return joined
 
 
 @compiled(nogil=True)
-def _step_contexts(before: Any, states: Any, k: Any, out: Any) -> None:
+def _step_contexts(before: Any, states: Any, step: Any, out: Any) -> None:
     for i in range(len(states)):
-        out[i] = k * before[i] + states[i]
+        out[i] = step * before[i] + states[i]
 
 
 @compiled(nogil=True)
@@ -66,48 +71,46 @@ def _any_bits(states: Any) -> Any:
 
 
 @compiled(nogil=True, inline="always")
-def _context(state: Any, k: Any, reported: Any, before: Any) -> Any:
+def _context(state: Any, layout: Any, reported: Any, before: Any) -> Any:
     """The context of a point that is there."""
     if not reported:
-        return k * k + k + state
+        return layout[2] + state
     if before < 0:
-        return k * k + state
-    return k * before + state
+        return layout[1] + state
+    return layout[0] * before + state
 
 
 @compiled(nogil=True)
 def contexts_over(
-    states: Any, gaps: Any, offsets: Any, k: Any, fresh: bool, memory: Any, out: Any
+    states: Any, gaps: Any, offsets: Any, layout: Any, fresh: bool, memory: Any, out: Any
 ) -> Any:  # fmt: skip
     """As ``contexts``, where ``gaps`` : bool (n,) says which points are missing."""
     joined = np.uint64(0)
-    few = np.int64(k)
     for j in range(len(offsets) - 1):
         if fresh:
             memory[0], memory[1] = 0, -1
         for i in range(offsets[j], offsets[j + 1]):
             if gaps[i]:
-                out[i] = few * few + 2 * few
+                out[i] = layout[3]
                 memory[1] = -1
                 continue
             state = np.int64(states[i])
-            out[i] = _context(state, few, memory[0] != 0, memory[1])
+            out[i] = _context(state, layout, memory[0] != 0, memory[1])
             joined |= np.uint64(state)
             memory[0], memory[1] = 1, state
     return joined
 
 
 @compiled(nogil=True)
-def row_contexts(states: Any, owner: Any, steps: Any, k: Any, memory: Any, out: Any) -> None:
+def row_contexts(states: Any, owner: Any, steps: Any, layout: Any, memory: Any, out: Any) -> None:
     """The context of each row of a table; a step of more than one point leaves out a gap.
 
     ``steps`` : int64 (n,), see ``kernels.advances``; ``memory`` : int64 (series, 2).
     """
-    few = np.int64(k)
     for i in range(len(states)):
         kept, state = memory[owner[i]], np.int64(states[i])
         before = kept[1] if steps[i] == 1 else np.int64(-1)
-        out[i] = _context(state, few, kept[0] != 0, before)
+        out[i] = _context(state, layout, kept[0] != 0, before)
         kept[0], kept[1] = 1, state
 
 
@@ -204,25 +207,31 @@ def join_row_turns(words: Any, owner: Any, last: Any, out: Any) -> None:
 
 
 @compiled(nogil=True)
-def walk_contexts(around: Any, numbers: Any, bounds: Any, last: Any, out: Any) -> Any:
+def walk_contexts(
+    around: Any, numbers: Any, where: Any, bounds: Any, last: Any, out: Any
+) -> Any:  # fmt: skip
     """Any number of reports: each from the bounds of its context and the last report.
 
-    ``numbers`` : uint64 (n,); ``bounds`` : uint64 (contexts, m, m - 1). Returns the last one.
+    ``numbers`` : uint64 (n,); ``where`` : int64 (contexts, 2), the row of ``bounds`` : uint64
+    (rows, m - 1) after the last report 0, and by how much the last report moves it. Returns
+    the last one.
     """
     report = np.int64(last)
     for i in range(len(out)):
-        report = np.int64(_reached(bounds[around[i], report], numbers[i]))
+        row = where[around[i], 0] + where[around[i], 1] * report
+        report = np.int64(_reached(bounds[row], numbers[i]))
         out[i] = report
     return report
 
 
 @compiled(nogil=True)
 def walk_row_contexts(
-    around: Any, numbers: Any, owner: Any, bounds: Any, last: Any, out: Any
+    around: Any, numbers: Any, owner: Any, where: Any, bounds: Any, last: Any, out: Any
 ) -> None:
     """As ``walk_contexts``, where neighbouring rows may belong to different series."""
     for i in range(len(out)):
-        report = _reached(bounds[around[i], last[owner[i]]], numbers[i])
+        row = where[around[i], 0] + where[around[i], 1] * last[owner[i]]
+        report = _reached(bounds[row], numbers[i])
         last[owner[i]] = report
         out[i] = report
 

@@ -104,9 +104,13 @@ def report_table(channel: Channel) -> ReportTable:
             f"a channel of {k} states and {m} outputs: at most {MOST_STATES} states "
             f"and {MOST_OUTPUTS} outputs can be sanitized"
         )
-    bits = 8 if max(k, m) <= SMALL else 16
+    return rows_table(grid_numbers(channel), 8 if max(k, m) <= SMALL else 16)
+
+
+def rows_table(rows: list[list[int]], bits: int) -> ReportTable:
+    """The table of laws in units of 2^-53, k rows of m whole numbers; ``bits`` of a symbol."""
+    k, m = len(rows), len(rows[0])
     unit = 1 << (GRID_BITS - bits)
-    rows = grid_numbers(channel)
     reserved = max(1, *((1 << bits) - sum(entry // unit for entry in row) for row in rows))
     split = [_split(row, unit, (1 << bits) - reserved) for row in rows]
     last = np.array([_bounds(whole, reserved - 1) for whole, _ in split], np.int64)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.base import check_model
 from chainveil.plugins import load_installed
 
 if TYPE_CHECKING:
@@ -86,6 +87,16 @@ class Noise(ABC):
     @abstractmethod
     def expected_flips(self, chain: DataModel) -> float:
         """Share of points whose report differs from their state, under the stationary law."""
+
+    def expected_distance(self, chain: DataModel) -> float:
+        """Mean distance between a point and the report that stands for it, in the long run.
+
+        For ordered states, which are the numbers 0 … k-1.
+        """
+        from chainveil.noise.wrong import mean_distance
+
+        check_model(chain)
+        return mean_distance(self, chain)
 
     @abstractmethod
     def to_matrix(self) -> list[list[float]]:

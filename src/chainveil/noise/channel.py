@@ -224,8 +224,13 @@ class Channel(Noise):
         return float(chain.stationary @ self.flip_probabilities)
 
     def expected_distance(self, chain: DataModel) -> float:
-        """Mean distance between a state and its report, for ordered states (stationary law)."""
+        """Mean distance between a state and its report, for ordered states (stationary law).
+
+        A report on one point in several stands for its block.
+        """
         check_model(chain)
+        if self.every != 1:
+            return super().expected_distance(chain)
         if self.states != self.outputs or chain.states != self.states:
             raise InvalidInput(
                 "matrix",

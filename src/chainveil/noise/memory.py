@@ -15,8 +15,12 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import DataModel, check_model
-from chainveil.noise.base import GRID, Noise, Sees, register
+from chainveil.noise.base import GRID, Noise, Sees, check_channel, register
+from chainveil.noise.channel import Channel
 from chainveil.noise.wrong import wrong_share
+
+# Within this, a kernel is described as one that repeats its last report or answers afresh.
+ALIKE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -108,6 +112,39 @@ class StickyNoise(RememberingNoise):
         """
         return cls(ones("kernel", kernel, 2), ones("first", first, 1), every)
 
+    @classmethod
+    def response(
+        cls, repeat: ArrayLike, answer: Channel, first: Channel, every: int = 1
+    ) -> StickyNoise:
+        """Sticky response: repeat the last report, or answer afresh; any number of states.
+
+        Parameters
+        ----------
+        repeat : float, or array of shape (k,) or (m, k)
+            How often the last report is repeated: always the same, by the state, or by the
+            last report and the state.
+        answer : Channel
+            What is reported else, for instance ``Channel.randomized_response(k, rho)``,
+            ``Channel.ordinal(k, decay)`` or ``Channel.per_state_response(levels)``.
+        first : Channel
+            What is reported at the first point, where there is nothing to repeat.
+        every : int
+            Report one point in so many, the middle of each block.
+        """
+        check_channel(answer, "answer")
+        check_channel(first, "first")
+        k, m = answer.states, answer.outputs
+        if (first.states, first.outputs) != (k, m):
+            found = f"{first.states} states and {first.outputs} reports"
+            raise InvalidInput("first", found, f"{k} states and {m} reports, as answer has")
+        share = np.asarray(repeat, dtype=np.float64)
+        fits = share.shape in ((), (k,), (m, k)) and bool(np.all((share >= 0) & (share <= 1)))
+        if not fits:
+            raise InvalidInput("repeat", repeat, f"a probability, {k} of them, or {m} by {k}")
+        again = np.broadcast_to(share, (m, k))[:, :, None]
+        kernel = again * np.eye(m)[:, None, :] + (1 - again) * answer.first_law()
+        return cls(kernel, first.first_law(), every)
+
     def step_law(self) -> FloatArray:
         """The kernel, whatever the point before, shape (m, k, k, m)."""
         m, k = self.outputs, self.states
@@ -139,12 +176,21 @@ class StickyNoise(RememberingNoise):
         """How often the last report is repeated, and what follows it."""
         often = f" on one point in {self.every}" if self.every != 1 else ""
         if (self.states, self.outputs) != (2, 2):
-            return f"report by the point and the last report, {self.outputs} reports{often}"
+            return f"{self._in_words()}{often}"
         (a, b), (c, d) = self.kernel[:, :, 1].tolist()
         return (
             f"report 1 with {a:.6f} or {b:.6f} (point 0 or 1) after a 0, "
             f"with {c:.6f} or {d:.6f} after a 1{often}"
         )
+
+    def _in_words(self) -> str:
+        """More than two states or reports; the numbers of a sticky response are told."""
+        found = _repeated(self.kernel) if self.states == self.outputs else None
+        if found is None:
+            return f"report by the point and the last report, {self.outputs} reports"
+        repeat, answer = found
+        shares, levels = _listed(repeat), _listed(1 - np.diag(answer))
+        return f"repeat the last report with {shares}, else report another state with {levels}"
 
     def __repr__(self) -> str:
         every = f", every={self.every}" if self.every != 1 else ""
@@ -287,6 +333,31 @@ def ones(argument: str, value: ArrayLike, axes: int) -> FloatArray:
     if array.shape != (2,) * axes or not np.all((array >= 0) & (array <= 1)):
         raise InvalidInput(argument, value, f"probabilities in the shape {(2,) * axes}")
     return np.stack([1 - array, array], axis=-1)
+
+
+def _repeated(kernel: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """A kernel as a sticky response: how often each state repeats (k,), and the answer (k, m).
+
+    None where it is none: what follows a report other than itself must be the same after all.
+    """
+    m, k = kernel.shape[:2]
+    other = ~np.eye(m, dtype=bool)[:, None, :]
+    counted = np.where(other, kernel, 0.0)
+    fresh = counted.sum(axis=0) / (m - 1)
+    repeat = 1 - fresh.sum(axis=1)
+    made = fresh + repeat[:, None] * np.eye(m)[:, None, :]
+    if np.abs(made - kernel).max() > ALIKE or repeat.min() < -ALIKE:
+        return None
+    answers = np.full((k, m), 1.0 / m)
+    said = repeat < 1 - ALIKE
+    answers[said] = fresh[said] / (1 - repeat[said, None])
+    return repeat, answers
+
+
+def _listed(shares: FloatArray) -> str:
+    """One number where all are the same, else each, state by state."""
+    alike = float(np.ptp(shares)) <= ALIKE
+    return ", ".join(f"{share:.4f}" for share in (shares[:1] if alike else shares))
 
 
 def numbers(rows: Any) -> FloatArray:

@@ -31,12 +31,13 @@ def release_figure(
 
     Parameters
     ----------
-    original : sequence of n states, 0 or 1
+    original : sequence of n states, 0 … k-1
         The series. It makes the figure as private as the data.
     released : sequence of n reports, or mapping of name to such sequences
         One release or several. Points without a report may be NaN or masked.
     posterior : sequence of n floats, optional
-        Probability of state 1 at each point given the whole release (the last of several).
+        Of two states: probability of state 1 at each point given the whole release (the last of
+        several).
     title : str
         Words over the figure.
     """
@@ -49,9 +50,13 @@ def release_figure(
         raise InvalidInput("original, released, posterior", shapes, "equal length")
     figure, axes = style.new_figure(8.4, 0.8 + 0.85 * len(shapes))
     everything = {"original": truth} | rows | guess
+    # The last state that is seen reaches to the top of its row.
+    top = max(1.0, *(np.nanmax(row, initial=0.0) for row in (truth, *rows.values())))
     for place, (name, row) in enumerate(everything.items()):
         base = len(shapes) - 1 - place
-        _band(axes, row, base, style.BLUE if name in ("original", *guess) else _colour(rows, name))
+        height = row if name in guess else row / top
+        colour = style.BLUE if name in ("original", *guess) else _colour(rows, name)
+        _band(axes, height, base, colour)
         if name in rows:
             _wrong(axes, row, truth, base)
         axes.text(-0.01, base + 0.4, name, ha="right", va="center",
