@@ -42,6 +42,7 @@ class Graph(NamedTuple):
     """What the compiled search writes; see ``words``."""
 
     count: IntArray
+    base: IntArray
     limit: IntArray
     rows: FloatArray
     level: IntArray
@@ -142,7 +143,7 @@ def empty(tables: Tables, nodes: int, levels: int) -> Graph:
     labels, letters = tables.weight.shape[:2]
     whole = np.int64
     return Graph(
-        np.zeros(1, whole), np.zeros(1, whole),
+        np.zeros(1, whole), np.zeros(1, whole), np.zeros(1, whole),
         np.zeros((nodes, 4, contexts * (contexts // k))), np.zeros(nodes, whole),
         np.zeros(nodes, whole), np.zeros(nodes, whole), np.zeros(nodes, whole),
         np.zeros(nodes, whole), np.zeros(nodes, whole), np.full((levels, labels), -1),

@@ -172,7 +172,7 @@ def _gather(graph: Any, tables: Any, level: int, is_right: bool, origin: Any) ->
         first, last = (0, split) if is_right or turns else (split, graph.newest.shape[1])
         for label in range(first, last):
             node = graph.newest[before, label]
-            while node >= 0:
+            while node >= graph.base[0]:
                 for letter in range(letters):
                     if has_letter(graph, tables, node, letter, turns == 1):
                         if found < len(origin):
@@ -184,14 +184,14 @@ def _gather(graph: Any, tables: Any, level: int, is_right: bool, origin: Any) ->
 
 @compiled(error_model="numpy")
 def fill(
-    graph: Any, tables: Any, old: Any, level: int, is_right: bool, share: Any, most: int, low: Any
+    graph: Any, tables: Any, level: int, is_right: bool, share: Any, most: int, low: Any
 ) -> int:
     """Lay out the words of one level on one side; the number of them, -1: no room.
 
     A word gets a node where no other covers it within ``share``: of the whole way, or of this one
     step; and while there are fewer than ``most`` nodes of its label. ``low`` (3,): what is
-    attained, the margin within which a way above it is not followed, and the longest way so far. ``old`` is an earlier
-    graph, whose values bound those of this one.
+    attained, the margin within which a way above it is not followed, and the longest way so far. The values of
+    nodes before ``graph.base``, of earlier passes, bound those of this one.
     """
     none = np.empty((0, 2), np.int64)
     words = _gather(graph, tables, level, is_right, none)
@@ -210,7 +210,7 @@ def fill(
         score[place] = -max(-1e300, min(1e300, graph.reach[node] + gain + prior))
     for place in np.argsort(score):
         _assign(
-            graph, tables, old, origin[place], level, rows[place], start[place], share, most, low
+            graph, tables, origin[place], level, rows[place], start[place], share, most, low
         )
     return words
 
@@ -234,27 +234,27 @@ def _cost(tables: Any, rows: Any, start: Any, graph: Any, node: int, most: float
 
 @compiled(error_model="numpy")
 def _assign(
-    graph: Any, tables: Any, old: Any, origin: Any, level: int, rows: Any, start: Any,
+    graph: Any, tables: Any, origin: Any, level: int, rows: Any, start: Any,
     share: Any, most: int, low: Any,
 ) -> None:  # fmt: skip
     """Lead a letter to the node that covers its word, or to one of its own."""
     node, letter = origin
     label = tables.following[graph.label[node], letter]
     before, bound = graph.reach[node], bound_of(tables, rows, label, start)
-    goal = max(low[0] + low[1], low[2]) - before
-    if bound > goal and level < len(old.newest):
-        bound = _by_old(tables, old, rows, start, level, label, bound, goal)
+    goal = max(low[0] + low[1], low[2] + low[1] / 4) - before
+    if bound > goal:
+        bound = _by_earlier(graph, tables, rows, start, graph.newest[level, label], bound, goal)
     if bound <= goal:
         graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
         return
     nearest, cost = -1, np.inf
     crowded = graph.crowd[level, label] >= most
     other = graph.newest[level, label]
-    while other >= 0:
+    while other >= graph.base[0]:
         # The cheapest of the nodes that are near enough; where there are too many, of all.
         fits = max(max(graph.reach[other], share[0]) - before, share[1])
-        now = _cost(tables, rows, start, graph, other, cost if crowded else min(cost, fits))
-        now += graph.extra[other]
+        limit = (cost if crowded else min(cost, fits)) - graph.extra[other]
+        now = _cost(tables, rows, start, graph, other, limit) + graph.extra[other]
         if now < cost:
             nearest, cost = other, now
         other = graph.older[other]
@@ -291,17 +291,16 @@ def _own(
 
 
 @compiled(error_model="numpy")
-def _by_old(
-    tables: Any, old: Any, rows: Any, start: Any, level: int, label: int, bound: float, goal: float
+def _by_earlier(
+    graph: Any, tables: Any, rows: Any, start: Any, node: int, bound: float, goal: float
 ) -> float:
-    """A bound for a word from the nodes of an earlier graph; the first one up to the goal."""
-    node = old.newest[level, label]
+    """A bound for a word from the nodes of earlier passes; the first one up to the goal."""
     while node >= 0 and bound > goal:
-        if old.best[node] < np.inf:
-            best = old.best[node] + old.extra[node]
-            now = _cost(tables, rows, start, old, node, goal - best)
+        if node < graph.base[0] and graph.best[node] < np.inf:
+            best = graph.best[node] + graph.extra[node]
+            now = _cost(tables, rows, start, graph, node, goal - best)
             bound = min(bound, now + best)
-        node = old.older[node]
+        node = graph.older[node]
     return bound
 
 
@@ -309,7 +308,7 @@ def _by_old(
 def settle(graph: Any, tables: Any) -> float:
     """The largest value of each node, the last ones first; that of the first nodes together."""
     upper = -np.inf
-    for node in range(graph.count[0] - 1, -1, -1):
+    for node in range(graph.count[0] - 1, graph.base[0] - 1, -1):
         label = graph.label[node]
         best = graph.attained[node] + tables.slack[0]
         for letter in range(tables.count[label]):
