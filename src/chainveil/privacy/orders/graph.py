@@ -169,3 +169,19 @@ def add_roots(graph: Graph, tables: Tables, labels: list[int]) -> None:
         start = np.array(words.at_start(tables, flat, label))
         node = words.add_node(graph, tables, flat, start, 0, label, (-1, -1, 0))
         graph.reach[node] = 0.0
+
+
+def widened(graph: Graph, tables: Tables, nodes: int) -> Graph:
+    """The same graph with room for so many nodes."""
+    larger = empty(tables, nodes, 1)
+    kept = {name: getattr(graph, name) for name in ("count", "base", "limit", "newest", "crowd")}
+    for name, array in graph._asdict().items():
+        if name not in kept:
+            getattr(larger, name)[: len(array)] = array
+    return larger._replace(**kept)
+
+
+def deepened(graph: Graph) -> Graph:
+    """The same graph with twice as many levels."""
+    newest = np.concatenate([graph.newest, np.full_like(graph.newest, -1)])
+    return graph._replace(newest=newest, crowd=np.concatenate([graph.crowd, 0 * graph.crowd]))

@@ -120,8 +120,10 @@ class Alphabet:
     weighed. A report of independent noise is weighed with its own letter, and there is one label.
     """
 
-    def __init__(self, numbers: Numbers, known: bool) -> None:
-        self.numbers, self.known = numbers, known
+    def __init__(self, numbers: Numbers, adversary: str) -> None:
+        self.numbers = numbers
+        # Whether points may be known, and whether they all are.
+        self.known, self.all_known = adversary != "ignorant", adversary == "informed"
         k = numbers.states
         self.pairs = [(a, b) for a in range(k) for b in range(k) if a != b]
         self.reports = numbers.first.shape[1]
@@ -173,7 +175,7 @@ class Alphabet:
         """The report with the value unknown, and with each value known that allows it."""
         if not law.any():
             return []
-        found = [Letter(tuple(law.tolist()), -1, report, following)]
+        found = [] if self.all_known else [Letter(tuple(law.tolist()), -1, report, following)]
         k = self.numbers.states
         if self.known:
             found += [
@@ -212,7 +214,7 @@ class Alphabet:
             return [(start, start, -1)]
         law = self.numbers.first[:, label - self.right]
         newest = np.arange(len(start)) % k
-        found = [(start * law[newest], start, -1)]
+        found = [] if self.all_known else [(start * law[newest], start, -1)]
         for y in range(k):
             if self.known and law[y] > 0:
                 only = start * (newest == y)

@@ -186,7 +186,8 @@ def _gather(graph: Any, tables: Any, level: int, is_right: bool, origin: Any) ->
 def fill(
     graph: Any, tables: Any, level: int, is_right: bool, share: Any, most: int, low: Any
 ) -> int:
-    """Lay out the words of one level on one side; the number of them, -1: no room.
+    """Lay out the words of one level on one side; the number of them, or, negative, how
+    many nodes there should be room for.
 
     A word gets a node where no other covers it within ``share``: of the whole way, or of this one
     step; and while there are fewer than ``most`` nodes of its label. ``low`` (3,): what is
@@ -196,7 +197,7 @@ def fill(
     none = np.empty((0, 2), np.int64)
     words = _gather(graph, tables, level, is_right, none)
     if graph.count[0] + words > len(graph.level):
-        return -1
+        return -words
     origin = np.empty((words, 2), np.int64)
     _gather(graph, tables, level, is_right, origin)
     rows = np.empty((words, 4, graph.rows.shape[2]))
