@@ -37,6 +37,8 @@ def loss(problem: Problem) -> PrivacyLoss:
     """Both bounds, brought as close as the effort allows."""
     who, length = problem.adversary, problem.length
     numbers = read_numbers(problem.model, problem.noise)
+    if numbers.hides_all:
+        return PrivacyLoss(0.0, 0.0, None, who, length)
     search = Search(Alphabet(numbers, str(who)), _searched(length), problem.effort)
     search.run()
     if search.lower <= 0.0 and search.upper <= 0.0:

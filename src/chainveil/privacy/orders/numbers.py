@@ -57,6 +57,12 @@ class Numbers:
         return int(self.transition.shape[1])
 
     @property
+    def hides_all(self) -> bool:
+        """Whether no report depends on its point."""
+        laws = (self.first[None], self.kernel)
+        return all(bool(np.all(law == law[:, :1])) for law in laws if law.size)
+
+    @property
     def looks_back(self) -> bool:
         """Whether a report depends on the one before."""
         return self.kernel.size > 0

@@ -29,7 +29,7 @@ MOST_ALIKE = 1000
 HALFWAY = 6
 # Bytes for the rows of all nodes.
 MOST_BYTES = 1 << 30
-# Passes without a better bound after which the search is given up.
+# Passes finer than the tolerance without a better bound after which the search is given up.
 PATIENCE = 3
 
 
@@ -68,7 +68,7 @@ class Search:
             before = self.upper
             finished = self._pass(cost)
             self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
-            idle = 0 if self.upper < before else idle + 1
+            idle = 0 if self.upper < before or cost > self.effort.tolerance else idle + 1
             if not finished:
                 return
             cost *= FALL
