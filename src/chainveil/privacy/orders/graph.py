@@ -81,7 +81,13 @@ def make_tables(numbers: Numbers, alphabet: Alphabet) -> Tables:
         for place, end in enumerate(ends[label]):
             end_weight[label, place] = end[:2]
     first = np.array([alphabet.first(label) for label in range(labels)])
-    right = [alphabet.right, alphabet.each, int(alphabet.known), numbers.order, int(numbers.looks_back)]
+    right = [
+        alphabet.right,
+        alphabet.each,
+        int(alphabet.known),
+        numbers.order,
+        int(numbers.looks_back),
+    ]
     return Tables(
         numbers.transition, numbers.contexts, np.array(alphabet.pairs),
         np.array([_odds(numbers, pair) for pair in alphabet.pairs]),

@@ -210,9 +210,7 @@ def fill(
         start[place, 0], start[place, 1] = gain, prior
         score[place] = -max(-1e300, min(1e300, graph.reach[node] + gain + prior))
     for place in np.argsort(score):
-        _assign(
-            graph, tables, origin[place], level, rows[place], start[place], share, most, low
-        )
+        _assign(graph, tables, origin[place], level, rows[place], start[place], share, most, low)
     return words
 
 
@@ -230,7 +228,18 @@ def _cost(tables: Any, rows: Any, start: Any, graph: Any, node: int, most: float
         return np.inf
     odds = tables.odds[label // tables.right[1] if is_right else 0]
     least = (gain, told, most - tables.slack[0])
-    return cost(rows, graph.rows[node], odds, is_right, row_size(tables, label), least, tables.right[2] == 1) + tables.slack[0]
+    return (
+        cost(
+            rows,
+            graph.rows[node],
+            odds,
+            is_right,
+            row_size(tables, label),
+            least,
+            tables.right[2] == 1,
+        )
+        + tables.slack[0]
+    )
 
 
 @compiled(error_model="numpy")
