@@ -18,7 +18,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.model.higher_order import context_steps
 from chainveil.noise.base import Noise
-from chainveil.privacy.finite.numbers import _check_range, _floats, _normalised, exact_emission
+from chainveil.privacy.letters.numbers import _check_range, _floats, _normalised, exact_emission
 
 # How far, relatively, a law may be moved by one step and still count as stationary.
 FURTHEST = 1e-9

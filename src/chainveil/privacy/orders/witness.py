@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.noise.base import Noise
-from chainveil.privacy.finite.numbers import Rows, _normalised, exact_emission
+from chainveil.privacy.letters.numbers import Rows, _normalised, exact_emission
 from chainveil.privacy.rounding import down
 from chainveil.privacy.witness import DescribedAttack, Witness, log_odds_gained
 
