@@ -11,12 +11,14 @@ from chainveil.estimate.questions.autocorrelation import autocorrelation
 from chainveil.estimate.questions.denoise import Denoised, denoise
 from chainveil.estimate.questions.durations import durations
 from chainveil.estimate.questions.frequency import frequency
+from chainveil.estimate.questions.pairs import pairs
 from chainveil.estimate.questions.transitions import transitions
 from chainveil.estimate.results import (
     Autocorrelation,
     Durations,
     Estimate,
     Frequency,
+    Pairs,
     Transitions,
 )
 
@@ -28,6 +30,7 @@ __all__ = [
     "ExpectedError",
     "Frequency",
     "Packed",
+    "Pairs",
     "Transitions",
     "autocorrelation",
     "denoise",
@@ -35,6 +38,7 @@ __all__ = [
     "epsilon_for",
     "error_at",
     "frequency",
+    "pairs",
     "rows_for",
     "transitions",
 ]

@@ -76,6 +76,13 @@ class Frequency(Estimate):
 
 
 @dataclass(frozen=True)
+class Pairs(Estimate):
+    """Share of each pair of states ``lag`` points apart; shape (k, k), or (groups, k, k)."""
+
+    lag: int
+
+
+@dataclass(frozen=True)
 class Transitions(Estimate):
     """Probability of each next state; arrays of shape (k, k), or (groups, k, k).
 

@@ -19,7 +19,6 @@ last report, missing points lie between a report and the last one without changi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,8 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.estimate.counts.cells import Cells
-from chainveil.estimate.noise_law import NoiseLaw, report_weights
+from chainveil.estimate.noise_law import NoiseLaw
+from chainveil.estimate.report_weights import conditional_spread, report_weights
 from chainveil.estimate.simplex import project
 from chainveil.inference import report_laws
 from chainveil.noise.base import Noise
@@ -214,14 +214,3 @@ def _settled(weights: FloatArray) -> FloatArray:
     system = np.vstack([move.T - np.eye(m * k), np.ones((1, m * k))])
     law, *_ = np.linalg.lstsq(system, np.append(np.zeros(m * k), 1.0), rcond=None)
     return np.asarray(law.reshape(m, k))
-
-
-@lru_cache(maxsize=64)
-def conditional_spread(source: Noise) -> FloatArray:
-    """``Cov[phi_t | last report z, state x]``, shape (m, k, k, k) at ``[z, x]``."""
-    m, k = source.outputs, source.states
-    weights = report_weights(source).reshape(m, m, k)
-    kernel = source.step_law()[:, 0]
-    squares = np.einsum("zxw,zwa,zwb->zxab", kernel, weights, weights)
-    # The mean is the indicator of the state.
-    return np.asarray(squares - np.einsum("xa,xb->xab", np.eye(k), np.eye(k))[None])
