@@ -164,7 +164,7 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
         (["frequency", "--plot", "other.csv"], b"which exists"),
         (["frequency", "--plot", "nowhere/f.png"], b"nowhere"),
         (["denoise", "-o", "other.csv"], b"which exists"),
-        (["frequency", "--window", "1"], b"at least 2 of them"),
+        (["transitions", "--window", "3"], b"at least"),
     ],
 )
 def test_what_is_refused(folder: Path, arguments: list[str], message: bytes) -> None:

@@ -41,6 +41,8 @@ QUESTIONS = (*NUMBERS, "denoise")
               "release, or the one that the noise was calibrated for.")  # fmt: skip
 @click.option("--lags", default="1,2,3,4,5", show_default=True, metavar="A,B,…",
               help="Distances for autocorrelation, in points.")  # fmt: skip
+@click.option("--anyway", is_flag=True, help="Answer by likelihood, and denoise, also where the "
+              "release contradicts the fitted chain; the answer says so.")  # fmt: skip
 @click.option("--plot", "picture", type=options.FILE, help="Draw the answer to this file.")
 @click.option("-o", "--output", type=options.FILE, help="For denoise: a CSV file with the "
               "probability of each state in each row.")  # fmt: skip
@@ -117,6 +119,7 @@ KNOWN_BY = {
     "covers": NUMBERS,
     "picture": NUMBERS,
     "method": ("transitions", "durations"),
+    "anyway": ("transitions", "durations", "denoise"),
     "lags": ("autocorrelation",),
     "chain": ("denoise",),
     "output": ("denoise",),
@@ -143,7 +146,8 @@ def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
     if question == "autocorrelation":
         return ask.autocorrelation(held.states, held.plan, _lags(given["lags"]), **common)
     answer = ask.transitions if question == "transitions" else ask.durations
-    return answer(held.states, held.plan, method=given["method"], **common)
+    how = {"method": given["method"], "anyway": given["anyway"]}
+    return answer(held.states, held.plan, **how, **common)
 
 
 def _lags(text: str) -> list[int]:
@@ -193,6 +197,7 @@ def _facts(found: Any, held: Any, question: str) -> dict[str, Any]:
         "level": found.level,
         "covers": found.covers,
         "meaning": found.meaning,
+        "misfit": found.misfit,
         "answers": [
             {"group": group, "about": name,
              **{key: _finite(number) for key, number in zip(keys, numbers, strict=True)}}
@@ -241,21 +246,26 @@ def _denoise(held: Any, given: dict[str, Any]) -> None:
     import chainveil.estimate as ask
 
     chain = held.plan.chain if given["chain"] == "certificate" else None
-    found = ask.denoise(held.states, held.plan, chain)
+    found = ask.denoise(held.states, held.plan, chain, anyway=given["anyway"])
+    if found.misfit:
+        warn(f"misfit: {found.fit}; the probabilities lean on it")
     if given["output"] is not None:
         _write(found, held, given)
     else:
         warn("nothing written; give -o FILE for the probability of each state in each row")
     facts = {
-        "expected_accuracy": found.expected_accuracy,
+        "accuracy": None if found.accuracy is None else vars(found.accuracy),
+        "expected_accuracy": None if found.misfit else found.expected_accuracy,
+        "misfit": found.misfit,
         "transition": found.chain.transition,
         "output": given["output"],
     }
-    share = f"{found.expected_accuracy:.4%}"
-    lines = [
-        ("expected accuracy", f"{share} of the points, if the chain is right ({given['chain']})"),
-        ("chain", str(found.chain)),
-    ]
+    lines = [("chain", f"{found.chain} ({given['chain']})"), ("fit", str(found.fit))]
+    if found.accuracy is not None:
+        lines.insert(0, ("accuracy", str(found.accuracy)))
+    if not found.misfit:
+        share = f"{found.expected_accuracy:.4%}"
+        lines.append(("expected accuracy", f"{share} of the points, if the chain is right"))
     show(facts, lines, given["as_json"])
 
 

@@ -6,7 +6,9 @@ Importing this package compiles nothing.
 from __future__ import annotations
 
 from chainveil.estimate.counts.packed import Packed
+from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, rows_for
+from chainveil.estimate.questions.accuracy import Accuracy
 from chainveil.estimate.questions.autocorrelation import autocorrelation
 from chainveil.estimate.questions.denoise import Denoised, denoise
 from chainveil.estimate.questions.durations import durations
@@ -23,11 +25,13 @@ from chainveil.estimate.results import (
 )
 
 __all__ = [
+    "Accuracy",
     "Autocorrelation",
     "Denoised",
     "Durations",
     "Estimate",
     "ExpectedError",
+    "FitTest",
     "Frequency",
     "Packed",
     "Pairs",

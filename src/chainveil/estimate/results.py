@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.simplex import project
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
@@ -21,6 +22,12 @@ Method = Literal["counts", "likelihood"]
 MEANING = {
     "noise": "the series as it was: only the noise of the release is uncertain",
     "sampling": "the chain behind the series: noise, and the drawing of the series from it",
+}
+# The same where an answer leans on the series being a chain.
+MODEL_BASED = {
+    "noise": "the series as it was, if it is a chain of order 1",
+    "sampling": "the chain behind the series, if it is one of order 1: noise, and the drawing of "
+    "the series from it",
 }
 
 
@@ -47,6 +54,9 @@ class Estimate:
         How many released points, or pairs of points, were looked at.
     groups : tuple or None
         Names of the groups, in order; None where there is one answer.
+    fit : FitTest or None
+        Where the answer leans on a chain that was fitted to the release: whether the release
+        looks like one of it.
     """
 
     value: FloatArray
@@ -58,6 +68,12 @@ class Estimate:
     covers: Covers
     points: FloatArray
     groups: tuple[Any, ...] | None
+    fit: FitTest | None = field(default=None, kw_only=True)
+
+    @property
+    def misfit(self) -> bool:
+        """Whether the release contradicts the chain that the answer leans on."""
+        return self.fit is not None and self.fit.misfit
 
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
@@ -67,7 +83,10 @@ class Estimate:
     @property
     def meaning(self) -> str:
         """What the interval covers, in words."""
-        return MEANING[self.covers]
+        if self.fit is None:
+            return MEANING[self.covers]
+        mark = "MISFITTING: " if self.misfit else ""
+        return f"{mark}{MODEL_BASED[self.covers]}; {self.fit}"
 
 
 @dataclass(frozen=True)

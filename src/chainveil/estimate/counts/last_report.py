@@ -72,15 +72,13 @@ def look_back(cells: Cells, noise: NoiseLaw) -> LookedBack:
         raise NotSupported(
             f"estimates under {noise.source.kind} noise over gaps: what it did there is not known"
         )
-    symbols, size = cells.symbols.astype(np.int64), cells.size
-    there = ~cells.gaps if len(cells.gaps) else np.ones(size, np.bool_)
-    latest = np.maximum.accumulate(np.where(there, np.arange(size), -1))
-    last = np.concatenate([[-1], latest[:-1]])
-    begin = np.repeat(cells.origins[:-1], np.diff(cells.origins))
-    code = symbols[np.maximum(last, 0)] * cells.outputs + symbols
+    from chainveil.estimate.counts import kernels
+
+    code = np.empty(cells.size, np.int64)
+    kernels.last_and_own(cells.symbols, cells.gaps, cells.origins, cells.outputs, code)
     stretch = np.repeat(np.arange(len(cells.owner)), np.diff(cells.borders))
     group = cells.marks if len(cells.marks) else cells.owner[stretch]
-    return LookedBack(np.where(there & (last >= begin), code, -1), group, stretch)
+    return LookedBack(code, group, stretch)
 
 
 def last_report_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, FloatArray]:

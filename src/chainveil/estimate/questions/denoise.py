@@ -5,7 +5,7 @@ Post-processing: nothing here looks at the original, so nothing here costs priva
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,11 @@ from chainveil.estimate.counts.cells import read_cells
 from chainveil.estimate.counts.gaps import runs_between, split_masks
 from chainveil.estimate.counts.packed import Packed
 from chainveil.estimate.counts.pair_shares import PAIR
-from chainveil.estimate.counts.places import check_neighbours
+from chainveil.estimate.counts.places import between_reports, check_neighbours, read_reports
+from chainveil.estimate.likelihood.fit_test import FitTest, fit_test
 from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest, neighbours
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
+from chainveil.estimate.questions.accuracy import Accuracy, accuracy
 from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.model.chain import MarkovChain
 from chainveil.sequences import as_column, is_column
@@ -36,11 +38,23 @@ class Denoised:
         The single likeliest series; masked where the release is.
     chain : MarkovChain
         The chain that was used.
+    fit : FitTest or None
+        Whether the release looks like one of that chain.
+    accuracy : Accuracy or None
+        How often the likelier state is right, from the release itself, whatever the series
+        follows; None where reports do not tell (noise that mixes points, or rare reports).
     """
 
     probability: Any
     path: Any
     chain: MarkovChain
+    fit: FitTest | None = None
+    accuracy: Accuracy | None = None
+
+    @property
+    def misfit(self) -> bool:
+        """Whether the release contradicts the chain."""
+        return self.fit is not None and self.fit.misfit
 
     @property
     def standard_error(self) -> Any:
@@ -54,14 +68,16 @@ class Denoised:
         """Share of points at which the likelier state is right, on average under ``chain``.
 
         A chain that was fitted to the same release is taken for the true one, which makes the
-        figure too high, the more so the heavier the noise.
+        figure too high, the more so the heavier the noise. ``accuracy`` leans on no chain.
         """
         held = self.probability if isinstance(self.probability, list) else [self.probability]
         best = np.concatenate([part.max(axis=-1).reshape(-1) for part in held])
         return float(np.nanmean(best))
 
 
-def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
+def denoise(
+    z: Any, noise: Any, chain: MarkovChain | None = None, *, anyway: bool = False
+) -> Denoised:
     """Probability of each state at each point of a release, and the likeliest path.
 
     Parameters
@@ -71,6 +87,8 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
     chain : MarkovChain, optional
         The chain behind the series, for instance that of the certificate. By default the
         likeliest one is fitted to the release; an error where the noise is too heavy for that.
+    anyway : bool
+        Answer also where the release contradicts the chain, which is an error otherwise.
 
     Examples
     --------
@@ -86,11 +104,20 @@ def denoise(z: Any, noise: Any, chain: MarkovChain | None = None) -> Denoised:
         chain = _fitted(z, source)
     if isinstance(z, Packed):
         z = z.unpacked()
+    cells = read_reports(z, source)
+    fit = fit_test([cells], source, [between_reports(chain, source) or chain])
+    fit.check(anyway, "Probabilities of states lean on the chain.")
+    found = _smoothed(z, source, chain)
+    told = accuracy(z, cells, source, chain, found.probability)
+    return replace(found, fit=fit, accuracy=told)
+
+
+def _smoothed(z: Any, noise: NoiseLaw, chain: MarkovChain) -> Denoised:
     gaps = len(split_masks(z)[1]) > 0
-    if gaps and not source.source.holds and source.every == 1:
-        return _around_gaps(z, source, chain)
-    chances = inference.smoothed(chain, source.noise, z)
-    path = inference.viterbi(chain, source.noise, z)
+    if gaps and not noise.source.holds and noise.every == 1:
+        return _around_gaps(z, noise, chain)
+    chances = inference.smoothed(chain, noise.noise, z)
+    path = inference.viterbi(chain, noise.noise, z)
     if gaps:
         chances, path = _without_gaps(z, chances, path)
     return Denoised(chances, path, chain)
@@ -131,7 +158,7 @@ def _around_gaps(z: Any, noise: NoiseLaw, chain: MarkovChain) -> Denoised:
         return Denoised(as_column(found.probability), as_column(found.path), chain)
     series = [np.ma.asarray(part) for part in (z if _several(z) else [z])]
     places = [(j, run) for j, part in enumerate(series) for run in runs_between(part)]
-    found = denoise([np.asarray(series[j][run]) for j, run in places], noise, chain)
+    found = _smoothed([np.asarray(series[j][run]) for j, run in places], noise, chain)
     probability = [np.full((len(part), chain.states), np.nan) for part in series]
     path = [np.ma.array(np.zeros(len(part), np.uint8), mask=True) for part in series]
     for (j, run), chance, likely in zip(places, found.probability, found.path, strict=True):

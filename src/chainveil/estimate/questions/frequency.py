@@ -17,7 +17,7 @@ from chainveil.estimate.counts.covariance import (
 )
 from chainveil.estimate.counts.last_report import last_report_shares
 from chainveil.estimate.counts.places import between_reports, read_reports
-from chainveil.estimate.intervals import open_up, quantile, share_interval
+from chainveil.estimate.intervals import open_up, quantile, share_interval, within
 from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers, settled
@@ -101,7 +101,8 @@ def frequency(
     variance = noise_variance + drawing * shares * (1 - shares)
     low, high = share_interval(value, noise_variance, drawing, deviations)
     if project:
-        value, low, high = shares, np.clip(low, 0, 1), np.clip(high, 0, 1)
+        low, high = within(low, high, deviations * np.sqrt(variance))
+        value = shares
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = shares * (1 - shares) / variance
     few = source.too_few(POINT, points)

@@ -13,10 +13,13 @@ from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.pair_shares import PAIR, pair_shares
 from chainveil.estimate.counts.places import check_neighbours, read_reports
 from chainveil.estimate.intervals import open_up, quantile
+from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.likelihood.grouped_fits import fit_groups
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers, settled
 from chainveil.estimate.simplex import project as nearest
+
+INSTEAD = 'The method "counts" assumes nothing about the series.'
 
 
 def transitions(
@@ -29,6 +32,7 @@ def transitions(
     covers: Covers = "noise",
     method: Method = "counts",
     project: bool = False,
+    anyway: bool = False,
 ) -> Transitions:
     """The probability of each next state, behind a release.
 
@@ -46,6 +50,10 @@ def transitions(
         way for noise whose reports mix two points, such as TrackingNoise.
     project : bool
         Replace rows that are not distributions by the nearest ones.
+    anyway : bool
+        For "likelihood": answer also where the release contradicts the chain that fits it best
+        (``estimate.likelihood.fit_test``), which is an error otherwise. ``fit`` and ``meaning``
+        then say so.
 
     Returns
     -------
@@ -74,9 +82,12 @@ def transitions(
     deviations = quantile(level)
     if method == "likelihood":
         best = fit_groups(cells, source, level)
+        fit = best.fit_test()
+        fit.check(anyway, INSTEAD if source.from_counts else "")
         arrays = best.answer(about)
         few = best.too_flat()
-        return _result(arrays, few, best.log_likelihood, cells, level, about, "likelihood")
+        likelihood = best.log_likelihood
+        return _result(arrays, few, likelihood, cells, level, about, "likelihood", fit)
     arrays = _from_counts(cells, source, about, deviations, project)
     few = source.too_few(PAIR, arrays[-1])
     return _result(arrays, few, None, cells, level, about, "counts")
@@ -104,6 +115,7 @@ def _result(
     level: float,
     about: Covers,
     method: Method,
+    fit: FitTest | None = None,
 ) -> Transitions:
     value, variance, low, high, shares, pairs = arrays
     inside = np.clip(value, 0, 1)
@@ -114,5 +126,5 @@ def _result(
     value, error, low, high, worth, shares, pairs = numbers
     return Transitions(
         value, error, low, high, worth, level, about, pairs, cells.names, shares, method,
-        likelihood,
+        likelihood, fit=fit,
     )  # fmt: skip
