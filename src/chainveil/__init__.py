@@ -30,7 +30,13 @@ if TYPE_CHECKING:
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import privacy_loss
     from chainveil.privacy.result import PrivacyLoss
-    from chainveil.table import TableRelease, sanitize_table, verify
+    from chainveil.table import (
+        TableRelease,
+        compare_table,
+        estimate_table,
+        sanitize_table,
+        verify,
+    )
 
 __version__ = "0.1.0"
 
@@ -59,6 +65,8 @@ _HOMES = {
     "UnreachableBudget": "chainveil.errors",
     "Verification": "chainveil.certificate",
     "calibrate": "chainveil.calibration",
+    "compare_table": "chainveil.table",
+    "estimate_table": "chainveil.table",
     "privacy_loss": "chainveil.privacy.loss",
     "sanitize_table": "chainveil.table",
     "success_bound": "chainveil.privacy.baselines",
@@ -104,6 +112,8 @@ __all__ = [
     "baselines",
     "calibrate",
     "closed_form",
+    "compare_table",
+    "estimate_table",
     "privacy_loss",
     "sanitize_table",
     "success_bound",

@@ -73,6 +73,8 @@ def estimate(release: str, question: str, **given: Any) -> None:
             progress=tell, step=given["step"], max_gap=given["max_gap"],
             neighbours=neighbours, **options.read_lines(given),
         )  # fmt: skip
+    for note in held.notes:
+        warn(note)
     if held.splits and neighbours:
         warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
              "they are counted as if they were. --time and --max-gap, as when the table was "

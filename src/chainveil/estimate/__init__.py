@@ -10,6 +10,7 @@ from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, rows_for
 from chainveil.estimate.questions.accuracy import Accuracy
 from chainveil.estimate.questions.autocorrelation import autocorrelation
+from chainveil.estimate.questions.comparison import Comparison, compare
 from chainveil.estimate.questions.denoise import Denoised, denoise
 from chainveil.estimate.questions.durations import durations
 from chainveil.estimate.questions.frequency import frequency
@@ -27,6 +28,7 @@ from chainveil.estimate.results import (
 __all__ = [
     "Accuracy",
     "Autocorrelation",
+    "Comparison",
     "Denoised",
     "Durations",
     "Estimate",
@@ -37,6 +39,7 @@ __all__ = [
     "Pairs",
     "Transitions",
     "autocorrelation",
+    "compare",
     "denoise",
     "durations",
     "epsilon_for",

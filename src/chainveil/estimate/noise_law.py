@@ -50,6 +50,11 @@ class NoiseLaw:
         """Whether a report depends on its point and the last report (``counts.last_report``)."""
         return self.source.sees == "last report"
 
+    @property
+    def shared(self) -> bool:
+        """Whether points have noise in common that estimates of two groups would both carry."""
+        return self.source.ordered and not self.looks_back
+
     @cached_property
     def from_counts(self) -> bool:
         """Whether the noise can be undone without a model of the series."""

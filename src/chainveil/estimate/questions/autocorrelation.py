@@ -76,8 +76,9 @@ def autocorrelation(
     stacked = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
     value, error, low, high, worth, points = settled(stacked, cells.names)
     return Autocorrelation(
-        value, error, low, high, worth, level, about, points, cells.names, wanted
-    )
+        value, error, low, high, worth, level, about, points, cells.names, wanted,
+        shared=source.shared,
+    )  # fmt: skip
 
 
 def _lags(lags: int | Iterable[int], cells: Cells, every: int) -> tuple[int, ...]:

@@ -58,7 +58,9 @@ def durations(
     arrays = (value, spread, _mean_spell(low), _mean_spell(high), worth)
     for array in arrays:
         array.setflags(write=False)
-    return Durations(*arrays, level, steps.covers, steps.points, steps.groups, fit=steps.fit)
+    return Durations(
+        *arrays, level, steps.covers, steps.points, steps.groups, fit=steps.fit, shared=steps.shared
+    )
 
 
 def _mean_spell(stay: FloatArray) -> FloatArray:

@@ -64,7 +64,10 @@ def pairs(
     opened = open_up(source.too_few((0, apart), points), numbers)
     shaped = [part.reshape(-1, k, k) for part in opened]
     value, error, low, high, worth, points = settled((*shaped, points), cells.names)
-    return Pairs(value, error, low, high, worth, level, "noise", points, cells.names, int(lag))
+    return Pairs(
+        value, error, low, high, worth, level, "noise", points, cells.names, int(lag),
+        shared=source.shared,
+    )  # fmt: skip
 
 
 def read_lag(lag: Any, cells: Cells, noise: NoiseLaw) -> int:

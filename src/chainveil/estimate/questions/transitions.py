@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -13,7 +14,6 @@ from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.pair_shares import PAIR, pair_shares
 from chainveil.estimate.counts.places import check_neighbours, read_reports
 from chainveil.estimate.intervals import open_up, quantile
-from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.likelihood.grouped_fits import fit_groups
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers, settled
@@ -87,10 +87,12 @@ def transitions(
         arrays = best.answer(about)
         few = best.too_flat()
         likelihood = best.log_likelihood
-        return _result(arrays, few, likelihood, cells, level, about, "likelihood", fit)
+        found = _result(arrays, few, likelihood, cells, level, about, "likelihood")
+        return replace(found, fit=fit, shared=source.shared)
     arrays = _from_counts(cells, source, about, deviations, project)
     few = source.too_few(PAIR, arrays[-1])
-    return _result(arrays, few, None, cells, level, about, "counts")
+    found = _result(arrays, few, None, cells, level, about, "counts")
+    return replace(found, shared=source.shared)
 
 
 def _from_counts(
@@ -115,7 +117,6 @@ def _result(
     level: float,
     about: Covers,
     method: Method,
-    fit: FitTest | None = None,
 ) -> Transitions:
     value, variance, low, high, shares, pairs = arrays
     inside = np.clip(value, 0, 1)
@@ -126,5 +127,5 @@ def _result(
     value, error, low, high, worth, shares, pairs = numbers
     return Transitions(
         value, error, low, high, worth, level, about, pairs, cells.names, shares, method,
-        likelihood, fit=fit,
+        likelihood,
     )  # fmt: skip
