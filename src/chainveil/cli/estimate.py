@@ -79,7 +79,7 @@ def estimate(release: str, question: str, **given: Any) -> None:
         warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
              "they are counted as if they were. --time and --max-gap, as when the table was "
              "sanitized, tell which")  # fmt: skip
-    if held.plan.noise.every > 1:
+    if held.plan.noise.every > 1 and question != "frequency":
         often = held.plan.noise.every
         warn(f"one point in {often} reports: the answer is about those points alone")
     if held.zone is not None:
@@ -91,7 +91,7 @@ def estimate(release: str, question: str, **given: Any) -> None:
     found = _ask(held, question, given)
     if given["picture"] is not None:
         _draw(found, held, question, given)
-    show(_facts(found, held, question), _lines(found, held, question), given["as_json"])
+    show(_facts(found, held, question), _lines(found, held), given["as_json"])
 
 
 def _check_goals(given: dict[str, Any], *read: Any) -> None:
@@ -159,19 +159,16 @@ def _lags(text: str) -> list[int]:
         raise click.UsageError(f"--lags: {text!r} is not a list of whole numbers.") from None
 
 
-def _names(found: Any, held: Any, question: str) -> list[str]:
+def _names(found: Any, held: Any) -> list[str]:
     """What each number of one answer is about, in the order of the flat array."""
-    labels = [str(label) for label in held.labels]
-    if question == "transitions":
-        return [f"{a} -> {b}" for a in labels for b in labels]
-    if question == "autocorrelation":
-        return [f"lag {lag}, {label}" for lag in found.lags for label in labels]
-    return labels
+    from chainveil.estimate.answer_table import place_words
+
+    return [place_words(found, place) for place in found.places(held.labels)]
 
 
-def _rows(found: Any, held: Any, question: str) -> list[tuple[Any, str, tuple[float, ...]]]:
+def _rows(found: Any, held: Any) -> list[tuple[Any, str, tuple[float, ...]]]:
     """Group, name, and (value, error, low, high, effective size) of every number."""
-    names = _names(found, held, question)
+    names = _names(found, held)
     groups = [None] if found.groups is None else _group_names(found.groups, held)
     parts = [
         array.reshape(len(groups), len(names))
@@ -203,7 +200,7 @@ def _facts(found: Any, held: Any, question: str) -> dict[str, Any]:
         "answers": [
             {"group": group, "about": name,
              **{key: _finite(number) for key, number in zip(keys, numbers, strict=True)}}
-            for group, name, numbers in _rows(found, held, question)
+            for group, name, numbers in _rows(found, held)
         ],
     }  # fmt: skip
 
@@ -213,31 +210,39 @@ def _finite(number: float) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
-def _lines(found: Any, held: Any, question: str) -> list[tuple[str, str]]:
+def _lines(found: Any, held: Any) -> list[tuple[str, str]]:
+    """A line a number; what another line says already is left out."""
+    from chainveil.estimate.answer_table import in_words, once, shown
+
+    names = _names(found, held)
+    groups = [None] if found.groups is None else _group_names(found.groups, held)
+    parts = (*shown(found), found.standard_error, found.effective_size)
+    arrays = [part.reshape(len(groups), len(names)) for part in parts]
     lines = [("covers", found.meaning)]
-    for group, name, (value, error, low, high, worth) in _rows(found, held, question):
-        text = (
-            f"{value:.5g}  ({found.level:.12g} interval {low:.5g} to {high:.5g}, error {error:.3g}"
-        )
-        text += f", worth {worth:,.0f} points)" if worth < 1e15 else ")"
-        lines.append((name if group is None else f"{group}: {name}", text))
+    for i, group in enumerate(groups):
+        for j in once(found, held.labels):
+            value, low, high, error, worth = (float(array[i, j]) for array in arrays)
+            text = in_words(value, low, high) + _sureness(error, worth)
+            lines.append((names[j] if group is None else f"{group}: {names[j]}", text))
     return lines
 
 
+def _sureness(error: float, worth: float) -> str:
+    """The error, where there is one, and the points that it is worth."""
+    known = [f"error {error:.3g}"] if error < float("inf") else []
+    known += [f"worth {worth:,.0f} points"] if known and worth < 1e15 else []
+    return f"  {', '.join(known)}" if known else ""
+
+
 def _draw(found: Any, held: Any, question: str, given: dict[str, Any]) -> None:
+    from dataclasses import replace
+
     from chainveil import plot
 
-    names = _names(found, held, question)
-    parts = [part.reshape(-1, len(names)) for part in (found.value, found.low, found.high)]
-    if found.groups is None:
-        curves = {question: tuple(part[0] for part in parts)}
-        places: Any = names
-    else:
-        curves = {name: tuple(part[:, j] for part in parts) for j, name in enumerate(names)}
-        places = _group_names(found.groups, held)
-    places = [place if isinstance(place, int | float) else str(place) for place in places]
-    figure = plot.intervals(
-        curves, places, title=f"{question}, {found.level:.12g} intervals",
+    if found.groups is not None:
+        found = replace(found, groups=tuple(_group_names(found.groups, held)))
+    figure = found.plot(
+        held.labels, title=f"{question}, {found.level:.12g} intervals",
         xlabel=given["by"] or ("window" if given["window"] else ""),
         ylabel="points that a spell lasts" if question == "durations" else question,
     )  # fmt: skip

@@ -90,8 +90,9 @@ def within(
     left begins at the nearer limit and is ``reach`` long, as if the value lay there.
     """
     bottom, top = limits
-    lower = np.where(low > top, np.clip(top - reach, bottom, top), np.clip(low, bottom, top))
-    upper = np.where(high < bottom, np.clip(bottom + reach, bottom, top), np.clip(high, bottom, top))
+    ends = [np.clip(end, bottom, top) for end in (top - reach, bottom + reach, low, high)]
+    lower = np.where(low > top, ends[0], ends[2])
+    upper = np.where(high < bottom, ends[1], ends[3])
     return np.asarray(lower), np.asarray(upper)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chainveil.estimate.answer_table import once, place_words, shown
 from chainveil.errors import InvalidInput
+from chainveil.estimate.answer_table import once, place_words, shown
 from chainveil.plot.intervals import intervals
 
 if TYPE_CHECKING:

@@ -80,7 +80,8 @@ def estimate_table(
     --------
     >>> import polars as pl
     >>> import chainveil as cv
-    >>> frame = pl.DataFrame({"person": ["Ann"] * 500 + ["Bob"] * 500, "bpm": [58, 59, 66, 71, 64] * 200})
+    >>> names = ["Ann"] * 500 + ["Bob"] * 500
+    >>> frame = pl.DataFrame({"person": names, "bpm": [58, 59, 66, 71, 64] * 200})
     >>> released = cv.sanitize_table(
     ...     frame, "bpm", epsilon=4, series="person", threshold=60, labels=["low", "high"],
     ...     chain=cv.MarkovChain.binary(q=0.1, r=0.2),
@@ -126,8 +127,7 @@ def compare_table(
     step = given.pop("step")
     held = _read(release, certificate, question, by, time, step, given.pop("max_gap"),
                  given["covers"])  # fmt: skip
-    settings = {"method": "counts", "lags": LAGS, "anyway": False} | given
-    ask = _asking(held, question, **settings)
+    ask = _asking(held, question, **given)
     found = estimate.compare(
         ask, pairs, reference=reference, how=how, level=level, simultaneous=simultaneous
     )
@@ -162,7 +162,12 @@ def _read(
 
 
 def _asking(
-    held: ReleasedStates, question: Question, covers: Covers, method: Method, lags: Any, anyway: bool
+    held: ReleasedStates,
+    question: Question,
+    covers: Covers = "noise",
+    method: Method = "counts",
+    lags: int | Sequence[int] = LAGS,
+    anyway: bool = False,
 ) -> Callable[[float], Estimate]:
     """The question as a function of the level."""
     several = [lags] if isinstance(lags, int) else list(lags)

@@ -207,7 +207,7 @@ def last_and_own(symbols: Any, gaps: Any, origins: Any, outputs: int, out: Any) 
     ``gaps`` is empty where no point is missing.
     """
     for series in range(len(origins) - 1):
-        last = -1
+        last = np.int64(-1)
         for t in range(origins[series], origins[series + 1]):
             out[t] = -1
             if len(gaps) == 0 or not gaps[t]:

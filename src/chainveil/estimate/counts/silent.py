@@ -2,11 +2,11 @@
 
 One point in B reports, the middle of each block of B: a systematic sample. The share of a state
 among the reports strays from that of the whole series by the mean over blocks of
-``x_middle - mean of the block``. Such a difference has mean square at most that of a point drawn
-anywhere, ``(1 - 1/B) M / 2`` with M the share of pairs of reports one block apart of which one is in
-the state and the other is not, as long as points further apart agree less often. Where states last
-it is far less (a sixth of it for changes that are rare), so this is on the safe side; only a rhythm of
-about B points escapes it, as it escapes every such sample.
+``x_middle - mean of the block``. The variance that is reported is ``(1 - 1/B) M / 2`` a report,
+with M the share of pairs of reports one block apart of which one is in the state and the other is
+not. That is what independent points would give. Where states last the differences are far smaller (a
+sixth of it for changes that are rare), so this is on the safe side; only a rhythm of about B points
+escapes it, as it escapes every such sample.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _mismatch(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
         covariance = noise_covariance(noise, (0, 1), released_law(cells, noise))
     eye = np.eye(k)
     # Pairs of which exactly one is of the state, (k, k * k).
-    marks = np.stack([np.add.outer(eye[a], eye[a]) - 2 * np.outer(eye[a], eye[a]) for a in range(k)])
+    marks = np.stack([np.add.outer(row, row) - 2 * np.outer(row, row) for row in eye])
     marks = marks.reshape(k, k * k)
     spread = np.einsum("ai,wgij,aj->wga", marks, covariance, marks)
     return shares @ marks.T, np.sqrt(credible(spread, np.zeros_like(spread), spread)[0])

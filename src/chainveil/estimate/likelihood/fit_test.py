@@ -1,9 +1,12 @@
 """Whether a release looks as the chain that was fitted to it says it should.
 
-What is compared are moments of the released points: covariances of points 1 to 192 steps apart, and
-products of three and four neighbours, of values from which the noise is taken off where that can
-be done without a model (``estimate.counts``), and of the reports themselves where it cannot. How
-far these may stray is found by releases of series that the chain itself draws, as long as the
+What is compared are moments of the released points: covariances of points 1 to 512 steps apart, in
+bands of steps, and products of three and four neighbours, of values from which the noise is taken
+off where that can be done without a model (``estimate.counts``), and of the reports themselves
+where it cannot. Where it can, one more: how sure the chain is of the state of each point from other
+reports, less how often the point's own report bears it out (``likelihood.surprise``).
+
+How far these may stray is found by releases of series that the chain itself draws, as long as the
 release and with its gaps. Half of them tell how the moments vary together, the other half how far
 from their means a release of that chain lies: the release is flagged where it lies further than all
 but ``BEYOND`` of those. The chain was fitted to the release, which brings the two nearer to each
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,6 +28,7 @@ from chainveil.errors import InvalidInput
 from chainveil.estimate.counts.cells import NO_LABELS, Cells
 from chainveil.estimate.counts.gaps import NO_GAPS
 from chainveil.estimate.counts.last_report import look_back
+from chainveil.estimate.likelihood.surprise import surprise
 from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.report_weights import report_weights
 from chainveil.model.chain import MarkovChain
@@ -31,9 +36,9 @@ from chainveil.model.chain import MarkovChain
 # Share of releases of the chain itself that are flagged, at most, and the share of the drawn ones
 # that lie beyond the limit: fewer, since as many as are drawn leave the limit uncertain.
 LEVEL, BEYOND = 0.05, 0.03
-# Steps between two points, and patterns of several.
-STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
-PATTERNS = ((0, 1, 2), (0, 1, 3), (0, 1, 2, 3))
+# Steps between two points, from the one after a number to the next, and patterns of several.
+ENDS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+PATTERNS = ((1, 2, 0), (1, 3, 0), (1, 2, 3))
 # Series drawn for one half of a test, and points drawn at once.
 DRAWN, AT_ONCE = 200, 2_000_000
 # Points that are looked at, of one group and of all; groups that are, the largest first.
@@ -121,12 +126,12 @@ def _distances(
     In units of the mean of the latter. None where there is too little to compare.
     """
     there = part.size - int(part.gaps.sum()) if len(part.gaps) else part.size
-    places = _places(part, noise)
-    if there < LEAST_POINTS or not len(places):
+    taken = _often(part, noise)
+    if there < LEAST_POINTS or not len(taken.bands):
         return None
-    seen = _moments(part, noise, places)[0]
+    seen = _told(part, noise, chain, taken)[0]
     draws = _drawn(part, noise, chain, np.random.default_rng([SEED, number]))
-    moments = np.concatenate([_moments(cells, noise, places) for cells in draws])
+    moments = np.concatenate([_told(cells, noise, chain, taken) for cells in draws])
     middle, spread = moments[:DRAWN].mean(axis=0), moments[:DRAWN].std(axis=0)
     spread = np.maximum(spread, 1e-300)
     scaled = (moments - middle) / spread
@@ -137,39 +142,57 @@ def _distances(
     return float(off @ metric @ off) / unit, usual / unit
 
 
-def _places(part: Cells, noise: NoiseLaw) -> NDArray[np.int64]:
-    """Patterns of points that stand in the release often enough, (patterns, 3) behind the first."""
-    few = slice(None, None, 1 if noise.states == 2 else 2)
-    wanted = [(0, step) for step in STEPS[few]] + list(PATTERNS[: 3 if noise.states == 2 else 1])
-    ones = _scores(part, noise)[1].astype(np.float64)
-    rows = np.array([[*row[1:], *[0] * (4 - len(row))] for row in wanted], np.int64)
-    often = _sums(ones, part.borders, rows) >= LEAST_PAIRS
-    return rows[often]
+@dataclass(frozen=True)
+class _Moments:
+    """Which moments are taken: bands of steps, (bands, 2), and patterns of points, (…, 3)."""
+
+    bands: NDArray[np.int64]
+    patterns: NDArray[np.int64]
+
+    def sums(self, values: FloatArray, borders: NDArray[np.int64]) -> FloatArray:
+        """Sums of products of the values, (total,), bands first."""
+        from chainveil.estimate.likelihood import moments
+
+        bands, patterns = np.zeros(len(self.bands)), np.zeros(len(self.patterns))
+        held = np.ascontiguousarray(values)
+        moments.band_sums(held, borders, self.bands, bands)
+        moments.pattern_sums(held, borders, self.patterns, patterns)
+        return np.concatenate([bands, patterns])
 
 
-def _moments(cells: Cells, noise: NoiseLaw, places: NDArray[np.int64]) -> FloatArray:
-    """Mean products around the mean, (draws, columns * patterns); a draw is a group."""
+def _often(part: Cells, noise: NoiseLaw) -> _Moments:
+    """The moments for which the release has enough points; fewer a state where there are many."""
+    ends = ENDS if noise.states == 2 else ENDS[::2]
+    bands = np.array([(a + 1, b) for a, b in pairwise(ends)], np.int64)
+    patterns = np.array(PATTERNS[: 3 if noise.states == 2 else 1], np.int64)
+    every = _Moments(bands, patterns)
+    there = _scores(part, noise)[1].astype(np.float64)
+    enough = every.sums(there, part.borders) >= LEAST_PAIRS
+    return _Moments(bands[enough[: len(bands)]], patterns[enough[len(bands) :]])
+
+
+def _told(cells: Cells, noise: NoiseLaw, chain: MarkovChain, taken: _Moments) -> FloatArray:
+    """Everything that is compared, a row a draw."""
+    more = surprise(cells, noise, chain)
+    found = _moments(cells, noise, taken)
+    return found if more is None else np.hstack([found, more[:, None]])
+
+
+def _moments(cells: Cells, noise: NoiseLaw, taken: _Moments) -> FloatArray:
+    """Mean products around the mean, (draws, columns * moments); a draw is a group."""
     scores, there = _scores(cells, noise)
     draws = cells.groups
     width, each = len(cells.owner) // draws, cells.size // draws
     borders = cells.borders[: width + 1]
     ones = there[:each].astype(np.float64)
-    often = _sums(ones, borders, places)
-    found = np.empty((draws, scores.shape[1], len(places)))
+    often = taken.sums(ones, borders)
+    found = np.empty((draws, scores.shape[1], len(often)))
     for draw in range(draws):
         for column in range(scores.shape[1]):
             values = scores[draw * each : (draw + 1) * each, column]
-            middle = values @ ones / ones.sum()
-            found[draw, column] = _sums((values - middle) * ones, borders, places) / often
+            middle = float((values * ones).sum() / ones.sum())
+            found[draw, column] = taken.sums((values - middle) * ones, borders) / often
     return found.reshape(draws, -1)
-
-
-def _sums(values: FloatArray, borders: NDArray[np.int64], places: NDArray[np.int64]) -> FloatArray:
-    from chainveil.estimate.likelihood.moments import product_sums
-
-    found = np.zeros(len(places))
-    product_sums(np.ascontiguousarray(values), borders, places, found)
-    return found
 
 
 def _scores(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, NDArray[np.bool_]]:
@@ -220,7 +243,7 @@ def _released(
 
 def _runs(part: Cells) -> list[NDArray[np.bool_]]:
     gaps = part.gaps if len(part.gaps) else np.zeros(part.size, np.bool_)
-    return np.split(gaps, part.borders[1:-1])
+    return list(np.split(gaps, part.borders[1:-1]))
 
 
 def _shortened(part: Cells, most: int) -> Cells:

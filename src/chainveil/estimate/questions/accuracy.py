@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 from chainveil import inference
 from chainveil.checks import FloatArray
 from chainveil.estimate.counts.cells import Cells
-from chainveil.estimate.counts.last_report import look_back
 from chainveil.estimate.intervals import quantile
+from chainveil.estimate.likelihood.surprise import codes, reports_after
 from chainveil.estimate.noise_law import NoiseLaw
-from chainveil.estimate.report_weights import report_weights
 from chainveil.model.chain import MarkovChain
 
 ALL = "the likelier state of each point, given all reports"
@@ -61,7 +60,7 @@ class Accuracy:
 
     def __str__(self) -> str:
         return (
-            f"{self.low:.2%} to {self.high:.2%} of the points ({self.level:.12g} interval) from the "
+            f"{self.low:.2%} to {self.high:.2%} of the points ({self.level:.12g} interval), by the "
             f"release itself: {self.guess}"
         )
 
@@ -75,13 +74,13 @@ def accuracy(
     """
     if noise.every > 1 or not noise.from_counts or (noise.source.ordered and not noise.looks_back):
         return None
-    kernels, weights = _laws(noise)
+    kernels, weights = reports_after(noise)
     if np.any(kernels <= 0):
         # What others say of a point cannot be told apart from a report that settles it.
         return None
     if noise.looks_back:
         chances = inference.filtered(chain, noise.noise, z)
-    code, there = _codes(cells, noise)
+    code, there = codes(cells, noise)
     belief = _flat(chances, noise.states)[there]
     last, own = np.divmod(code[there], noise.outputs)
     if not len(own):
@@ -125,23 +124,6 @@ def _right(
     stray = np.einsum("txz,txz->tx", laws, (told[:, None, :] - right) ** 2)
     mine = votes[np.arange(len(own)), own]
     return told[np.arange(len(own)), own], np.einsum("tx,tx->t", mine, stray)
-
-
-def _laws(noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
-    """``K(z' | z, x)`` and the weights of z' after z, (last, k, m) and (last, m, k)."""
-    if noise.looks_back:
-        kernels = np.asarray(noise.source.step_law()[:, 0])
-        return kernels, report_weights(noise.source).reshape(-1, noise.outputs, noise.states)
-    return noise.joint((0,))[None], noise.inverse((0,))[None]
-
-
-def _codes(cells: Cells, noise: NoiseLaw) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Last report and own one of each point as one number, and which points have both."""
-    if noise.looks_back:
-        code = look_back(cells, noise).code
-        return code, code >= 0
-    there = ~cells.gaps if len(cells.gaps) else np.ones(cells.size, np.bool_)
-    return cells.symbols.astype(np.int64), there
 
 
 def _flat(chances: Any, states: int) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -79,6 +79,7 @@ def compare(
     reference : optional
         A group that all others are compared with.
     how : "difference" or "ratio"
+        Less the other group's number, or over it.
     level : float
         Probability that the intervals cover: that all of them do, where ``simultaneous``.
     simultaneous : bool
@@ -152,14 +153,15 @@ def _compared(
     add = _as_they_are if asked.shared or asked.covers == "sampling" else np.hypot
     make = _difference if how == "difference" else _ratio
     with np.errstate(divide="ignore", invalid="ignore"):
-        return make(one, two, add)
+        value, spread, lower, upper = make(one, two, add)
+    return value, spread, lower, upper
 
 
 def _as_they_are(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.asarray(np.abs(a) + np.abs(b))
 
 
-def _difference(one: Any, two: Any, add: Any) -> tuple[FloatArray, ...]:
+def _difference(one: Any, two: Any, add: Any) -> Any:
     (x, p, pl, ph, pe), (y, q, ql, qh, qe) = one, two
     low, high = p - q - add(p - pl, qh - q), p - q + add(ph - p, q - ql)
     unknown = ~np.isfinite(p) | ~np.isfinite(q) | np.isnan(low) | np.isnan(high)
@@ -167,7 +169,7 @@ def _difference(one: Any, two: Any, add: Any) -> tuple[FloatArray, ...]:
     return x - y, add(pe, qe), low, high
 
 
-def _ratio(one: Any, two: Any, add: Any) -> tuple[FloatArray, ...]:
+def _ratio(one: Any, two: Any, add: Any) -> Any:
     """On the scale of logarithms: none is known of a group whose number may be nothing."""
     (_, p, pl, ph, pe), (_, q, ql, qh, qe) = one, two
     middle = np.log(p) - np.log(q)
@@ -177,9 +179,3 @@ def _ratio(one: Any, two: Any, add: Any) -> tuple[FloatArray, ...]:
     low, high = np.nan_to_num(low, nan=0.0), np.nan_to_num(high, nan=np.inf, posinf=np.inf)
     value = p / q
     return value, value * add(pe / p, qe / q), low, high
-
-
-def with_groups(found: Estimate, names: Sequence[Any]) -> Estimate:
-    """The same answer with other names for its groups, which are numbers."""
-    assert found.groups is not None
-    return replace(found, groups=tuple(names[number] for number in found.groups))

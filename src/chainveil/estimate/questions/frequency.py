@@ -49,8 +49,9 @@ def frequency(
         so that correlated noise and the chain are known to have moved on.
     noise : Channel, CorrelatedNoise, StickyNoise or NoisePlan
         The noise that was applied. Of noise on one point in several the points that report
-        are looked at, and the interval counts that the others may differ (``sampling_error``); of noise that looks back at the last report all but a series' first.
-        Every series of a list must then be whole: reports look back from run to run.
+        are looked at, and the interval counts that the others may differ (``sampling_error``);
+        of noise that looks back at the last report all but a series' first. Every series of a
+        list must then be whole: reports look back from run to run.
     by : "series", or an array of labels, one a point, optional
         Answer for each series, or for each label.
     window : int, optional
@@ -111,8 +112,8 @@ def frequency(
         worth = shares * (1 - shares) / variance
     few = source.too_few(POINT, points)
     numbers = open_up(few, (value, np.sqrt(variance), low, high, worth))
-    numbers = (*numbers, np.sqrt(silent), points)
-    value, error, low, high, worth, rest, points = settled(numbers, cells.names)
+    held = settled((*numbers, np.sqrt(silent), points), cells.names)
+    value, error, low, high, worth, rest, points = held
     return Frequency(
         value, error, low, high, worth, level, about, points, cells.names, shared=source.shared,
         sampling_error=rest if source.every > 1 and about == "noise" else None,

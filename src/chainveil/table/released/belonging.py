@@ -1,4 +1,4 @@
-"""Whether a certificate speaks of a release, also of one that was filtered, joined or saved again."""
+"""Whether a certificate speaks of a release, also of one filtered, joined or saved again."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _what_is_missing(result: Verification) -> str:
     rows = _rows(result)
     assert rows is not None
     return (
-        f"{rows[1]:,} of the {rows[0]:,} rows of the certificate are here. It cannot be checked that "
-        "they are rows of that release, or that the others were left out without looking at the "
-        "published values"
+        f"{rows[1]:,} of the {rows[0]:,} rows of the certificate are here. It cannot be checked "
+        "that they are rows of that release, or that the others were left out without looking at "
+        "the published values"
     )

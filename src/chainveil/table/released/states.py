@@ -230,7 +230,8 @@ def _filtered(
         )
     if plan.noise.ordered and plan.noise.sees == "series":
         raise NotSupported(
-            f"part of a release with {plan.noise.kind} noise: what lies between the rows is not known"
+            f"part of a release with {plan.noise.kind} noise: what lies between the rows is not "
+            "known"
         )
     if document["release.points"] is None:
         apart[apart > 1] = CUT
@@ -250,9 +251,7 @@ def _check_held(plan: NoisePlan, apart: NDArray[np.int64]) -> None:
         )
 
 
-def _columns(
-    table: Readable, document: Certificate, by: list[str], time: str | None
-) -> list[str]:
+def _columns(table: Readable, document: Certificate, by: list[str], time: str | None) -> list[str]:
     check_released("time", time, table.columns)
     names = [document["release.column"], document["release.series_column"]]
     for name in by:
