@@ -4,9 +4,9 @@ One point in B reports, the middle of each block of B: a systematic sample. The 
 among the reports strays from that of the whole series by the mean over blocks of
 ``x_middle - mean of the block``. The variance that is reported is ``(1 - 1/B) M / 2`` a report,
 with M the share of pairs of reports one block apart of which one is in the state and the other is
-not. That is what independent points would give. Where states last the differences are far smaller (a
-sixth of it for changes that are rare), so this is on the safe side; only a rhythm of about B points
-escapes it, as it escapes every such sample.
+not. That is what independent points would give. Where states last the differences are far smaller
+(a sixth of it for changes that are rare), so this is on the safe side; only a rhythm of about B
+points escapes it, as it escapes every such sample.
 """
 
 from __future__ import annotations
