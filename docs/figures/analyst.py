@@ -13,6 +13,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
+    """Run the page, and keep its figure."""
     text = (HERE.parent / "analyst.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     with tempfile.TemporaryDirectory() as folder:

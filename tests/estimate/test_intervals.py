@@ -18,7 +18,7 @@ def test_what_is_left_of_an_interval_is_never_nothing(middle: float, half: float
     low, high = within(np.array(middle - half), np.array(middle + half), np.array(d))
     assert 0 <= low <= high <= 1
     if middle + half < 0:
-        assert (low, high) == (0, min(d, 1))
+        assert [float(low), float(high)] == [0, min(d, 1)]
     elif middle - half > 1:
         assert high == 1
         assert low == np.clip(1 - d, 0, 1)

@@ -83,12 +83,7 @@ def look_back(cells: Cells, noise: NoiseLaw) -> LookedBack:
 
 def last_report_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares (groups, k), their covariance (2, groups, k, k), and how many points, (groups,)."""
-    seen = look_back(cells, noise)
-    weights = report_weights(noise.source)
-    kept = seen.code >= 0
-    size = len(weights)
-    counts = np.bincount(seen.group[kept] * size + seen.code[kept], minlength=cells.groups * size)
-    counts = counts.reshape(cells.groups, size)
+    weights, counts = report_weights(noise.source), _own_counts(cells, noise)
     points = counts.sum(axis=1).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = counts @ weights / points[:, None]
@@ -100,6 +95,17 @@ def last_report_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, Float
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         return shares, np.stack(ways) / points[:, None, None] ** 2, points
+
+
+def _own_counts(cells: Cells, noise: NoiseLaw) -> IntArray:
+    """How often each report follows each, by the group of the later one, (groups, m * m)."""
+    if not len(cells.marks) and not len(cells.begins):
+        # Whole series: the last report is the neighbour, of the same group.
+        return cells.windows((0, 1))
+    seen, size = look_back(cells, noise), noise.outputs**2
+    kept = seen.code >= 0
+    counts = np.bincount(seen.group[kept] * size + seen.code[kept], minlength=cells.groups * size)
+    return np.asarray(counts.reshape(cells.groups, size))
 
 
 def last_report_pairs(
