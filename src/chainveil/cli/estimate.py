@@ -212,7 +212,7 @@ def _finite(number: float) -> float | None:
 
 def _lines(found: Any, held: Any) -> list[tuple[str, str]]:
     """A line a number; what another line says already is left out."""
-    from chainveil.estimate.answer_table import in_words, once, shown
+    from chainveil.estimate.answer_table import once, shown
 
     names = _names(found, held)
     groups = [None] if found.groups is None else _group_names(found.groups, held)
@@ -222,16 +222,26 @@ def _lines(found: Any, held: Any) -> list[tuple[str, str]]:
     for i, group in enumerate(groups):
         for j in once(found, held.labels):
             value, low, high, error, worth = (float(array[i, j]) for array in arrays)
-            text = in_words(value, low, high) + _sureness(error, worth)
+            text = _words(value, low, high, found.level) + _sureness(error, worth)
             lines.append((names[j] if group is None else f"{group}: {names[j]}", text))
     return lines
+
+
+def _words(value: float, low: float, high: float, level: float) -> str:
+    """An estimate and its interval; the interval alone where the value lies at its end."""
+    from chainveil.estimate.answer_table import in_words
+
+    reach = f"{low:.5g} to {high:.5g}"
+    if low < value < high < float("inf"):
+        return f"{value:.5g}  ({level:.12g} interval {reach}"
+    return f"{in_words(value, low, high)}  ({level:.12g} interval"
 
 
 def _sureness(error: float, worth: float) -> str:
     """The error, where there is one, and the points that it is worth."""
     known = [f"error {error:.3g}"] if error < float("inf") else []
     known += [f"worth {worth:,.0f} points"] if known and worth < 1e15 else []
-    return f"  {', '.join(known)}" if known else ""
+    return "".join(f", {text}" for text in known) + ")"
 
 
 def _draw(found: Any, held: Any, question: str, given: dict[str, Any]) -> None:
