@@ -1,12 +1,14 @@
 """How often the test of the fitted chain flags a release: the table of docs/estimates.md.
 
     python -m benchmarks.fit_test [--records 20] [--chains 200] [--only TEXT]
+    python -m benchmarks.fit_test --table
 
 Releases at epsilon 4 of the heart rates of PhysioNet's meditation database (CHAINVEIL_DATA names
 the folder above it), whose states are at or above the mean rate, and of series that chains of order
 1 draw. Every line of ``fit_test.csv`` counts releases, those whose likelihood covers all
 transitions that the series made (95% each), those that are flagged, and those that neither cover
-nor are flagged. Lines that are there already are not computed again.
+nor are flagged. Lines that are there already are not computed again; ``--table`` writes them to the
+page.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from chainveil.estimate.results import valid_chain
 from chainveil.mechanism import seeded
 
 RESULTS = Path(__file__).with_name("fit_test.csv")
+PAGE = Path(__file__).parents[1] / "docs" / "estimates.md"
+BEGIN, END = "<!-- fit test: begin -->", "<!-- fit test: end -->"
 FIELDS = ("data", "noise", "epsilon", "points", "releases", "cover", "flagged", "missed")
 MECHANISMS = ("independent", "sticky", "tracking")
 EPSILON = 4.0
@@ -73,20 +77,39 @@ def counted(data: Any, plan: NoisePlan, releases: int) -> dict[str, int]:
     return found
 
 
+def table(results: Path) -> str:
+    """The lines of the file that have releases, as a table."""
+    with results.open(encoding="utf-8") as file:
+        lines = [line for line in csv.DictReader(file) if int(line["releases"])]
+    names = ["series", "noise", "points", "releases", "cover", "flagged", "neither"]
+    rows = [
+        [line["data"], line["noise"], f"{int(line['points']):,}", line["releases"], line["cover"],
+         line["flagged"], line["missed"]]
+        for line in lines
+    ]  # fmt: skip
+    return "\n".join("| " + " | ".join(row) + " |" for row in (names, ["---"] * 7, *rows))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--records", type=int, default=20)
     parser.add_argument("--chains", type=int, default=200)
     parser.add_argument("--only", default="", help="lines whose name holds this")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--table", action="store_true", help="write the table of the page")
     given = parser.parse_args()
+    if given.table:
+        before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+        text = f"{before}{BEGIN}\n{table(given.results)}\n{END}{rest.split(END)[1]}"
+        PAGE.write_text(text, encoding="utf-8")
+        return
     held = set()
     if given.results.exists():
         with given.results.open(encoding="utf-8") as file:
             held = {(line["data"], line["noise"]) for line in csv.DictReader(file)}
     for mechanism in MECHANISMS:
         for name, data, releases in settings(given.records, given.chains):
-            if (name, mechanism) in held or given.only not in f"{name} {mechanism}":
+            if not releases or (name, mechanism) in held or given.only not in f"{name} {mechanism}":
                 continue
             begin = time.monotonic()
             chain = data if isinstance(data, MarkovChain) else MarkovChain.fit(data, public=True)

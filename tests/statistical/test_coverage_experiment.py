@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks import fit_test
 from benchmarks.coverage_table import BEGIN, END, read_lines, shares, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +25,19 @@ def test_the_page_shows_what_the_experiment_found() -> None:
     page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
     shown = page.split(BEGIN)[1].split(END)[0]
     assert shown.strip() == tables(ROOT / "benchmarks" / "coverage.csv")
+
+
+def test_the_page_shows_which_fitted_chains_are_refused() -> None:
+    """No record that the likelihood misses goes unflagged; of chains at most one in twenty is."""
+    results = ROOT / "benchmarks" / "fit_test.csv"
+    page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+    shown = page.split(fit_test.BEGIN)[1].split(fit_test.END)[0]
+    assert shown.strip() == fit_test.table(results)
+    for line in read_lines(results):
+        if line["data"].startswith("heart rate"):
+            assert line["missed"] == "0", line
+        else:
+            assert int(line["flagged"]) <= 0.05 * int(line["releases"]), line
 
 
 def test_every_interval_that_is_offered_covers_as_it_says() -> None:
