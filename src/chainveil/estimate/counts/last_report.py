@@ -89,9 +89,10 @@ def last_report_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, Float
         shares = counts @ weights / points[:, None]
     spread = conditional_spread(noise.source)
     after = counts.reshape(cells.groups, noise.outputs, -1).sum(axis=2)
+    law = _valid_law(counts, noise)
     ways = (
         np.einsum("gc,cx,cxab->gab", counts, weights, np.repeat(spread, noise.outputs, axis=0)),
-        np.einsum("gz,gx,zxab->gab", after, project(shares), spread),
+        np.einsum("gz,gzx,zxab->gab", after, law, spread),
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         return shares, np.stack(ways) / points[:, None, None] ** 2, points
@@ -108,6 +109,16 @@ def _own_counts(cells: Cells, noise: NoiseLaw) -> IntArray:
     return np.asarray(counts.reshape(cells.groups, size))
 
 
+def _valid_law(counts: IntArray, noise: NoiseLaw) -> FloatArray:
+    """The nearest valid law of the state of a point after each last report, (groups, m, k)."""
+    m = noise.outputs
+    weights = report_weights(noise.source).reshape(m, m, -1)
+    by_last = counts.reshape(-1, m, m)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.einsum("gzw,zwx->gzx", by_last, weights) / by_last.sum(axis=2)[:, :, None]
+    return project(shares)
+
+
 def last_report_pairs(
     cells: Cells, noise: NoiseLaw, lag: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -117,7 +128,7 @@ def last_report_pairs(
     """
     shares, pairs, seen = _bare(cells, noise, lag)
     k = noise.states
-    law = project(shares.reshape(-1, k, k).sum(axis=2))
+    law = _valid_law(_own_counts(cells, noise), noise)
     total = np.zeros((2, cells.groups, k, k, k, k))
     group, (before, code, after), counts = _patterns(seen, lag, noise.outputs**2)
     for begin in range(0, len(group), CHUNK):
@@ -173,13 +184,15 @@ def _stray(
     """Conditional covariance of the terms in which u_s is the latest, (patterns, k, k, k, k).
 
     With the indicators of x_s and x_{s+h} estimated from their reports, or by ``law``, (patterns,
-    k), which makes it a covariance whatever the reports.
+    m, k), of states after each report, which makes it a covariance whatever the reports.
     """
     weights = report_weights(source)
     padded = np.vstack([weights, np.zeros((1, weights.shape[1]))])
     left, here, right = padded[before], padded[code], padded[after]
     if law is not None:
-        here, right = law, law * (after >= 0)[:, None]
+        each = np.arange(len(code))
+        here = law[each, code // source.outputs]
+        right = law[each, after // source.outputs] * (after >= 0)[:, None]
     inner = np.einsum("ux,uxab->uab", here, conditional_spread(source)[code // source.outputs])
     k = weights.shape[1]
     first = np.einsum("ub,bd,uac->uabcd", right, np.eye(k), inner)
