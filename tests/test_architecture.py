@@ -42,8 +42,9 @@ ORDER = [
     "cli",
 ]
 
-# The one way back: a plan hands out its certificate, which is made from plans.
-BACKWARDS = {"plan": {"certificate"}}
+# The ways back: a plan hands out its certificate, which is made from plans; answers draw
+# themselves.
+BACKWARDS = {"plan": {"certificate"}, "estimate": {"plot"}, "table": {"plot"}}
 
 
 def _room(path: Path) -> str:

@@ -49,7 +49,13 @@ if TYPE_CHECKING:
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import privacy_loss
     from chainveil.privacy.result import PrivacyLoss
-    from chainveil.table import TableRelease, sanitize_table, verify
+    from chainveil.table import (
+        TableRelease,
+        compare_table,
+        estimate_table,
+        sanitize_table,
+        verify,
+    )
 
 __version__ = "0.2.0"
 
@@ -80,6 +86,8 @@ _HOMES = {
     "Verification": "chainveil.certificate",
     "calibrate": "chainveil.calibration",
     "choose_order": "chainveil.model.orders",
+    "compare_table": "chainveil.table",
+    "estimate_table": "chainveil.table",
     "privacy_loss": "chainveil.privacy.loss",
     "sanitize_table": "chainveil.table",
     "success_bound": "chainveil.privacy.baselines",
@@ -128,6 +136,8 @@ __all__ = [
     "calibrate",
     "choose_order",
     "closed_form",
+    "compare_table",
+    "estimate_table",
     "privacy_loss",
     "sanitize_table",
     "success_bound",

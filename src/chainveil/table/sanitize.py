@@ -18,6 +18,7 @@ from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
+from chainveil.table.estimating import Question, estimate_table
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.release import Draw, Drawn, RowRelease, Steps, as_it_is, release_table
 from chainveil.table.request.discretize import Label
@@ -35,7 +36,7 @@ from chainveil.table.states.tracker import Tracker
 from chainveil.table.write.framing import framed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableRelease:
     """A released table and what is promised about it.
 
@@ -59,6 +60,29 @@ class TableRelease:
 
     table: Any
     certificate: Certificate
+
+    def to_frame(self) -> Any:
+        """The released table."""
+        return self.table
+
+    def estimate(self, question: Question = "share", **how: Any) -> Any:
+        """Answer a question from the release; see :func:`chainveil.estimate_table`."""
+        return estimate_table(self.table, self.certificate, question, **how)
+
+    def plot(self, question: Question = "share", **how: Any) -> Any:
+        """A figure of an answer, by series where there are several."""
+        from chainveil.plot import estimates
+
+        series = self.certificate["release.series_column"]
+        return estimates(self.estimate(question, **({"by": series} | how)))
+
+    def __repr__(self) -> str:
+        said = self.certificate
+        series, noise = said["release.series"], said["noise.mechanism"]
+        return (
+            f"TableRelease of {said['release.column']}: {said['release.rows']:,} rows in "
+            f"{series:,} series, {noise} noise, epsilon {said['promise.epsilon']:g}"
+        )
 
 
 def sanitize_table(
