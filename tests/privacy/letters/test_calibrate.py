@@ -17,7 +17,7 @@ CHAIN = cv.MarkovChain(
 def test_plans_meet_the_budget_and_use_it(family: str, epsilon: float) -> None:
     plan = cv.calibrate(CHAIN, epsilon, family=family)  # type: ignore[call-overload]
     assert plan.loss.epsilon <= epsilon
-    assert plan.loss.epsilon >= epsilon * (1 - 1e-4)
+    assert plan.loss.epsilon >= epsilon * (1 - 5e-3)
     assert plan.channel == plan.channel.on_grid()
     assert "state by state" in str(plan)
     sanitized = plan.sanitize(CHAIN.sample(500, rng=1))

@@ -1,0 +1,82 @@
+"""Chains that were hard to close, and noise that leans on the last report."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import chainveil as cv
+
+# Each state stays or moves on, and no other: most transitions are zero.
+RING = cv.MarkovChain(
+    [[0.5, 0.5, 0.0, 0.0], [0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.5, 0.5], [0.5, 0.0, 0.0, 0.5]]
+)
+STAYING = cv.MarkovChain(np.full((3, 3), 0.075) + 0.775 * np.eye(3))
+LEVELS = cv.MarkovChain(
+    [
+        [0.95, 0.04, 0.01, 0.0],
+        [0.06, 0.88, 0.05, 0.01],
+        [0.01, 0.1, 0.84, 0.05],
+        [0.0, 0.02, 0.1, 0.88],
+    ]
+)
+
+
+def test_a_ring_is_calibrated_to_its_budget() -> None:
+    plan = cv.calibrate(RING, 2.0)
+    assert 2.0 * 0.99 <= plan.loss.epsilon <= 2.0
+    # What the certificate rests on: an independent bound for the noise as it is published.
+    again = cv.privacy_loss(RING, plan.noise, tolerance=1e-3)
+    assert again.epsilon <= 2.0
+    assert again.lower >= 2.0 * 0.99
+    assert plan.loss.witness is not None
+    assert plan.loss.witness.replay(RING, plan.noise) == plan.loss.lower
+
+
+def test_noise_that_hides_almost_everything_on_a_ring() -> None:
+    loss = cv.privacy_loss(RING, cv.Channel.randomized_response(4, 0.749))
+    assert loss.gap < 1e-3 * 0.0273
+    assert loss.epsilon == pytest.approx(0.0273, rel=5e-3)
+
+
+def test_a_ring_of_five_states_with_loops() -> None:
+    stay = np.array([0.04, 0.64, 0.21, 0.22, 0.68])
+    chain = cv.MarkovChain(np.diag(stay) + np.roll(np.diag(1 - stay), 1, axis=1))
+    noise = cv.Channel.randomized_response(5, 0.5)
+    loss = cv.privacy_loss(chain, noise, tolerance=1e-3)
+    assert loss.epsilon == pytest.approx(12.9956, abs=1e-3)
+    assert loss.gap <= 1e-3
+    assert loss.witness is not None
+    assert loss.witness.replay(chain, noise) == loss.lower
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "most"), [(2.0, 0.463), (4.0, 0.264)])
+def test_sticky_response_for_series_of_five_points(epsilon: float, most: float) -> None:
+    plan = cv.calibrate(STAYING, epsilon, length=5, mechanism="sticky")
+    assert plan.expected_flips <= most
+    assert plan.loss.epsilon <= epsilon
+    assert cv.privacy_loss(STAYING, plan.noise, 5, tolerance=1e-3).epsilon <= epsilon
+    plain = cv.calibrate(STAYING, epsilon, length=5)
+    assert plan.expected_flips <= plain.expected_flips + 1e-3
+
+
+@pytest.mark.parametrize("length", [2, 3, pytest.param(6, marks=pytest.mark.slow)])
+def test_longer_series_need_no_less_noise(length: int) -> None:
+    # Plans end within half a per cent below the budget, so a little less is no surprise.
+    shorter = cv.calibrate(LEVELS, 2.0, length=length - 1)
+    longer = cv.calibrate(LEVELS, 2.0, length=length)
+    assert longer.expected_flips >= shorter.expected_flips * (1 - 2e-3)
+    # Noise for the longer series keeps the budget for the shorter ones as well.
+    assert cv.privacy_loss(LEVELS, longer.noise, length - 1, tolerance=1e-3).epsilon <= 2.0
+
+
+@pytest.mark.slow
+def test_every_length_needs_the_most_noise() -> None:
+    lengths = [*range(1, 9), 16, 64, None]
+    flips = [cv.calibrate(LEVELS, 2.0, length=n).expected_flips for n in lengths]
+    for shorter, longer in pairwise(flips):
+        assert longer >= shorter * (1 - 2e-3)
+    assert flips[-1] < 0.75
