@@ -95,7 +95,9 @@ def _laws(noise: Noise) -> tuple[FloatArray, FloatArray]:
         first = _floats(exact_emission(noise))  # type: ignore[arg-type]
         return first, np.zeros((0, *first.shape))
     kernel = noise.step_law()[:, 0]
-    return _rows(noise.first_law()), _rows(kernel.reshape(-1, kernel.shape[-1])).reshape(kernel.shape)
+    return _rows(noise.first_law()), _rows(kernel.reshape(-1, kernel.shape[-1])).reshape(
+        kernel.shape
+    )
 
 
 def _rows(law: FloatArray) -> FloatArray:
@@ -107,8 +109,9 @@ class Letter:
     """What one more point says.
 
     ``weight``: how it weighs the values of the point, (k,), or those of a and b of the target,
-    (2,); ``known``: the value that is known, -1: none; ``report``: what is published; ``following``:
-    the label it leads to, ``turns``: whether it is the target and the rest lies to the left.
+    (2,); ``known``: the value that is known, -1: none; ``report``: what is published;
+    ``following``: the label it leads to; ``turns``: whether it is that of the
+    target, behind which the rest lies to the left.
     """
 
     weight: tuple[float, ...]
@@ -168,9 +171,7 @@ class Alphabet:
 
     def _left(self, pending: int) -> list[Letter]:
         if not self.numbers.looks_back:
-            return [
-                Letter(x.weight, x.known, x.report, self.right) for x in self._right(0)
-            ]
+            return [Letter(x.weight, x.known, x.report, self.right) for x in self._right(0)]
         found = []
         for z in range(self.reports):
             law = self.numbers.kernel[z][:, pending]

@@ -106,7 +106,9 @@ def scale(rows: Any, size: int) -> None:
 
 
 @compiled(error_model="numpy")
-def cover(over: Any, under: Any, other_over: Any, other_under: Any, size: int, most: float) -> float:
+def cover(
+    over: Any, under: Any, other_over: Any, other_under: Any, size: int, most: float
+) -> float:
     """The least g by coefficients with which the second word covers the first; inf: above most."""
     worst = 0.0
     for x in range(size):
@@ -195,7 +197,9 @@ def cost_of_ending(rows: Any, odds: Any, size: int, most: float, known: bool) ->
 
 
 @compiled(error_model="numpy")
-def cost(rows: Any, other: Any, odds: Any, is_right: bool, size: int, least: Any, known: bool) -> float:
+def cost(
+    rows: Any, other: Any, odds: Any, is_right: bool, size: int, least: Any, known: bool
+) -> float:
     """Log of the factor within which a word covers another; inf: above a limit.
 
     ``least`` (3,): what the reports cost at least, the knowledge alone, and the limit, in logs.
@@ -224,10 +228,12 @@ def cost(rows: Any, other: Any, odds: Any, is_right: bool, size: int, least: Any
 @compiled(error_model="numpy")
 def same(rows: Any, other: Any, size: int) -> bool:
     """Whether the rows of the knowledge are the same."""
+    different = 0
     for x in range(size):
         if rows[2, x] != other[2, x] or rows[3, x] != other[3, x]:
-            return False
-    return True
+            different += 1
+            break
+    return different == 0
 
 
 @compiled(error_model="numpy")
