@@ -155,7 +155,7 @@ def see_from_afar(row: Any, mix: Any, far: Any) -> None:
 
 
 @compiled(error_model="numpy")
-def closing_bound(tables: Any, depth: int, over: Any, under: Any) -> float:
+def closing_bound(tables: Any, depth: int, over: Any, under: Any) -> Any:
     """Bound for all words that go on from these rows, at this depth."""
     quotient = largest_quotient(over, under)
     if quotient == 0.0 or tables.behind[depth] == -np.inf:

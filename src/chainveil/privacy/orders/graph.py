@@ -26,7 +26,7 @@ class Tables(NamedTuple):
     # Labels to the right of the target, of each pair; known points allowed; order; what a turn
     # counts as a level.
     right: IntArray
-    count: IntArray
+    count: IntArray  # type: ignore[assignment]
     weight: FloatArray
     known: IntArray
     following: IntArray
@@ -41,7 +41,7 @@ class Tables(NamedTuple):
 class Graph(NamedTuple):
     """What the compiled search writes; see ``words``."""
 
-    count: IntArray
+    count: IntArray  # type: ignore[assignment]
     base: IntArray
     limit: IntArray
     rows: FloatArray
@@ -94,8 +94,14 @@ def make_tables(numbers: Numbers, alphabet: Alphabet) -> Tables:
         np.array([_extremes(numbers, pair) for pair in alphabet.pairs]), np.array(right),
         np.array([len(letters) for letters in alphabet.letters]), weight, known, following, turns,
         _reports(alphabet, weight, turns, first), first, np.array([len(end) for end in ends]),
-        end_weight, np.array([np.log1p(16 * (contexts + 24) * UNIT + 8 * numbers.order * numbers.drift)]),
+        end_weight, np.array([_slack(numbers)]),
     )  # fmt: skip
+
+
+def _slack(numbers: Numbers) -> float:
+    """What one link is widened by: some sums over contexts, and a start that is not quite kept."""
+    contexts = len(numbers.contexts)
+    return float(np.log1p(16 * (contexts + 24) * UNIT + 8 * numbers.order * numbers.drift))
 
 
 def _reports(

@@ -109,8 +109,9 @@ class Letter:
     """What one more point says.
 
     ``weight``: how it weighs the values of the point, (k,), or those of a and b of the target,
-    (2,); ``known``: the value that is known, -1: none; ``report``: what is published; ``following``:
-    the label it leads to, ``turns``: whether it is the target and the rest lies to the left.
+    (2,); ``known``: the value that is known, -1: none; ``report``: what is published;
+    ``following``: the label it leads to; ``turns``: whether it is that of the
+    target, behind which the rest lies to the left.
     """
 
     weight: tuple[float, ...]

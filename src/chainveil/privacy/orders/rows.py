@@ -189,11 +189,12 @@ def cost_of_ending(rows: Any, odds: Any, size: int, most: float, known: bool) ->
     """Log of the factor by which more on the right may be worth more than the end; inf: above."""
     limit = np.exp(min(most, 600.0))
     factor = cover_all(rows[0, :size], rows[1, :size], odds, 0, limit)
+    seen: float = np.log(factor)
     if factor == np.inf or not known:
-        return np.log(factor)
-    limit = np.exp(min(most - np.log(factor), 600.0))
-    told = cover_all(rows[3, :size], rows[2, :size], odds, 1, limit)
-    return np.log(factor) + np.log(told)
+        return seen
+    limit = np.exp(min(most - seen, 600.0))
+    told: float = np.log(cover_all(rows[3, :size], rows[2, :size], odds, 1, limit))
+    return seen + told
 
 
 @compiled(error_model="numpy")
@@ -222,16 +223,19 @@ def cost(
         factor = cover_right(rows[0], rows[1], other[0], other[1], odds, 0, limit)
     else:
         factor = cover(rows[0], rows[1], other[0], other[1], size, limit)
-    return told + np.log(factor)
+    seen: float = np.log(factor)
+    return told + seen
 
 
 @compiled(error_model="numpy")
 def same(rows: Any, other: Any, size: int) -> bool:
     """Whether the rows of the knowledge are the same."""
+    different = 0
     for x in range(size):
         if rows[2, x] != other[2, x] or rows[3, x] != other[3, x]:
-            return False
-    return True
+            different += 1
+            break
+    return different == 0
 
 
 @compiled(error_model="numpy")
@@ -243,7 +247,8 @@ def largest(over: Any, under: Any, size: int) -> float:
             if under[x] == 0.0:
                 return np.inf
             worst = max(worst, over[x] / under[x])
-    return np.log(worst)
+    found: float = np.log(worst)
+    return found
 
 
 @compiled(error_model="numpy")
@@ -260,4 +265,5 @@ def largest_right(over: Any, under: Any, ends: Any, turned: int) -> float:
                 if under[x] == 0.0 or factor == np.inf:
                     return np.inf
                 worst = max(worst, factor * (over[x] / under[x]))
-    return np.log(worst)
+    found: float = np.log(worst)
+    return found

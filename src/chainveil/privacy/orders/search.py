@@ -20,13 +20,14 @@ from chainveil.privacy.orders.numbers import Alphabet, Letter
 from chainveil.privacy.problem import Effort
 
 # What covers may cost along a way in the first pass, and by how much less in each that follows.
-FIRST_COST, FALL = 1.0, 0.4
+FIRST_COST, FALL = 1.0, 0.5
 # Nodes and levels that are made room for at first, and levels beyond which no word is followed.
 FIRST_NODES, FIRST_LEVELS, MOST_LEVELS = 512, 64, 4096
-# Nodes of one label on one level: beyond them words are led to the cheapest there is.
-MOST_ALIKE = 1000
+# Nodes of one label on one level, and entries of their rows together: beyond them words are led
+# to the cheapest node there is.
+MOST_ALIKE, MOST_ALIKE_ENTRIES = 1000, 32_000
 # Half of what covers may cost is spent within so many levels.
-HALFWAY = 6
+HALFWAY = 20
 # Bytes for the rows of all nodes.
 MOST_BYTES = 1 << 30
 # Passes finer than the tolerance without a better bound after which the search is given up.
@@ -85,7 +86,7 @@ class Search:
 
     @property
     def _most_nodes(self) -> int:
-        return min(self.effort.max_nodes, MOST_BYTES // (self.graph.rows[0].nbytes + 256))
+        return min(self.effort.max_nodes, MOST_BYTES // (int(self.graph.rows[0].nbytes) + 256))
 
     def _pass(self, cost: float) -> bool:
         """One pass; False where a limit struck before its end."""
@@ -113,7 +114,8 @@ class Search:
         share = cost * np.array([level, HALFWAY / 2 / (HALFWAY + level)]) / (HALFWAY + level)
         total = 0
         for is_right in (True, False) if level else (False,):
-            arguments = (level, is_right, share, MOST_ALIKE, low)
+            alike = min(MOST_ALIKE, MOST_ALIKE_ENTRIES // self.graph.rows.shape[2])
+            arguments = (level, is_right, share, alike, low)
             found = words.fill(self.graph, self.tables, *arguments)
             if found < 0:
                 if not self._make_room(-found):

@@ -39,7 +39,7 @@ def add_node(
 
     A word to the right that ends with as many as the order has is not followed there.
     """
-    node = graph.count[0]
+    node: int = graph.count[0]
     graph.count[0] = node + 1
     size = row_size(tables, label)
     graph.rows[node, :, :size] = rows[:, :size]
@@ -59,7 +59,8 @@ def add_node(
 def row_size(tables: Any, label: int) -> int:
     """Entries of a row of this label."""
     contexts, k = tables.transition.shape
-    return contexts * (contexts // k) if label < tables.right[0] else contexts
+    size: int = contexts * (contexts // k) if label < tables.right[0] else contexts
+    return size
 
 
 @compiled(error_model="numpy")
@@ -106,7 +107,8 @@ def bound_of(tables: Any, rows: Any, label: int, start: Any) -> float:
         told = largest(rows[3], rows[2], size)
     if tables.right[2] == 0:
         told = start[1]
-    return bound + told + tables.slack[0]
+    most: float = bound + told + tables.slack[0]
+    return most
 
 
 @compiled(error_model="numpy")
@@ -152,7 +154,7 @@ def spell(graph: Any, tables: Any, node: int, letter: int, new: Any) -> None:
 
 @compiled(error_model="numpy")
 def has_letter(graph: Any, tables: Any, node: int, letter: int, turns: bool) -> bool:
-    """Whether a node goes on with a letter; behind as many known points as the order none matters."""
+    """Whether a node goes on with a letter; on the right not behind a context that is known."""
     label = graph.label[node]
     if letter >= tables.count[label] or tables.turns[label, letter] != turns:
         return False
@@ -191,8 +193,8 @@ def fill(
 
     A word gets a node where no other covers it within ``share``: of the whole way, or of this one
     step; and while there are fewer than ``most`` nodes of its label. ``low`` (3,): what is
-    attained, the margin within which a way above it is not followed, and the longest way so far. The values of
-    nodes before ``graph.base``, of earlier passes, bound those of this one.
+    attained, the margin within which a way above it is not followed, and the longest way so far.
+    The values of nodes before ``graph.base``, of earlier passes, bound those of this one.
     """
     none = np.empty((0, 2), np.int64)
     words = _gather(graph, tables, level, is_right, none)
@@ -228,18 +230,10 @@ def _cost(tables: Any, rows: Any, start: Any, graph: Any, node: int, most: float
         return np.inf
     odds = tables.odds[label // tables.right[1] if is_right else 0]
     least = (gain, told, most - tables.slack[0])
-    return (
-        cost(
-            rows,
-            graph.rows[node],
-            odds,
-            is_right,
-            row_size(tables, label),
-            least,
-            tables.right[2] == 1,
-        )
-        + tables.slack[0]
-    )
+    size, known = row_size(tables, label), tables.right[2] == 1
+    found = cost(rows, graph.rows[node], odds, is_right, size, least, known)
+    widened: float = found + tables.slack[0]
+    return widened
 
 
 @compiled(error_model="numpy")
@@ -281,7 +275,7 @@ def _assign(
 def _own(
     graph: Any, tables: Any, origin: Any, level: int, rows: Any, start: Any, share: float
 ) -> int:
-    """A node of its own for a word; it is not followed where the rest matters less than ``share``."""
+    """A node of its own for a word; not followed where the rest matters less than ``share``."""
     node, letter = origin
     label = tables.following[graph.label[node], letter]
     run, extra = 0, np.inf
