@@ -16,7 +16,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
-from chainveil.model.higher_order import context_steps
+from chainveil.model.contexts import context_steps
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.numbers import _check_range, _floats, _normalised, exact_emission
 
