@@ -18,7 +18,7 @@ GOAL = Path(__file__).with_suffix(".svg")
 COMMON = ("errors", "checks", "sequences", "counts", "compiled", "plugins")
 BASE = "errors, checks, …"
 # A plan hands out its certificate, which is made from plans: the one name that points forward.
-FORWARD = {("plan", "certificate")}
+FORWARD = {("plan", "certificate"), ("estimate", "plot"), ("table", "plot")}
 WORDS = {
     BASE: "what every room needs", "model": "what data may follow",
     "noise": "how a report is drawn", "privacy": "exact loss, least noise",
