@@ -17,14 +17,16 @@ endif
 # What `make reproduce` runs: `make reproduce ARGS="fig4 --full --device cuda"`.
 ARGS ?= all
 
-.PHONY: help demo test test-all lint bench reproduce docs-figures clean
+.PHONY: help demo test test-all lint docs packages bench reproduce docs-figures clean
 
 help:
 	@echo "make demo       install, then fit, calibrate, sanitize, verify and attack built-in data"
 	@echo "make test       install, then run the tests, without the slow ones"
 	@echo "make test-all   install, then run all tests"
 	@echo "make lint       install, then run ruff and mypy"
-	@echo "make bench      install, then run the benchmarks that need no peers"
+	@echo "make docs       install, then build the documentation into site/"
+	@echo "make packages   install, then build wheel and sdist and try them in empty environments"
+	@echo "make bench      install, also other packages, then run the benchmarks and write benchmarks/results.md"
 	@echo "make reproduce  install, then run the paper's figures and claims again, small; ARGS='all --full': whole"
 	@echo "make clean      remove .venv, caches and the demo's output"
 
@@ -47,8 +49,21 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(INSTALLED)
-	$(BIN)/python -m benchmarks
+docs: $(INSTALLED)
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky -b html docs site
+
+packages: $(INSTALLED)
+	$(BIN)/python -m tests.packages
+
+# Other packages have an environment of their own: they want older versions of what we use.
+.peers/installed: benchmarks/peers.txt pyproject.toml
+	$(PYTHON) -m venv .peers
+	.peers/bin/python -m pip install --quiet --quiet --disable-pip-version-check --editable . --requirement benchmarks/peers.txt
+	touch .peers/installed
+
+bench: $(INSTALLED) .peers/installed
+	CHAINVEIL_PEERS=.peers/bin/python $(BIN)/python -m benchmarks
+	$(BIN)/python docs/tables/benchmarks.py
 
 reproduce: $(INSTALLED)
 	$(BIN)/python -m experiments $(ARGS)
@@ -57,4 +72,4 @@ docs-figures: $(INSTALLED)
 	for script in docs/figures/*.py; do $(BIN)/python $$script; done
 
 clean:
-	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .peers demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis

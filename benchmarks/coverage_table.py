@@ -17,6 +17,13 @@ COUNTS = (
     ("autocorrelation", "counts", "noise"),
     ("autocorrelation", "counts", "sampling"),
 )
+STICKY = (
+    ("frequency", "counts", "noise"),
+    ("pairs", "counts", "noise"),
+    ("transitions", "counts", "noise"),
+    ("durations", "counts", "noise"),
+    ("autocorrelation", "counts", "noise"),
+)
 FITS = (
     ("frequency", "counts", "sampling"),
     ("transitions", "likelihood", "noise"),
@@ -96,10 +103,26 @@ def squared(line: Line) -> str:
     return f"{float(line['mse']):.2g}" + (f" ({above:+.1f} errors)" if above > 0 else "")
 
 
+def sticky_table(lines: list[Line]) -> list[str]:
+    """Answers from sticky releases, without a model, a line a setting."""
+    names = [question for question, _, _ in STICKY]
+    table = _head(["series", "ε", "points", *names, "width of a share", "of transitions"])
+    for setting, answers in by_setting(lines).items():
+        widths = [answers[STICKY[place]]["width"] for place in (0, 2)]
+        cells = [shares(answers.get(answer)) for answer in STICKY]
+        width = [f"{float(number):.2g}" for number in widths]
+        name, _, *rest = _named(setting)
+        table.append(_row([name, *rest, *cells, *width]))
+    return table
+
+
 def tables(results: Path) -> str:
-    """Both tables as one text."""
+    """All tables as one text."""
     lines = read_lines(results)
-    return "\n".join([*counts_table(lines), "", *fits_table(lines)])
+    sticky = [line for line in lines if line["noise"] == "sticky"]
+    other = [line for line in lines if line["noise"] != "sticky"]
+    parts = [counts_table(other), fits_table(other), *([sticky_table(sticky)] if sticky else [])]
+    return "\n\n".join("\n".join(part) for part in parts)
 
 
 def write_tables(results: Path, page: Path) -> None:

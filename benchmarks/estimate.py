@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import Times, timed
-from chainveil import Channel, CorrelatedNoise, MarkovChain, estimate
+from chainveil import Channel, CorrelatedNoise, MarkovChain, StickyNoise, estimate
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.estimate.likelihood.passes import ReleasePasses
 from chainveil.estimate.noise_law import as_noise_law
@@ -42,6 +42,11 @@ def passes(points: int, repeats: int) -> None:
     for name, ask in questions.items():
         taken = timed(lambda: ask(two, channel), repeats)  # noqa: B023
         report(f"{name}, 2 states", taken, points, memory)
+    sticky = StickyNoise.binary([[0.12, 0.45], [0.55, 0.88]], [0.35, 0.65])
+    alone = timed(lambda: estimate.frequency(two, channel), repeats)
+    taken = timed(lambda: estimate.frequency(two, sticky), repeats)
+    report("frequency, sticky noise", taken, points, memory)
+    print(f"  sticky over independent: {taken.median / alone.median:.2f}")
     four, many = rng.integers(0, 4, points, dtype=np.uint8), Channel.randomized_response(4, 0.4)
     for name, ask in questions.items():
         taken = timed(lambda: ask(four, many), repeats)  # noqa: B023

@@ -25,7 +25,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Tests of several files that share what is dear to make, by words in their names: one worker runs
 # all of them.
-TOGETHER = ("spark",)
+TOGETHER = ("spark", "tests/test_site.py")
 # What is begun first: long files, so that none is left for the end, and those that compile most,
 # so that two workers seldom compile the same.
 FIRST = (

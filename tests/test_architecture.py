@@ -35,14 +35,16 @@ ORDER = [
     "attack",
     "estimate",
     "certificate",
+    "device",
     "table",
     "spark",
     "plot",
     "cli",
 ]
 
-# The one way back: a plan hands out its certificate, which is made from plans.
-BACKWARDS = {"plan": {"certificate"}}
+# The ways back: a plan hands out its certificate, which is made from plans; answers draw
+# themselves.
+BACKWARDS = {"plan": {"certificate"}, "estimate": {"plot"}, "table": {"plot"}}
 
 
 def _room(path: Path) -> str:

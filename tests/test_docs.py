@@ -17,7 +17,7 @@ import chainveil
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
 # Pages whose examples run on Spark: in the process that has one.
-ON_SPARK = {"spark.md"}
+ON_SPARK = {ROOT / "docs" / "spark.md"}
 EXAMPLES = [pytest.param(page, id=page.name) for page in PAGES]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -33,7 +33,7 @@ def _examples(page: Path) -> str:
 @pytest.fixture
 def engine(page: Path, request: pytest.FixtureRequest) -> None:
     """A Spark for the pages that need one."""
-    if page.name in ON_SPARK:
+    if page in ON_SPARK:
         request.getfixturevalue("spark_session")
 
 
@@ -119,3 +119,12 @@ def test_examples_in_docstrings(name: str) -> None:
     result = doctest.testmod(module, optionflags=OPTIONS)
     assert result.attempted
     assert result.failed == 0
+
+
+def test_public_names_have_an_example() -> None:
+    for name in chainveil.__all__:
+        thing = getattr(chainveil, name)
+        error = isinstance(thing, type) and issubclass(thing, Exception)
+        if error or isinstance(thing, ModuleType):
+            continue
+        assert ">>> " in (thing.__doc__ or ""), name

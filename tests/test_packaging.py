@@ -10,6 +10,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import chainveil
+from tests.packages import lowest_pins
 
 HOME = Path(__file__).resolve().parents[1]
 SOURCE = Path(chainveil.__file__).parent
@@ -64,6 +65,18 @@ def test_everything_declared_is_pinned() -> None:
     extras = list(PROJECT["optional-dependencies"].values())
     declared = _declared(PROJECT["dependencies"]).union(*map(_declared, extras)) - {"chainveil"}
     assert declared <= pinned
+
+
+def test_one_version_everywhere() -> None:
+    number = chainveil.__version__
+    assert f"version: {number}\n" in (HOME / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"Version {number}" in (HOME / "docs/cite.md").read_text(encoding="utf-8")
+    assert f"\n## {number}\n" in (HOME / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_lowest_versions_are_declared_for_all() -> None:
+    assert all(">=" in line for line in PROJECT["dependencies"])
+    assert all(re.fullmatch(r"[\w-]+==[\d.]+", pin) for pin in lowest_pins())
 
 
 def test_the_readme_names_the_licences_inside_python_flint() -> None:

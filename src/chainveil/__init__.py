@@ -1,4 +1,22 @@
-"""Bayesian differential privacy for time series whose points depend on each other."""
+"""Bayesian differential privacy for time series whose points depend on each other.
+
+    import chainveil as cv
+
+    chain = cv.MarkovChain.binary(q=0.09, r=0.11)               what the data follow
+    plan = cv.calibrate(chain, epsilon=2, mechanism="sticky")   noise that meets a budget
+    release = plan.sanitize(series)                             publish this
+    plan.loss.epsilon                                           what it loses, at most
+
+What the data follow   MarkovChain, HigherOrderChain, ChainRegion
+How a report is drawn  Channel, StickyNoise, TrackingNoise, CorrelatedNoise
+What it gives away     privacy_loss -> PrivacyLoss; Adversary, success_bound
+From budget to noise   calibrate -> NoisePlan: sanitize, stream, reports, certificate
+Tables                 sanitize_table -> TableRelease; verify -> Verification; Certificate
+Afterwards             estimate (what an analyst may learn), attack (attackers, audits), plot
+Underneath             mechanism (the only module that draws), inference, device, spark
+
+Errors are ChainveilErrors: InvalidInput, NotSupported, TooLarge, UnreachableBudget, ….
+"""
 
 from __future__ import annotations
 
@@ -31,9 +49,15 @@ if TYPE_CHECKING:
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import privacy_loss
     from chainveil.privacy.result import PrivacyLoss
-    from chainveil.table import TableRelease, sanitize_table, verify
+    from chainveil.table import (
+        TableRelease,
+        compare_table,
+        estimate_table,
+        sanitize_table,
+        verify,
+    )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name lives. Names are imported when they are first used, so that a
 # program that only prints its help does not pay for the arithmetic.
@@ -62,6 +86,8 @@ _HOMES = {
     "Verification": "chainveil.certificate",
     "calibrate": "chainveil.calibration",
     "choose_order": "chainveil.model.orders",
+    "compare_table": "chainveil.table",
+    "estimate_table": "chainveil.table",
     "privacy_loss": "chainveil.privacy.loss",
     "sanitize_table": "chainveil.table",
     "success_bound": "chainveil.privacy.baselines",
@@ -73,6 +99,7 @@ _ROOMS = {
     "attack": "chainveil.attack",
     "baselines": "chainveil.privacy.baselines",
     "closed_form": "chainveil.privacy.closed_form",
+    "device": "chainveil.device",
     "estimate": "chainveil.estimate",
     "inference": "chainveil.inference",
     "mechanism": "chainveil.mechanism",
@@ -109,6 +136,8 @@ __all__ = [
     "calibrate",
     "choose_order",
     "closed_form",
+    "compare_table",
+    "estimate_table",
     "privacy_loss",
     "sanitize_table",
     "success_bound",
@@ -127,4 +156,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*__all__, *_ROOMS, "__version__"})

@@ -53,6 +53,16 @@ class NoisePlan:
     gaps : bool
         Whether ``loss`` covers points that are missing, for all to see. Noise that looks at
         each point alone loses nothing by them; noise that holds its last report may.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> chain = cv.MarkovChain.binary(q=0.2384, r=0.3831)
+    >>> plan = cv.calibrate(chain, epsilon=2.0)
+    >>> plan.loss.epsilon <= 2.0, round(plan.expected_flips, 3)
+    (True, 0.278)
+    >>> plan.sanitize(chain.sample(1000, rng=1)).shape
+    (1000,)
     """
 
     chain: Any

@@ -9,6 +9,7 @@ import sys
 import click
 import pytest
 
+from chainveil import __version__
 from chainveil.cli import cli, run
 from tests.cli.program import PROGRAM, environment
 
@@ -73,3 +74,10 @@ def test_shell_completion_knows_the_commands() -> None:
     )
     for name in cli.commands:
         assert f"plain,{name}" in done.stdout
+
+
+def test_the_version_comes_with_those_that_matter(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"chainveil {__version__} (Python 3.")
+    assert all(f"{name} " in text for name in ("numpy", "numba", "python-flint", "cryptography"))

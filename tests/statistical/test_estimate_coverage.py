@@ -16,6 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, calibrate, estimate
+from chainveil.estimate import FitTest
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.mechanism import sanitize, seeded
 from chainveil.noise import Noise
@@ -156,6 +157,14 @@ def test_frequency_of_the_chain(mechanism: Any) -> None:
     assert 0.922 <= np.mean(inside) <= 0.978
 
 
+@pytest.fixture
+def untested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Likelihoods without the test of their chains: there are hundreds of groups."""
+    passed = lambda parts, *_: FitTest(0.05, 1.0, np.zeros(len(parts), np.bool_), 0)  # noqa: E731
+    monkeypatch.setattr("chainveil.estimate.likelihood.grouped_fits.fit_test", passed)
+
+
+@pytest.mark.usefixtures("untested")
 @pytest.mark.parametrize(
     ("chain", "epsilon", "mechanism", "rows"),
     [
@@ -184,6 +193,7 @@ def test_likelihood_is_never_worse_than_counts(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("untested")
 def test_likelihood_of_four_states() -> None:
     """Sixteen transitions of 40 releases; curvature alone would cover 93% of them.
 

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from chainveil import Channel, MarkovChain, estimate
+from chainveil.estimate import FitTest
 from chainveil.mechanism import sanitize, seeded
 from chainveil.noise.base import Noise
 from chainveil.noise.memory import StickyNoise, TrackingNoise
@@ -98,6 +99,14 @@ def test_shares_of_the_points_that_report(noise: Noise) -> None:
     assert_covers(behind, N10.stationary)
 
 
+@pytest.fixture
+def untested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Likelihoods without the test of their chains: there are hundreds of groups."""
+    passed = lambda parts, *_: FitTest(0.05, 1.0, np.zeros(len(parts), np.bool_), 0)  # noqa: E731
+    monkeypatch.setattr("chainveil.estimate.likelihood.grouped_fits.fit_test", passed)
+
+
+@pytest.mark.usefixtures("untested")
 @pytest.mark.parametrize("noise", [STICKY, TRACKING], ids=["sticky", "tracking"])
 def test_transitions_by_likelihood(noise: Noise) -> None:
     """Of 300 releases, four standard errors: one in 16,000 runs of a comparison."""

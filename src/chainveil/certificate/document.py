@@ -29,6 +29,14 @@ class Certificate:
     ----------
     document : dict
         The fields as JSON values. Validated; that they are *true* is for :meth:`verify` to say.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), epsilon=2.0)
+    >>> certificate = plan.certificate()
+    >>> certificate["promise.epsilon"], certificate.verify().holds
+    (2.0, True)
     """
 
     document: Mapping[str, Any]

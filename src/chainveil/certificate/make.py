@@ -46,7 +46,7 @@ class Released:
     """What can be seen of a release, and checked again by whoever holds it.
 
     A release of several part files has their number in ``parts``; its two digests are then
-    those of listings, see :func:`chainveil.certificate.parts.listing_digest`. ``longest`` is
+    those of listings, see :func:`chainveil.certificate.listing_digest`. ``longest`` is
     the number of rows of the longest series, where it was counted; no certificate holds it.
     ``kept`` are the columns beside the released one and the series, ``time`` how the time is
     published. ``points`` are the rows of the table where only those that report are released,

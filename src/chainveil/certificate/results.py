@@ -39,6 +39,14 @@ class Verification:
         Why the promise is weaker than one that holds for a release against anyone.
     undecided : tuple of str
         What would have had to be computed and was too large to compute here.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), epsilon=2.0)
+    >>> result = plan.certificate().verify()
+    >>> result.verdict, result.weaker
+    ('holds, with a weaker promise', ('no release was checked: this is a plan',))
     """
 
     checks: tuple[Check, ...]

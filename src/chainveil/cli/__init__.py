@@ -15,6 +15,7 @@ from chainveil.cli import (
     data,
     demo,
     estimate,
+    export,
     fit,
     loss,
     plan,
@@ -48,6 +49,22 @@ fish with zsh_source and fish_source.
 """
 
 
+# Packages whose versions say how a figure was computed, noise drawn or a file written.
+LEANS_ON = ("numpy", "numba", "scipy", "python-flint", "cryptography", "pyarrow", "narwhals")
+
+
+def _versions(context: click.Context, _option: click.Parameter, asked: bool) -> None:
+    """Print the versions that a report of a problem needs, and end."""
+    if not asked or context.resilient_parsing:
+        return
+    from importlib.metadata import version
+    from platform import python_version
+
+    told = [f"Python {python_version()}", *(f"{name} {version(name)}" for name in LEANS_ON)]
+    click.echo(f"chainveil {__version__} ({', '.join(told)})")
+    context.exit()
+
+
 class InOrder(click.Group):
     """Commands in the order of the work, not of the alphabet."""
 
@@ -57,7 +74,8 @@ class InOrder(click.Group):
 
 
 @click.group(cls=InOrder, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="chainveil")
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_versions,
+              help="Show the version, and those of what it leans on, and exit.")  # fmt: skip
 def cli() -> None:
     """Publish time series under Bayesian differential privacy.
 
@@ -71,8 +89,8 @@ def cli() -> None:
 
 
 for command in (
-    fit.fit, plan.plan, calibrate.calibrate, sanitize.sanitize, verify.verify,
-    estimate.estimate, loss.loss, attack.attack, demo.demo, data.data,
+    fit.fit, plan.plan, calibrate.calibrate, sanitize.sanitize, export.export,
+    verify.verify, estimate.estimate, loss.loss, attack.attack, demo.demo, data.data,
 ):  # fmt: skip
     cli.add_command(command)
 

@@ -41,6 +41,8 @@ QUESTIONS = (*NUMBERS, "denoise")
               "release, or the one that the noise was calibrated for.")  # fmt: skip
 @click.option("--lags", default="1,2,3,4,5", show_default=True, metavar="A,B,…",
               help="Distances for autocorrelation, in points.")  # fmt: skip
+@click.option("--anyway", is_flag=True, help="Answer by likelihood, and denoise, also where the "
+              "release contradicts the fitted chain; the answer says so.")  # fmt: skip
 @click.option("--plot", "picture", type=options.FILE, help="Draw the answer to this file.")
 @click.option("-o", "--output", type=options.FILE, help="For denoise: a CSV file with the "
               "probability of each state in each row.")  # fmt: skip
@@ -71,11 +73,13 @@ def estimate(release: str, question: str, **given: Any) -> None:
             progress=tell, step=given["step"], max_gap=given["max_gap"],
             neighbours=neighbours, **options.read_lines(given),
         )  # fmt: skip
+    for note in held.notes:
+        warn(note)
     if held.splits and neighbours:
         warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
              "they are counted as if they were. --time and --max-gap, as when the table was "
              "sanitized, tell which")  # fmt: skip
-    if held.plan.noise.every > 1:
+    if held.plan.noise.every > 1 and question != "frequency":
         often = held.plan.noise.every
         warn(f"one point in {often} reports: the answer is about those points alone")
     if held.zone is not None:
@@ -87,7 +91,7 @@ def estimate(release: str, question: str, **given: Any) -> None:
     found = _ask(held, question, given)
     if given["picture"] is not None:
         _draw(found, held, question, given)
-    show(_facts(found, held, question), _lines(found, held, question), given["as_json"])
+    show(_facts(found, held, question), _lines(found, held), given["as_json"])
 
 
 def _check_goals(given: dict[str, Any], *read: Any) -> None:
@@ -117,6 +121,7 @@ KNOWN_BY = {
     "covers": NUMBERS,
     "picture": NUMBERS,
     "method": ("transitions", "durations"),
+    "anyway": ("transitions", "durations", "denoise"),
     "lags": ("autocorrelation",),
     "chain": ("denoise",),
     "output": ("denoise",),
@@ -143,7 +148,8 @@ def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
     if question == "autocorrelation":
         return ask.autocorrelation(held.states, held.plan, _lags(given["lags"]), **common)
     answer = ask.transitions if question == "transitions" else ask.durations
-    return answer(held.states, held.plan, method=given["method"], **common)
+    how = {"method": given["method"], "anyway": given["anyway"]}
+    return answer(held.states, held.plan, **how, **common)
 
 
 def _lags(text: str) -> list[int]:
@@ -153,19 +159,16 @@ def _lags(text: str) -> list[int]:
         raise click.UsageError(f"--lags: {text!r} is not a list of whole numbers.") from None
 
 
-def _names(found: Any, held: Any, question: str) -> list[str]:
+def _names(found: Any, held: Any) -> list[str]:
     """What each number of one answer is about, in the order of the flat array."""
-    labels = [str(label) for label in held.labels]
-    if question == "transitions":
-        return [f"{a} -> {b}" for a in labels for b in labels]
-    if question == "autocorrelation":
-        return [f"lag {lag}, {label}" for lag in found.lags for label in labels]
-    return labels
+    from chainveil.estimate.answer_table import place_words
+
+    return [place_words(found, place) for place in found.places(held.labels)]
 
 
-def _rows(found: Any, held: Any, question: str) -> list[tuple[Any, str, tuple[float, ...]]]:
+def _rows(found: Any, held: Any) -> list[tuple[Any, str, tuple[float, ...]]]:
     """Group, name, and (value, error, low, high, effective size) of every number."""
-    names = _names(found, held, question)
+    names = _names(found, held)
     groups = [None] if found.groups is None else _group_names(found.groups, held)
     parts = [
         array.reshape(len(groups), len(names))
@@ -193,10 +196,11 @@ def _facts(found: Any, held: Any, question: str) -> dict[str, Any]:
         "level": found.level,
         "covers": found.covers,
         "meaning": found.meaning,
+        "misfit": found.misfit,
         "answers": [
             {"group": group, "about": name,
              **{key: _finite(number) for key, number in zip(keys, numbers, strict=True)}}
-            for group, name, numbers in _rows(found, held, question)
+            for group, name, numbers in _rows(found, held)
         ],
     }  # fmt: skip
 
@@ -206,31 +210,49 @@ def _finite(number: float) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
-def _lines(found: Any, held: Any, question: str) -> list[tuple[str, str]]:
+def _lines(found: Any, held: Any) -> list[tuple[str, str]]:
+    """A line a number; what another line says already is left out."""
+    from chainveil.estimate.answer_table import once, shown
+
+    names = _names(found, held)
+    groups = [None] if found.groups is None else _group_names(found.groups, held)
+    parts = (*shown(found), found.standard_error, found.effective_size)
+    arrays = [part.reshape(len(groups), len(names)) for part in parts]
     lines = [("covers", found.meaning)]
-    for group, name, (value, error, low, high, worth) in _rows(found, held, question):
-        text = (
-            f"{value:.5g}  ({found.level:.12g} interval {low:.5g} to {high:.5g}, error {error:.3g}"
-        )
-        text += f", worth {worth:,.0f} points)" if worth < 1e15 else ")"
-        lines.append((name if group is None else f"{group}: {name}", text))
+    for i, group in enumerate(groups):
+        for j in once(found, held.labels):
+            value, low, high, error, worth = (float(array[i, j]) for array in arrays)
+            text = _words(value, low, high, found.level) + _sureness(error, worth)
+            lines.append((names[j] if group is None else f"{group}: {names[j]}", text))
     return lines
 
 
+def _words(value: float, low: float, high: float, level: float) -> str:
+    """An estimate and its interval; the interval alone where the value lies at its end."""
+    from chainveil.estimate.answer_table import in_words
+
+    reach = f"{low:.5g} to {high:.5g}"
+    if low < value < high < float("inf"):
+        return f"{value:.5g}  ({level:.12g} interval {reach}"
+    return f"{in_words(value, low, high)}  ({level:.12g} interval"
+
+
+def _sureness(error: float, worth: float) -> str:
+    """The error, where there is one, and the points that it is worth."""
+    known = [f"error {error:.3g}"] if error < float("inf") else []
+    known += [f"worth {worth:,.0f} points"] if known and worth < 1e15 else []
+    return "".join(f", {text}" for text in known) + ")"
+
+
 def _draw(found: Any, held: Any, question: str, given: dict[str, Any]) -> None:
+    from dataclasses import replace
+
     from chainveil import plot
 
-    names = _names(found, held, question)
-    parts = [part.reshape(-1, len(names)) for part in (found.value, found.low, found.high)]
-    if found.groups is None:
-        curves = {question: tuple(part[0] for part in parts)}
-        places: Any = names
-    else:
-        curves = {name: tuple(part[:, j] for part in parts) for j, name in enumerate(names)}
-        places = _group_names(found.groups, held)
-    places = [place if isinstance(place, int | float) else str(place) for place in places]
-    figure = plot.intervals(
-        curves, places, title=f"{question}, {found.level:.12g} intervals",
+    if found.groups is not None:
+        found = replace(found, groups=tuple(_group_names(found.groups, held)))
+    figure = found.plot(
+        held.labels, title=f"{question}, {found.level:.12g} intervals",
         xlabel=given["by"] or ("window" if given["window"] else ""),
         ylabel="points that a spell lasts" if question == "durations" else question,
     )  # fmt: skip
@@ -241,21 +263,26 @@ def _denoise(held: Any, given: dict[str, Any]) -> None:
     import chainveil.estimate as ask
 
     chain = held.plan.chain if given["chain"] == "certificate" else None
-    found = ask.denoise(held.states, held.plan, chain)
+    found = ask.denoise(held.states, held.plan, chain, anyway=given["anyway"])
+    if found.misfit:
+        warn(f"misfit: {found.fit}; the probabilities lean on it")
     if given["output"] is not None:
         _write(found, held, given)
     else:
         warn("nothing written; give -o FILE for the probability of each state in each row")
     facts = {
-        "expected_accuracy": found.expected_accuracy,
+        "accuracy": None if found.accuracy is None else vars(found.accuracy),
+        "expected_accuracy": None if found.misfit else found.expected_accuracy,
+        "misfit": found.misfit,
         "transition": found.chain.transition,
         "output": given["output"],
     }
-    share = f"{found.expected_accuracy:.4%}"
-    lines = [
-        ("expected accuracy", f"{share} of the points, if the chain is right ({given['chain']})"),
-        ("chain", str(found.chain)),
-    ]
+    lines = [("chain", f"{found.chain} ({given['chain']})"), ("fit", str(found.fit))]
+    if found.accuracy is not None:
+        lines.insert(0, ("accuracy", str(found.accuracy)))
+    if not found.misfit:
+        share = f"{found.expected_accuracy:.4%}"
+        lines.append(("expected accuracy", f"{share} of the points, if the chain is right"))
     show(facts, lines, given["as_json"])
 
 

@@ -6,35 +6,46 @@ Importing this package compiles nothing.
 from __future__ import annotations
 
 from chainveil.estimate.counts.packed import Packed
+from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, rows_for
+from chainveil.estimate.questions.accuracy import Accuracy
 from chainveil.estimate.questions.autocorrelation import autocorrelation
+from chainveil.estimate.questions.comparison import Comparison, compare
 from chainveil.estimate.questions.denoise import Denoised, denoise
 from chainveil.estimate.questions.durations import durations
 from chainveil.estimate.questions.frequency import frequency
+from chainveil.estimate.questions.pairs import pairs
 from chainveil.estimate.questions.transitions import transitions
 from chainveil.estimate.results import (
     Autocorrelation,
     Durations,
     Estimate,
     Frequency,
+    Pairs,
     Transitions,
 )
 
 __all__ = [
+    "Accuracy",
     "Autocorrelation",
+    "Comparison",
     "Denoised",
     "Durations",
     "Estimate",
     "ExpectedError",
+    "FitTest",
     "Frequency",
     "Packed",
+    "Pairs",
     "Transitions",
     "autocorrelation",
+    "compare",
     "denoise",
     "durations",
     "epsilon_for",
     "error_at",
     "frequency",
+    "pairs",
     "rows_for",
     "transitions",
 ]

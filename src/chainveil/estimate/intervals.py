@@ -63,20 +63,43 @@ def ratio_interval(
     Fieller's set: it stays valid however uncertain the bottom is, where dividing errors by
     the bottom does not. ``covariance`` holds Var top, Cov, Var bottom; ``drawing p (1 - p)``
     is added to the variance. A set of two rays is closed to the interval that holds it, which
-    then covers more than asked. A set outside the limits shrinks to the nearer limit.
+    then covers more than asked. A set outside the limits leaves what :func:`within` says.
     """
     square = deviations**2
     var_top, between, var_bottom = covariance
     a = bottom**2 - square * (var_bottom - drawing)
     b = -2 * top * bottom + square * (2 * between - drawing)
     c = top**2 - square * var_top
-    return _within(a, b, c, limits)
+    low, high = _hull(a, b, c, limits)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        nearest = np.clip(top / bottom, *limits)
+        residual = var_top - 2 * nearest * between + nearest**2 * var_bottom
+        reach = deviations * np.sqrt(np.maximum(residual, 0.0)) / np.abs(bottom)
+    return within(low, high, reach, limits)
 
 
-def _within(
+def within(
+    low: FloatArray,
+    high: FloatArray,
+    reach: FloatArray,
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> tuple[FloatArray, FloatArray]:
+    """The part of an interval within ``limits``; an interval outside of them is no certainty.
+
+    It means that the noise took the value off the scale, not that the truth is known: what is
+    left begins at the nearer limit and is ``reach`` long, as if the value lay there.
+    """
+    bottom, top = limits
+    ends = [np.clip(end, bottom, top) for end in (top - reach, bottom + reach, low, high)]
+    lower = np.where(low > top, ends[0], ends[2])
+    upper = np.where(high < bottom, ends[1], ends[3])
+    return np.asarray(lower), np.asarray(upper)
+
+
+def _hull(
     a: FloatArray, b: FloatArray, c: FloatArray, limits: tuple[float, float]
 ) -> tuple[FloatArray, FloatArray]:
-    """The hull of ``{p in limits: a p^2 + b p + c <= 0}``."""
+    """An interval with the same points of ``limits`` as the hull of ``a p^2 + b p + c <= 0``."""
     low, high = limits
     discriminant = b**2 - 4 * a * c
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -91,5 +114,4 @@ def _within(
     reaches_low, reaches_high = first >= low, second <= high
     lower = np.where(inside, first, np.where(rays & ~reaches_low, second, low))
     upper = np.where(inside, second, np.where(rays & ~reaches_high, first, high))
-    lower, upper = np.clip(lower, low, high), np.clip(upper, low, high)
     return np.asarray(lower), np.asarray(upper)

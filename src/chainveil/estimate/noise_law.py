@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.estimate.report_weights import checked_inverse, report_weights, worst_variance
 from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 
@@ -20,8 +21,6 @@ from chainveil.plan import NoisePlan
 FORGOTTEN = 1e-5
 # Distances that are added up, at most.
 MOST_REACH = 20_000
-# A matrix whose smallest singular value is below this carries nothing in doubles.
-SINGULAR = 1e-12
 # Past this standard error any share between nothing and everything fits a release.
 USELESS = 0.5
 
@@ -50,6 +49,11 @@ class NoiseLaw:
     def looks_back(self) -> bool:
         """Whether a report depends on its point and the last report (``counts.last_report``)."""
         return self.source.sees == "last report"
+
+    @property
+    def shared(self) -> bool:
+        """Whether points have noise in common that estimates of two groups would both carry."""
+        return self.source.ordered and not self.looks_back
 
     @cached_property
     def from_counts(self) -> bool:
@@ -108,8 +112,11 @@ class NoiseLaw:
 
         A weight that a report gets lies between a least and a largest one, so its spread is
         at most half their distance; correlated noise counts each point less by
-        ``(1 - lambda_y) / (1 + lambda_y)``.
+        ``(1 - lambda_y) / (1 + lambda_y)``. Where reports look back at the last one, by the
+        worst series that there could be.
         """
+        if self.looks_back:
+            return math.ceil(worst_variance(self.source, len(window) > 1) / error**2)
         weights = self.inverse(window)
         spread = float((weights.max(axis=0) - weights.min(axis=0)).max()) / 2
         inflation = (1 + max(self.memory, 0.0)) / (1 - max(self.memory, 0.0))
@@ -177,31 +184,8 @@ def _inverse(source: Noise, offsets: tuple[int, ...]) -> FloatArray:
     if source.sees == "last report":
         alone = report_weights(source)
     elif source.ordered:
-        return _checked_inverse(_joint(source, offsets))
+        return checked_inverse(_joint(source, offsets))
     else:
-        alone = _checked_inverse(_joint(source, (0,)))
+        alone = checked_inverse(_joint(source, (0,)))
     # The inverse of a product of points is the product of their inverses.
     return reduce(lambda left, right: np.asarray(np.kron(left, right)), [alone] * len(offsets))
-
-
-@lru_cache(maxsize=64)
-def report_weights(source: Noise) -> FloatArray:
-    """Unbiased weights of the states for reports that look back at the last one, (m * m, k).
-
-    Row ``z * m + z'`` is for the report z' after the report z.
-    """
-    kernel = source.step_law()[:, 0]
-    return np.concatenate([_checked_inverse(np.asarray(law)) for law in kernel])
-
-
-def _checked_inverse(matrix: FloatArray) -> FloatArray:
-    """A right inverse; with more reports than states, the one of least norm."""
-    values = np.linalg.svd(matrix, compute_uv=False)
-    if len(matrix) > matrix.shape[1] or values[-1] < SINGULAR:
-        raise InvalidInput(
-            "noise", "a noise matrix that cannot be inverted",
-            "noise under which the states differ in what they report",
-            "No number of points would be enough.",
-        )  # fmt: skip
-    inverse = np.linalg.inv(matrix) if len(matrix) == matrix.shape[1] else np.linalg.pinv(matrix)
-    return np.asarray(inverse, dtype=np.float64)

@@ -23,6 +23,7 @@ from chainveil.estimate.counts.last_report import settled_covariance
 from chainveil.estimate.counts.pair_shares import PAIR, expected_pair_shares
 from chainveil.estimate.counts.places import between_reports, check_neighbours
 from chainveil.estimate.counts.series_law import SeriesLaw
+from chainveil.estimate.counts.silent import expected_silent
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.questions.autocorrelation import correlations
 from chainveil.estimate.results import Covers, read_covers
@@ -105,6 +106,10 @@ def error_at(
     series = between_reports(plan.chain, noise)
     reports = max(-(-(points - noise.noise.first_place) // noise.every), 1)
     value, variance = _variance(series, noise, reports, question, about)
+    if noise.every > 1 and about == "noise":
+        pairs = series.patterns((0, 1)).reshape(noise.states, noise.states)
+        between = pairs / pairs.sum(axis=1, keepdims=True)
+        variance = variance + expected_silent(series.stationary, between, noise.every, reports)
     window = (0,) if question == "frequency" else PAIR
     # Where reports look back the first one is not looked at.
     needed = (noise.points_needed(window) + len(window) - 1 + noise.looks_back) * noise.every

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
 
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.estimate import answer_table
+from chainveil.estimate.answer_table import Kind
+from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.simplex import project
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
@@ -22,9 +25,15 @@ MEANING = {
     "noise": "the series as it was: only the noise of the release is uncertain",
     "sampling": "the chain behind the series: noise, and the drawing of the series from it",
 }
+# The same where an answer leans on the series being a chain.
+MODEL_BASED = {
+    "noise": "the series as it was, if it is a chain of order 1",
+    "sampling": "the chain behind the series, if it is one of order 1: noise, and the drawing of "
+    "the series from it",
+}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """An answer from a release.
 
@@ -47,6 +56,14 @@ class Estimate:
         How many released points, or pairs of points, were looked at.
     groups : tuple or None
         Names of the groups, in order; None where there is one answer.
+    fit : FitTest or None
+        Where the answer leans on a chain that was fitted to the release: whether the release
+        looks like one of it.
+    shared : bool
+        Whether groups have noise in common.
+    sampling_error : array of the shape of ``value``, or None
+        Where one point in several reports: the part of the standard error that is due to the
+        points that do not, estimated on the safe side; ``noise_error`` is the rest.
     """
 
     value: FloatArray
@@ -58,6 +75,67 @@ class Estimate:
     covers: Covers
     points: FloatArray
     groups: tuple[Any, ...] | None
+    fit: FitTest | None = field(default=None, kw_only=True)
+    shared: bool = field(default=False, kw_only=True)
+    sampling_error: FloatArray | None = field(default=None, kw_only=True)
+
+    @property
+    def noise_error(self) -> FloatArray:
+        """The part of the standard error that is due to the noise."""
+        if self.sampling_error is None:
+            return self.standard_error
+        squares = self.standard_error**2 - self.sampling_error**2
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+    @property
+    def misfit(self) -> bool:
+        """Whether the release contradicts the chain that the answer leans on."""
+        return self.fit is not None and self.fit.misfit
+
+    # The scale of the numbers, and what they are counted in.
+    scale: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    unit: ClassVar[str] = "share"
+
+    @property
+    def states(self) -> int:
+        """Number of states k."""
+        return int(self.value.shape[-1])
+
+    @property
+    def how(self) -> str:
+        """How the answer was found, and what it leans on."""
+        if self.fit is None:
+            return "counts, no model"
+        return f"likelihood, {'MISFIT' if self.fit.misfit else 'chain of order 1'}"
+
+    def places(self, labels: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+        """What each number of one answer is about, in the order of the flat array."""
+        return [{"state": label} for label in self.named(labels)]
+
+    def named(self, labels: Sequence[Any] | None) -> list[Any]:
+        """The states by their labels; by default their numbers."""
+        return list(range(self.states)) if labels is None else list(labels)
+
+    def tells(self, place: int) -> bool:
+        """Whether a number says something that another one does not say already."""
+        return self.states != 2 or place % 2 == 1
+
+    def to_frame(self, kind: Kind | None = None, labels: Sequence[Any] | None = None) -> Any:
+        """A row a number: ``state``, ``estimate``, ``low``, ``high``, ``unit``, ``points``, ….
+
+        ``kind`` is "pandas", "polars" or "arrow"; by default pandas where it is installed.
+        Values and limits are kept within their scale (``estimate.answer_table``).
+        """
+        return answer_table.framed(answer_table.columns(self, labels), kind)
+
+    def plot(self, labels: Sequence[Any] | None = None, **words: Any) -> Any:
+        """A figure of the values with their intervals; ``words`` as in ``plot.intervals``."""
+        from chainveil.plot.answers import draw
+
+        return draw(self, labels, **words)
+
+    def __repr__(self) -> str:
+        return answer_table.text(self)
 
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
@@ -67,15 +145,39 @@ class Estimate:
     @property
     def meaning(self) -> str:
         """What the interval covers, in words."""
-        return MEANING[self.covers]
+        if self.sampling_error is not None:
+            return (
+                "the whole series: the noise of the reports (standard error up to "
+                f"{np.nanmax(self.noise_error):.2g}), and the points that do not report (up to "
+                f"{np.nanmax(self.sampling_error):.2g}, on the safe side)"
+            )
+        if self.fit is None:
+            return MEANING[self.covers]
+        mark = "MISFITTING: " if self.misfit else ""
+        return f"{mark}{MODEL_BASED[self.covers]}; {self.fit}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frequency(Estimate):
     """Share of each state; arrays of shape (k,), or (groups, k)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
+class Pairs(Estimate):
+    """Share of each pair of states ``lag`` points apart; shape (k, k), or (groups, k, k)."""
+
+    lag: int
+
+    def places(self, labels: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+        """The two states."""
+        return _pairs_of(self.named(labels))
+
+    def tells(self, place: int) -> bool:
+        """Every pair does."""
+        return True
+
+
+@dataclass(frozen=True, repr=False)
 class Transitions(Estimate):
     """Probability of each next state; arrays of shape (k, k), or (groups, k, k).
 
@@ -93,6 +195,16 @@ class Transitions(Estimate):
     method: Method
     log_likelihood: float | None
 
+    unit: ClassVar[str] = "probability"
+
+    def places(self, labels: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+        """The state, and the next."""
+        return _pairs_of(self.named(labels))
+
+    def tells(self, place: int) -> bool:
+        """Of two states the moves to the other one do."""
+        return self.states != 2 or place in (1, 2)
+
     @property
     def chain(self) -> MarkovChain:
         """The estimate as a chain: the nearest valid one where it is not valid itself."""
@@ -101,7 +213,7 @@ class Transitions(Estimate):
         return valid_chain(self.value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Durations(Estimate):
     """Mean number of points that a spell of each state lasts; shape (k,), or (groups, k).
 
@@ -109,8 +221,15 @@ class Durations(Estimate):
     was it is points over exits: a spell that the end of the series cuts has no exit yet.
     """
 
+    scale: ClassVar[tuple[float, float]] = (1.0, np.inf)
+    unit: ClassVar[str] = "points"
 
-@dataclass(frozen=True)
+    def tells(self, place: int) -> bool:
+        """Every state does."""
+        return True
+
+
+@dataclass(frozen=True, repr=False)
 class Autocorrelation(Estimate):
     """Correlation of being in a state now and ``lag`` points later.
 
@@ -118,6 +237,18 @@ class Autocorrelation(Estimate):
     """
 
     lags: tuple[int, ...]
+
+    scale: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    unit: ClassVar[str] = "correlation"
+
+    def places(self, labels: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+        """How many points later, and the state."""
+        states = self.named(labels)
+        return [{"lag": lag, "state": state} for lag in self.lags for state in states]
+
+
+def _pairs_of(states: list[Any]) -> list[dict[str, Any]]:
+    return [{"state": a, "next": b} for a in states for b in states]
 
 
 def settled(arrays: Iterable[FloatArray], groups: tuple[Any, ...] | None) -> list[FloatArray]:

@@ -51,6 +51,15 @@ class MarkovChain(DataModel):
     -----
     A chain with two states *is* its two off-diagonal numbers ``q = transition[0, 1]``
     and ``r = transition[1, 0]``; the diagonal is read as exactly ``1 - q`` and ``1 - r``.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> chain = cv.MarkovChain.binary(q=0.1, r=0.3)
+    >>> chain.stationary
+    array([0.75, 0.25])
+    >>> chain.sample(1000, rng=1).shape
+    (1000,)
     """
 
     kind: ClassVar[str] = "chain"

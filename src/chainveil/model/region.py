@@ -34,6 +34,14 @@ class ChainRegion(DataModel):
         The (q, r) taken for the likeliest; by default the middle of the box.
     origin : "given", "reference" or "private"
         Where the limits came from; certificates say it.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> box = cv.ChainRegion(q=(0.09, 0.11), r=(0.18, 0.22))
+    >>> plan = cv.calibrate(box, epsilon=3.0)
+    >>> plan.region == box, plan.cost_of_uncertainty > 0
+    (True, True)
     """
 
     kind: ClassVar[str] = "region"

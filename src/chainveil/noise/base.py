@@ -164,7 +164,7 @@ class Noise(ABC):
         return NEEDS[self.sees]
 
     def to_json(self) -> dict[str, Any]:
-        """Kind and numbers, ready for JSON; :func:`read_noise` reads them back."""
+        """Kind and numbers, ready for JSON; ``noise.read_noise`` reads them back."""
         words: dict[str, Any] = {"kind": self.kind, "matrix": self.to_matrix()}
         timing = {"every": (self.every, 1), "delay": (self.delay, 0)}
         return words | {name: now for name, (now, usual) in timing.items() if now != usual}

@@ -38,6 +38,13 @@ class Channel(Noise):
     A channel with two states and two outputs *is* its two off-diagonal numbers:
     ``rho0 = matrix[0, 1]`` and ``rho1 = matrix[1, 0]``. The diagonal is read as
     exactly ``1 - rho``, so rounding in it never enters a privacy figure.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> cv.Channel.binary(rho0=0.25, rho1=0.125).matrix
+    array([[0.75 , 0.25 ],
+           [0.125, 0.875]])
     """
 
     kind: ClassVar[str] = "independent"

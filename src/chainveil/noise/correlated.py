@@ -39,6 +39,13 @@ class CorrelatedNoise(Noise):
     every : int
         Report one point in so many, the middle of each block; the chain of flips steps from
         report to report.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> noise = cv.CorrelatedNoise(rho0=0.125, rho1=0.375)
+    >>> noise.flip_rate
+    0.25
     """
 
     kind: ClassVar[str] = "correlated"

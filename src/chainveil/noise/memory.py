@@ -91,6 +91,13 @@ class StickyNoise(RememberingNoise):
         ``Pr[Z_1 = z | X_1 = x]``. It is chosen with the kernel; a careless one costs privacy.
     every : int
         Report one point in so many, the middle of each block.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> noise = cv.StickyNoise.binary([[0.1, 0.3], [0.7, 0.9]], first=[0.3, 0.7])
+    >>> noise.kernel[1, 0]                          # after a report 1, at a point 0
+    array([0.3, 0.7])
     """
 
     kind: ClassVar[str] = "sticky"
@@ -221,6 +228,14 @@ class TrackingNoise(RememberingNoise):
     every : int
         Report one point in so many, the middle of each block; the point before is then the one
         that reported before.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> by_last_report = [[[0.1, 0.6], [0.2, 0.5]], [[0.4, 0.8], [0.3, 0.9]]]
+    >>> noise = cv.TrackingNoise.binary(by_last_report, first=[0.3, 0.7])
+    >>> noise.kernel.shape                          # last report, point before, point, report
+    (2, 2, 2, 2)
     """
 
     kind: ClassVar[str] = "tracking"

@@ -5,6 +5,7 @@ Needs the extra ``plot`` (matplotlib), which is imported when a figure is drawn.
 
 from __future__ import annotations
 
+from chainveil.plot.answers import estimates
 from chainveil.plot.budget import budget
 from chainveil.plot.intervals import intervals
 from chainveil.plot.noise_region import noise_region
@@ -15,6 +16,7 @@ from chainveil.plot.tradeoff import tradeoff
 __all__ = [
     "budget",
     "check_ending",
+    "estimates",
     "intervals",
     "noise_region",
     "release_figure",

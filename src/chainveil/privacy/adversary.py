@@ -29,6 +29,14 @@ class Adversary:
         Index i of the point it is after, counted from 0.
     known : frozenset of int
         Indices K of the points whose values it knows already, counted from 0.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> chain, noise = cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.02, 0.02)
+    >>> between = cv.Adversary(target=2, known={0, 4})
+    >>> round(cv.privacy_loss(chain, noise, 5, between).epsilon, 3)
+    9.408
     """
 
     target: int

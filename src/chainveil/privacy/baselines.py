@@ -140,6 +140,12 @@ def success_bound(chain: DataModel, epsilon: float) -> float:
     ``initial`` may know a point better before it has settled. No output is more than e^epsilon
     times as likely from one state as from another. The paper's Section 4.3 prints another form,
     which for small epsilon lies below guessing the likelier state. Rounded up.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> round(cv.success_bound(cv.MarkovChain.symmetric(0.1), epsilon=1.0), 3)
+    0.731
     """
     check_model(chain)
     if not chain.single:

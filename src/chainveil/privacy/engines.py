@@ -66,8 +66,10 @@ def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
         room, name = "memory", "least_independent"
     elif not model.single:
         room = "region"
+    elif model.order == 1:
+        room = "two_state"
     else:
-        room = "enumeration" if model.order != 1 else "two_state"
+        room = "orders" if _in_room("orders", "loss", "solves")(problem) else "enumeration"
     found: Calibrated = _in_room(room, "calibrate", name)(problem, aim)
     return found
 
@@ -90,7 +92,7 @@ def _least_correlated(problem: Problem, aim: Aim) -> Calibrated:
 # Asked in this order. What enumerates the definition comes last: it is for short series alone.
 _ENGINES = [
     _engine(name)
-    for name in ("two_state", "region", "correlated", "memory", "letters", "enumeration")
+    for name in ("two_state", "region", "correlated", "memory", "letters", "orders", "enumeration")
 ]
 _CALIBRATORS: dict[str, LeastNoise] = {
     Channel.kind: _least_independent,

@@ -34,6 +34,15 @@ class PrivacyLoss:
         Whom the bound holds against.
     length : int or None
         Number of points; None: the supremum over all lengths.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> loss = cv.privacy_loss(cv.MarkovChain.symmetric(0.2), cv.Channel.binary(0.3, 0.3))
+    >>> loss.lower <= loss.epsilon
+    True
+    >>> print(loss.witness)                         # doctest: +ELLIPSIS
+    an adversary after point ...
     """
 
     epsilon: float

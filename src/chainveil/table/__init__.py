@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from chainveil.table.estimating import compare_table, estimate_table
 from chainveil.table.released.verification import verify
 from chainveil.table.request.discretize import Discretizer, make_discretizer
 from chainveil.table.sanitize import TableRelease, sanitize_table
 
-__all__ = ["Discretizer", "TableRelease", "make_discretizer", "sanitize_table", "verify"]
+__all__ = [
+    "Discretizer",
+    "TableRelease",
+    "compare_table",
+    "estimate_table",
+    "make_discretizer",
+    "sanitize_table",
+    "verify",
+]

@@ -18,6 +18,7 @@ from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
+from chainveil.table.estimating import Question, estimate_table
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.release import Draw, Drawn, RowRelease, Steps, as_it_is, release_table
 from chainveil.table.request.discretize import Label
@@ -35,7 +36,7 @@ from chainveil.table.states.tracker import Tracker
 from chainveil.table.write.framing import framed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableRelease:
     """A released table and what is promised about it.
 
@@ -45,10 +46,43 @@ class TableRelease:
         Of the kind that was handed in, with the published column in place of the original, the
         series column, and those that were to be kept. A pandas index is not published.
     certificate : Certificate
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import chainveil as cv
+    >>> table = pa.table({"asleep": cv.MarkovChain.symmetric(0.1).sample(100, rng=1)})
+    >>> plan = cv.calibrate(cv.MarkovChain.symmetric(0.1), epsilon=3.0)
+    >>> done = cv.sanitize_table(table, "asleep", plan=plan)
+    >>> done.table.num_rows, done.certificate["release.rows"]
+    (100, 100)
     """
 
     table: Any
     certificate: Certificate
+
+    def to_frame(self) -> Any:
+        """The released table."""
+        return self.table
+
+    def estimate(self, question: Question = "share", **how: Any) -> Any:
+        """Answer a question from the release; see :func:`chainveil.estimate_table`."""
+        return estimate_table(self.table, self.certificate, question, **how)
+
+    def plot(self, question: Question = "share", **how: Any) -> Any:
+        """A figure of an answer, by series where there are several."""
+        from chainveil.plot import estimates
+
+        series = self.certificate["release.series_column"]
+        return estimates(self.estimate(question, **({"by": series} | how)))
+
+    def __repr__(self) -> str:
+        said = self.certificate
+        series, noise = said["release.series"], said["noise.mechanism"]
+        return (
+            f"TableRelease of {said['release.column']}: {said['release.rows']:,} rows in "
+            f"{series:,} series, {noise} noise, epsilon {said['promise.epsilon']:g}"
+        )
 
 
 def sanitize_table(
@@ -125,7 +159,7 @@ def sanitize_table(
         As in :func:`chainveil.calibrate`. Without a name: sticky noise for two states, each
         report of which needs its own point and the last report; independent noise for more
         states, for regions, and for chains that change too rarely for the search
-        (:func:`chainveil.calibration.usual_mechanism`). Correlated noise runs on beneath the
+        (``chainveil.calibration.usual_mechanism``). Correlated noise runs on beneath the
         points that a gap leaves out, and rare reports are counted across them, so ``max_gap``
         then needs ``step``. Sticky and tracking noise holds its last report over gaps, and is
         calibrated for them where ``missing`` or ``max_gap`` allow any.

@@ -11,13 +11,13 @@ import pytest
 from chainveil import InvalidInput, NotSupported
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.estimate.counts.last_report import (
-    conditional_spread,
     last_report_pair_shares,
     last_report_pairs,
     last_report_shares,
     look_back,
 )
-from chainveil.estimate.noise_law import NoiseLaw, report_weights
+from chainveil.estimate.noise_law import NoiseLaw
+from chainveil.estimate.report_weights import conditional_spread, report_weights
 from chainveil.noise.memory import StickyNoise
 from tests.inference.enumeration import reports_given
 

@@ -48,7 +48,7 @@ def test_reports_on_one_point_in_several_are_a_series_of_their_own(noise: Noise)
             chain=between if chain else None,
         )
         np.testing.assert_array_equal(found.value, same.value)
-        np.testing.assert_allclose(found.low, same.low)
+        np.testing.assert_allclose(found.noise_error, same.standard_error)
     far = estimate.autocorrelation(z, noise, lags=[noise.every])
     near = estimate.autocorrelation(reports, alone, lags=[1])
     np.testing.assert_array_equal(far.value, near.value)

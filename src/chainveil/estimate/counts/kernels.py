@@ -198,3 +198,20 @@ def count_pairs_of_group(labels: Any, borders: Any, distance: int, out: Any) -> 
         for t in range(borders[stretch], borders[stretch + 1] - distance):
             if labels[t] >= 0 and labels[t] == labels[t + distance]:
                 out[labels[t]] += 1
+
+
+@_compiled
+def last_and_own(symbols: Any, gaps: Any, origins: Any, outputs: int, out: Any) -> None:
+    """``z * m + z'`` with z the last report of the series and z' a point's own; else -1.
+
+    ``gaps`` is empty where no point is missing.
+    """
+    for series in range(len(origins) - 1):
+        last = np.int64(-1)
+        for t in range(origins[series], origins[series + 1]):
+            out[t] = -1
+            if len(gaps) == 0 or not gaps[t]:
+                own = np.int64(symbols[t])
+                if last >= 0:
+                    out[t] = last * outputs + own
+                last = own

@@ -19,7 +19,6 @@ last report, missing points lie between a report and the last one without changi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,8 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.series_law import SeriesLaw
-from chainveil.estimate.noise_law import NoiseLaw, report_weights
+from chainveil.estimate.noise_law import NoiseLaw
+from chainveil.estimate.report_weights import conditional_spread, report_weights
 from chainveil.estimate.simplex import project
 from chainveil.inference import report_laws
 from chainveil.noise.base import Noise
@@ -73,36 +73,51 @@ def look_back(cells: Cells, noise: NoiseLaw) -> LookedBack:
         raise NotSupported(
             f"estimates under {noise.source.kind} noise over gaps: what it did there is not known"
         )
-    symbols, size = cells.symbols.astype(np.int64), cells.size
-    there = ~cells.gaps if len(cells.gaps) else np.ones(size, np.bool_)
-    latest = np.maximum.accumulate(np.where(there, np.arange(size), -1))
-    last = np.concatenate([[-1], latest[:-1]])
-    begin = np.repeat(cells.origins[:-1], np.diff(cells.origins))
-    code = symbols[np.maximum(last, 0)] * cells.outputs + symbols
+    from chainveil.estimate.counts import kernels
+
+    code = np.empty(cells.size, np.int64)
+    kernels.last_and_own(cells.symbols, cells.gaps, cells.origins, cells.outputs, code)
     stretch = np.repeat(np.arange(len(cells.owner)), np.diff(cells.borders))
     group = cells.marks if len(cells.marks) else cells.owner[stretch]
-    return LookedBack(np.where(there & (last >= begin), code, -1), group, stretch)
+    return LookedBack(code, group, stretch)
 
 
 def last_report_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Shares (groups, k), their covariance (2, groups, k, k), and how many points, (groups,)."""
-    seen = look_back(cells, noise)
-    weights = report_weights(noise.source)
-    kept = seen.code >= 0
-    size = len(weights)
-    counts = np.bincount(seen.group[kept] * size + seen.code[kept], minlength=cells.groups * size)
-    counts = counts.reshape(cells.groups, size)
+    weights, counts = report_weights(noise.source), _own_counts(cells, noise)
     points = counts.sum(axis=1).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = counts @ weights / points[:, None]
     spread = conditional_spread(noise.source)
     after = counts.reshape(cells.groups, noise.outputs, -1).sum(axis=2)
+    law = _valid_law(counts, noise)
     ways = (
         np.einsum("gc,cx,cxab->gab", counts, weights, np.repeat(spread, noise.outputs, axis=0)),
-        np.einsum("gz,gx,zxab->gab", after, project(shares), spread),
+        np.einsum("gz,gzx,zxab->gab", after, law, spread),
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         return shares, np.stack(ways) / points[:, None, None] ** 2, points
+
+
+def _own_counts(cells: Cells, noise: NoiseLaw) -> IntArray:
+    """How often each report follows each, by the group of the later one, (groups, m * m)."""
+    if not len(cells.marks) and not len(cells.begins):
+        # Whole series: the last report is the neighbour, of the same group.
+        return cells.windows((0, 1))
+    seen, size = look_back(cells, noise), noise.outputs**2
+    kept = seen.code >= 0
+    counts = np.bincount(seen.group[kept] * size + seen.code[kept], minlength=cells.groups * size)
+    return np.asarray(counts.reshape(cells.groups, size))
+
+
+def _valid_law(counts: IntArray, noise: NoiseLaw) -> FloatArray:
+    """The nearest valid law of the state of a point after each last report, (groups, m, k)."""
+    m = noise.outputs
+    weights = report_weights(noise.source).reshape(m, m, -1)
+    by_last = counts.reshape(-1, m, m)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.einsum("gzw,zwx->gzx", by_last, weights) / by_last.sum(axis=2)[:, :, None]
+    return project(shares)
 
 
 def last_report_pairs(
@@ -114,7 +129,7 @@ def last_report_pairs(
     """
     shares, pairs, seen = _bare(cells, noise, lag)
     k = noise.states
-    law = project(shares.reshape(-1, k, k).sum(axis=2))
+    law = _valid_law(_own_counts(cells, noise), noise)
     total = np.zeros((2, cells.groups, k, k, k, k))
     group, (before, code, after), counts = _patterns(seen, lag, noise.outputs**2)
     for begin in range(0, len(group), CHUNK):
@@ -170,13 +185,15 @@ def _stray(
     """Conditional covariance of the terms in which u_s is the latest, (patterns, k, k, k, k).
 
     With the indicators of x_s and x_{s+h} estimated from their reports, or by ``law``, (patterns,
-    k), which makes it a covariance whatever the reports.
+    m, k), of states after each report, which makes it a covariance whatever the reports.
     """
     weights = report_weights(source)
     padded = np.vstack([weights, np.zeros((1, weights.shape[1]))])
     left, here, right = padded[before], padded[code], padded[after]
     if law is not None:
-        here, right = law, law * (after >= 0)[:, None]
+        each = np.arange(len(code))
+        here = law[each, code // source.outputs]
+        right = law[each, after // source.outputs] * (after >= 0)[:, None]
     inner = np.einsum("ux,uxab->uab", here, conditional_spread(source)[code // source.outputs])
     k = weights.shape[1]
     first = np.einsum("ub,bd,uac->uabcd", right, np.eye(k), inner)
@@ -215,14 +232,3 @@ def _settled(weights: FloatArray) -> FloatArray:
     system = np.vstack([move.T - np.eye(m * s), np.ones((1, m * s))])
     law, *_ = np.linalg.lstsq(system, np.append(np.zeros(m * s), 1.0), rcond=None)
     return np.asarray(law.reshape(m, s))
-
-
-@lru_cache(maxsize=64)
-def conditional_spread(source: Noise) -> FloatArray:
-    """``Cov[phi_t | last report z, state x]``, shape (m, k, k, k) at ``[z, x]``."""
-    m, k = source.outputs, source.states
-    weights = report_weights(source).reshape(m, m, k)
-    kernel = source.step_law()[:, 0]
-    squares = np.einsum("zxw,zwa,zwb->zxab", kernel, weights, weights)
-    # The mean is the indicator of the state.
-    return np.asarray(squares - np.einsum("xa,xb->xab", np.eye(k), np.eye(k))[None])

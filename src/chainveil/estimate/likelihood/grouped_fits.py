@@ -16,13 +16,14 @@ from chainveil.estimate.counts.gaps import NO_GAPS
 from chainveil.estimate.counts.pair_shares import PAIR
 from chainveil.estimate.intervals import quantile
 from chainveil.estimate.likelihood.coordinates import inner, logits
+from chainveil.estimate.likelihood.fit_test import FitTest, fit_test
 from chainveil.estimate.likelihood.fitting import fit_likelihood
 from chainveil.estimate.likelihood.maximum import Fit, complete_covariance
 from chainveil.estimate.likelihood.passes import ReleasePasses
 from chainveil.estimate.likelihood.profile import logit_limits
 from chainveil.estimate.likelihood.quasi_newton import FARTHEST
 from chainveil.estimate.noise_law import NoiseLaw
-from chainveil.estimate.results import Covers
+from chainveil.estimate.results import Covers, valid_chain
 
 # Where counts leave a larger standard error than this for a share, the likelihood is too crooked
 # for the law that its limits lean on: of two states, and of more.
@@ -89,6 +90,11 @@ class GroupedFits:
     def log_likelihood(self) -> float | None:
         """Of the release, where it is one group."""
         return self.fits[0].log_likelihood if len(self.pairs) == 1 else None
+
+    def fit_test(self) -> FitTest:
+        """Whether the release looks like one of these chains."""
+        chains = [valid_chain(fit.transition) for fit in self.fits]
+        return fit_test(self.parts, self.noise, chains)
 
     def _placed(self, array: FloatArray) -> FloatArray:
         """The same for all groups, also those without pairs."""

@@ -11,18 +11,13 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.counts.cells import Cells
-from chainveil.estimate.counts.covariance import (
-    credible,
-    drawing_covariance,
-    noise_covariance,
-    released_law,
-)
-from chainveil.estimate.counts.last_report import last_report_pairs
+from chainveil.estimate.counts.covariance import credible, drawing_covariance
 from chainveil.estimate.counts.places import between_reports, read_reports
 from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
 from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
+from chainveil.estimate.questions.pairs import shares_at
 from chainveil.estimate.results import Autocorrelation, Covers, read_chain, read_covers, settled
 from chainveil.model.base import DataModel
 
@@ -82,8 +77,9 @@ def autocorrelation(
     stacked = (np.stack(parts, axis=1) for parts in zip(*columns, strict=True))
     value, error, low, high, worth, points = settled(stacked, cells.names)
     return Autocorrelation(
-        value, error, low, high, worth, level, about, points, cells.names, wanted
-    )
+        value, error, low, high, worth, level, about, points, cells.names, wanted,
+        shared=source.shared,
+    )  # fmt: skip
 
 
 def _lags(lags: int | Iterable[int], cells: Cells, every: int) -> tuple[int, ...]:
@@ -106,28 +102,11 @@ def _at_lag(
 ) -> tuple[FloatArray, ...]:
     """Value, standard error, limits, effective size, each (groups, k), and pairs (groups,)."""
     pair, k = (0, lag), noise.states
-    shares, covariance, pairs = _pair_shares(cells, noise, lag)
+    shares, covariance, pairs = shares_at(cells, noise, lag, "an autocorrelation")
     if series is not None:
         covariance = covariance + _drawn(series, pair, pairs)
     found = correlations(shares.reshape(-1, k, k), covariance, deviations)
     return (*open_up(noise.too_few(pair, pairs), found, (-1.0, 1.0)), pairs)
-
-
-def _pair_shares(
-    cells: Cells, noise: NoiseLaw, lag: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Debiased shares, (groups, k * k), their covariance, and how many pairs, (groups,)."""
-    pair = (0, lag)
-    if noise.looks_back:
-        shares, covariance, pairs = last_report_pairs(cells, noise, lag)
-        noise.check_length(pair, int(pairs.max()), "an autocorrelation")
-        return shares, covariance, pairs
-    counts = cells.windows(pair)
-    pairs = counts.sum(axis=1).astype(np.float64)
-    noise.check_length(pair, int(pairs.max()), "an autocorrelation")
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = counts / pairs[:, None] @ noise.inverse(pair)
-    return shares, noise_covariance(noise, pair, released_law(cells, noise)), pairs
 
 
 def _drawn(series: SeriesLaw, pair: tuple[int, int], pairs: FloatArray) -> FloatArray:

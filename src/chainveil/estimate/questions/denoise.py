@@ -5,20 +5,22 @@ Post-processing: nothing here looks at the original, so nothing here costs priva
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from chainveil import inference
 from chainveil.errors import InvalidInput
-from chainveil.estimate.counts.cells import read_cells
+from chainveil.estimate.counts.cells import Cells, read_cells
 from chainveil.estimate.counts.gaps import runs_between, split_masks
 from chainveil.estimate.counts.packed import Packed
 from chainveil.estimate.counts.pair_shares import PAIR
-from chainveil.estimate.counts.places import check_neighbours
+from chainveil.estimate.counts.places import between_reports, check_neighbours, read_reports
+from chainveil.estimate.likelihood.fit_test import FitTest, fit_test
 from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest, neighbours
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
+from chainveil.estimate.questions.accuracy import Accuracy, accuracy
 from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
@@ -37,11 +39,23 @@ class Denoised:
         The single likeliest series; masked where the release is.
     chain : MarkovChain or another model
         The one that was used.
+    fit : FitTest or None
+        Whether the release looks like one of that chain.
+    accuracy : Accuracy or None
+        How often the likelier state is right, from the release itself, whatever the series
+        follows; None where reports do not tell (noise that mixes points, or rare reports).
     """
 
     probability: Any
     path: Any
     chain: Any
+    fit: FitTest | None = None
+    accuracy: Accuracy | None = None
+
+    @property
+    def misfit(self) -> bool:
+        """Whether the release contradicts the chain."""
+        return self.fit is not None and self.fit.misfit
 
     @property
     def standard_error(self) -> Any:
@@ -55,14 +69,16 @@ class Denoised:
         """Share of points at which the likelier state is right, on average under ``chain``.
 
         A chain that was fitted to the same release is taken for the true one, which makes the
-        figure too high, the more so the heavier the noise.
+        figure too high, the more so the heavier the noise. ``accuracy`` leans on no chain.
         """
         held = self.probability if isinstance(self.probability, list) else [self.probability]
         best = np.concatenate([part.max(axis=-1).reshape(-1) for part in held])
         return float(np.nanmean(best))
 
 
-def denoise(z: Any, noise: Any, chain: DataModel | None = None) -> Denoised:
+def denoise(
+    z: Any, noise: Any, chain: DataModel | None = None, *, anyway: bool = False
+) -> Denoised:
     """Probability of each state at each point of a release, and the likeliest path.
 
     Parameters
@@ -72,6 +88,8 @@ def denoise(z: Any, noise: Any, chain: DataModel | None = None) -> Denoised:
     chain : MarkovChain or HigherOrderChain, optional
         The chain behind the series, for instance that of the certificate. By default the
         likeliest one is fitted to the release; an error where the noise is too heavy for that.
+    anyway : bool
+        Answer also where the release contradicts the chain, which is an error otherwise.
 
     Examples
     --------
@@ -87,11 +105,27 @@ def denoise(z: Any, noise: Any, chain: DataModel | None = None) -> Denoised:
         chain = _fitted(z, source)
     if isinstance(z, Packed):
         z = z.unpacked()
+    cells = read_reports(z, source)
+    fit = _fit(cells, source, chain)
+    if fit is not None:
+        fit.check(anyway, "Probabilities of states lean on the chain.")
+    found = _smoothed(z, source, chain)
+    told = accuracy(z, cells, source, chain, found.probability)
+    return replace(found, fit=fit, accuracy=told)
+
+
+def _fit(cells: Cells, noise: NoiseLaw, chain: DataModel) -> FitTest | None:
+    """Whether the release looks like one of the chain; None for chains of a higher order."""
+    law = between_reports(chain, noise)
+    return fit_test([cells], noise, [valid_chain(law.move)]) if law.plain else None
+
+
+def _smoothed(z: Any, noise: NoiseLaw, chain: DataModel) -> Denoised:
     gaps = len(split_masks(z)[1]) > 0
-    if gaps and not source.source.holds and source.every == 1:
-        return _around_gaps(z, source, chain)
-    chances = inference.smoothed(chain, source.noise, z)
-    path = inference.viterbi(chain, source.noise, z)
+    if gaps and not noise.source.holds and noise.every == 1:
+        return _around_gaps(z, noise, chain)
+    chances = inference.smoothed(chain, noise.noise, z)
+    path = inference.viterbi(chain, noise.noise, z)
     if gaps:
         chances, path = _without_gaps(z, chances, path)
     return Denoised(chances, path, chain)
@@ -132,7 +166,7 @@ def _around_gaps(z: Any, noise: NoiseLaw, chain: DataModel) -> Denoised:
         return Denoised(as_column(found.probability), as_column(found.path), chain)
     series = [np.ma.asarray(part) for part in (z if _several(z) else [z])]
     places = [(j, run) for j, part in enumerate(series) for run in runs_between(part)]
-    found = denoise([np.asarray(series[j][run]) for j, run in places], noise, chain)
+    found = _smoothed([np.asarray(series[j][run]) for j, run in places], noise, chain)
     probability = [np.full((len(part), chain.states), np.nan) for part in series]
     path = [np.ma.array(np.zeros(len(part), np.uint8), mask=True) for part in series]
     for (j, run), chance, likely in zip(places, found.probability, found.path, strict=True):

@@ -20,6 +20,7 @@ def durations(
     level: float = 0.95,
     covers: Covers = "noise",
     method: Method = "counts",
+    anyway: bool = False,
 ) -> Durations:
     """The mean number of points that a spell of each state lasts.
 
@@ -43,7 +44,9 @@ def durations(
     >>> found.value
     array([2., 7.])
     """
-    steps = transitions(z, noise, by=by, window=window, level=level, covers=covers, method=method)
+    steps = transitions(
+        z, noise, by=by, window=window, level=level, covers=covers, method=method, anyway=anyway
+    )
     stay, low, high, error = (
         np.diagonal(array, axis1=-2, axis2=-1)
         for array in (steps.value, steps.low, steps.high, steps.standard_error)
@@ -55,7 +58,9 @@ def durations(
     arrays = (value, spread, _mean_spell(low), _mean_spell(high), worth)
     for array in arrays:
         array.setflags(write=False)
-    return Durations(*arrays, level, steps.covers, steps.points, steps.groups)
+    return Durations(
+        *arrays, level, steps.covers, steps.points, steps.groups, fit=steps.fit, shared=steps.shared
+    )
 
 
 def _mean_spell(stay: FloatArray) -> FloatArray:

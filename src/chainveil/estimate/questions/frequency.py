@@ -18,7 +18,8 @@ from chainveil.estimate.counts.covariance import (
 from chainveil.estimate.counts.last_report import last_report_shares
 from chainveil.estimate.counts.places import between_reports, read_reports
 from chainveil.estimate.counts.series_law import SeriesLaw
-from chainveil.estimate.intervals import open_up, quantile, share_interval
+from chainveil.estimate.counts.silent import silent_variance
+from chainveil.estimate.intervals import open_up, quantile, share_interval, within
 from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers, settled
@@ -49,8 +50,9 @@ def frequency(
         so that correlated noise and the chain are known to have moved on.
     noise : Channel, CorrelatedNoise, StickyNoise or NoisePlan
         The noise that was applied. Of noise on one point in several the points that report
-        are looked at; of noise that looks back at the last report all but a series' first.
-        Every series of a list must then be whole: reports look back from run to run.
+        are looked at, and the interval counts that the others may differ (``sampling_error``);
+        of noise that looks back at the last report all but a series' first. Every series of a
+        list must then be whole: reports look back from run to run.
     by : "series", or an array of labels, one a point, optional
         Answer for each series, or for each label.
     window : int, optional
@@ -98,16 +100,24 @@ def frequency(
     if about == "sampling":
         drawing = _drawing(cells, source, read_chain(chain, source.states))
     shares = nearest(value)
-    variance = noise_variance + drawing * shares * (1 - shares)
-    low, high = share_interval(value, noise_variance, drawing, deviations)
+    silent = np.zeros_like(value)
+    if source.every > 1 and about == "noise":
+        silent = silent_variance(cells, source, shares, points)
+    variance = noise_variance + silent + drawing * shares * (1 - shares)
+    low, high = share_interval(value, noise_variance + silent, drawing, deviations)
     if project:
-        value, low, high = shares, np.clip(low, 0, 1), np.clip(high, 0, 1)
+        low, high = within(low, high, deviations * np.sqrt(variance))
+        value = shares
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = shares * (1 - shares) / variance
     few = source.too_few(POINT, points)
     numbers = open_up(few, (value, np.sqrt(variance), low, high, worth))
-    value, error, low, high, worth, points = settled((*numbers, points), cells.names)
-    return Frequency(value, error, low, high, worth, level, about, points, cells.names)
+    held = settled((*numbers, np.sqrt(silent), points), cells.names)
+    value, error, low, high, worth, rest, points = held
+    return Frequency(
+        value, error, low, high, worth, level, about, points, cells.names, shared=source.shared,
+        sampling_error=rest if source.every > 1 and about == "noise" else None,
+    )  # fmt: skip
 
 
 def _shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, FloatArray]:

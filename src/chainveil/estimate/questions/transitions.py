@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -18,6 +19,8 @@ from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Method, Transitions, read_covers, settled
 from chainveil.estimate.simplex import project as nearest
 
+INSTEAD = 'The method "counts" assumes nothing about the series.'
+
 
 def transitions(
     z: Any,
@@ -29,6 +32,7 @@ def transitions(
     covers: Covers = "noise",
     method: Method = "counts",
     project: bool = False,
+    anyway: bool = False,
 ) -> Transitions:
     """The probability of each next state, behind a release.
 
@@ -46,6 +50,10 @@ def transitions(
         way for noise whose reports mix two points, such as TrackingNoise.
     project : bool
         Replace rows that are not distributions by the nearest ones.
+    anyway : bool
+        For "likelihood": answer also where the release contradicts the chain that fits it best
+        (``estimate.likelihood.fit_test``), which is an error otherwise. ``fit`` and ``meaning``
+        then say so.
 
     Returns
     -------
@@ -74,12 +82,17 @@ def transitions(
     deviations = quantile(level)
     if method == "likelihood":
         best = fit_groups(cells, source, level)
+        fit = best.fit_test()
+        fit.check(anyway, INSTEAD if source.from_counts else "")
         arrays = best.answer(about)
         few = best.too_flat()
-        return _result(arrays, few, best.log_likelihood, cells, level, about, "likelihood")
+        likelihood = best.log_likelihood
+        found = _result(arrays, few, likelihood, cells, level, about, "likelihood")
+        return replace(found, fit=fit, shared=source.shared)
     arrays = _from_counts(cells, source, about, deviations, project)
     few = source.too_few(PAIR, arrays[-1])
-    return _result(arrays, few, None, cells, level, about, "counts")
+    found = _result(arrays, few, None, cells, level, about, "counts")
+    return replace(found, shared=source.shared)
 
 
 def _from_counts(

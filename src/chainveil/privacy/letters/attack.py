@@ -41,11 +41,11 @@ def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | N
     series = before + behind
     if problem.plain and not problem.ordered:
         series += _further(problem, script, attack, series)
-    place = len(series), target, known, *attack.pair
+    about = len(series), target, known, *attack.pair
     if problem.plain and not problem.ordered:
-        return SequenceWitness(*place, tuple(_joint(script, reports) for reports in series))
+        return SequenceWitness(*about, tuple(_joint(script, reports) for reports in series))
     symbols = [(_symbol(script, reports), 1) for reports in series]
-    return MemoryWitness(*place, in_runs(symbols))
+    return MemoryWitness(*about, in_runs(symbols))
 
 
 def _silence(script: Script) -> Reports:

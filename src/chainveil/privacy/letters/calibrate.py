@@ -2,8 +2,8 @@
 
 The families are randomized response (one flip probability), ordinal noise (one decay), and
 randomized response with a flip probability of its own for each state; sticky response repeats
-the last report with some probability and answers afresh by one of these otherwise. The privacy of the
-answer is certified. That it is the least of its family is found by search: proved up to the
+the last report with some probability and answers afresh by one of these otherwise. The privacy
+of the answer is certified. That it is the least of its family is found by search: proved up to the
 search's tolerance for randomized response on every point, where more noise is a processing of
 less; seen, not proved, for the others.
 
@@ -33,7 +33,7 @@ from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 
 # Shares of the budget: how close losses come while noise is looked for, and at the end.
-LOOKING, CERTIFYING = 1e-3, 1e-4
+COARSE, LOOKING, CERTIFYING = 0.02, 1e-3, 1e-4
 LOOKING_NODES, CERTIFYING_NODES = 60_000, 200_000
 # How far below the budget the certified loss may end, as a share of it, where bounds meet.
 CLOSE = 2e-3
@@ -177,12 +177,19 @@ class _Quest:
     def __init__(self, problem: Problem, aim: Aim) -> None:
         self.problem, self.aim = problem, aim
         epsilon = aim.epsilon
-        self.looking = Effort(max(LOOKING * epsilon, 1e-9), LOOKING_NODES)
-        self.certifying = Effort(max(CERTIFYING * epsilon, 1e-9), CERTIFYING_NODES)
+        self.coarse = Effort(min(max(COARSE * epsilon, 1e-9), 1.0), LOOKING_NODES)
+        self.looking = Effort(min(max(LOOKING * epsilon, 1e-9), 1.0), LOOKING_NODES)
+        self.certifying = Effort(min(max(CERTIFYING * epsilon, 1e-9), 1.0), CERTIFYING_NODES)
 
     def loss(self, noise: Noise, effort: Effort) -> PrivacyLoss:
         """Of this noise together with the earlier releases."""
         return loss_of(replace(self.problem.with_release(noise), effort=effort))
+
+    def _near(self, noise: Noise) -> PrivacyLoss:
+        """The loss, as closely as it takes to see on which side of the budget it lies."""
+        found = self.loss(noise, self.coarse)
+        away = max(found.lower / self.aim.epsilon - 1, 1 - found.epsilon / self.aim.epsilon)
+        return found if away > 4 * COARSE else self.loss(noise, self.looking)
 
     def leaves_room(self) -> bool:
         """Whether the earlier releases alone are within the budget."""
@@ -212,11 +219,11 @@ class _Quest:
         kept: list[Calibrated] = []
 
         def excess(move: float) -> float:
-            noise = shape.make(_moved(numbers, move, shape)).on_grid()
-            found = self.loss(noise, self.looking)
+            noise = shape.make(_moved(numbers, move)).on_grid()
+            found = self._near(noise)
             if found.epsilon <= epsilon:
                 kept.append(Calibrated(noise, found))
-            return found.epsilon / epsilon - 1
+            return math.log(max(found.epsilon / epsilon, 1e-9))
 
         low, high = _bracket(excess)
         for _ in range(40):
@@ -227,7 +234,9 @@ class _Quest:
             low, high = ((middle, value), high) if value > 0 else (low, (middle, value))
         best = min(kept, key=lambda one: cost(self.problem.model, one.noise, self.aim))
         sharper = self.loss(best.noise, self.certifying)
-        return Calibrated(best.noise, sharper if sharper.epsilon <= best.loss.epsilon else best.loss)
+        return Calibrated(
+            best.noise, sharper if sharper.epsilon <= best.loss.epsilon else best.loss
+        )
 
     def _collected(self, shape: Shape, starts: list[Numbers]) -> Numbers:
         """Numbers that keep the budget against the attacks that were found on the way."""
@@ -271,10 +280,10 @@ class _Quest:
             constraints=[{"type": "ineq", "fun": room, "jac": slopes}],
             options={"maxiter": 60, "ftol": 1e-8},
         )  # fmt: skip
-        return np.clip(found.x, 1e-6, 1 - 1e-6)
+        return np.asarray(np.clip(found.x, 1e-6, 1 - 1e-6))
 
 
-def _moved(numbers: Numbers, move: float, shape: Shape) -> Numbers:
+def _moved(numbers: Numbers, move: float) -> Numbers:
     """All numbers nearer to hiding everything by the factor exp(-move), or further from it."""
     return np.asarray(np.clip(1 - (1 - numbers) * math.exp(-move), 1e-9, 1.0))
 
@@ -282,7 +291,8 @@ def _moved(numbers: Numbers, move: float, shape: Shape) -> Numbers:
 def _bracket(excess: Callable[[float], float]) -> tuple[tuple[float, float], tuple[float, float]]:
     """Two moves between which the loss crosses the budget: too little, and enough."""
     value = excess(0.0)
-    here, step = (0.0, value), 0.02 + abs(math.log1p(min(abs(value), 50.0)))
+    # The loss falls about as what is kept does: the log of its excess is the move to make.
+    here, step = (0.0, value), 0.02 + abs(value)
     if value > 0:
         while True:
             there = here[0] + step
@@ -309,5 +319,5 @@ def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
     """Where the straight line meets a little below the budget, kept inside the bracket."""
     width = high[0] - low[0]
     rise = low[1] - high[1]
-    share = 0.5 if not math.isfinite(rise) else (low[1] + CLOSE / 2) / rise
+    share = 0.5 if not math.isfinite(rise) else (low[1] + CLOSE / 2) / max(rise, 1e-12)
     return low[0] + width * min(max(share, 0.05), 0.95)

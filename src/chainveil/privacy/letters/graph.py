@@ -30,7 +30,7 @@ class Tables(NamedTuple):
     """What the compiled search reads; see ``words``."""
 
     matrix: FloatArray
-    count: IntArray
+    choices: IntArray
     weight: FloatArray
     next: IntArray
     end_count: IntArray
@@ -49,7 +49,7 @@ class Tables(NamedTuple):
 class Graph(NamedTuple):
     """What the compiled search writes; see ``words``."""
 
-    count: IntArray
+    made: IntArray
     over: FloatArray
     under: FloatArray
     far_over: FloatArray
@@ -121,7 +121,6 @@ class Priors:
             self.starts.append(now if same else now @ self.numbers.transition)
         return np.array(self.rows[:depths]), np.array(self.starts[:depths])
 
-
     def earliest(self, period: int, first: int) -> IntArray:
         """The first index from ``first`` on, of each residue, at which each value is possible.
 
@@ -168,7 +167,7 @@ class Side:
         graph.parent[0] = graph.letter[0] = graph.older[0] = -1
         graph.newest[0, place[1]] = 0
         graph.kids[0, 0] = -1
-        graph.count[0] = 1
+        graph.made[0] = 1
         words.measure(graph, self.tables, 0)
         graph.best[0] = graph.bound[0]
         graph.reach[0] = 0.0
@@ -222,7 +221,7 @@ class Side:
         cut = closed & (graph.bound[:count] > least)
         first = min(first, int(depth[cut].min(initial=first)) + 1)
         letters = np.arange(graph.kids.shape[1])[None, :]
-        opened = self.tables.count[self.tables.phase[depth], graph.label[:count]][:, None]
+        opened = self.tables.choices[self.tables.phase[depth], graph.label[:count]][:, None]
         lost = (graph.kids[:count] == words.CLOSED) & (letters < opened) & ~closed[:, None]
         lost &= graph.cost[:count] > least[:, None]
         return min(first, int(depth[lost.any(axis=1)].min(initial=first)) + 1)
@@ -230,7 +229,7 @@ class Side:
     @property
     def nodes(self) -> int:
         """How many words have a node of their own."""
-        return int(self.graph.count[0])
+        return int(self.graph.made[0])
 
     @property
     def upper(self) -> float:
@@ -240,7 +239,7 @@ class Side:
     def build(self, tolerance: float, most: int, low: float, nodes: int) -> None:
         """Lay out the words, until the bounds of what lies further out do not matter."""
         limit = self.allowed.limit
-        attained = np.full(1 if limit is None else limit + 1, low)
+        attained = np.full(1 if limit is None else min(limit, 2 * MOST_DEPTHS) + 1, low)
         first, last = 0, FIRST_DEPTHS - 1
         while first < MOST_DEPTHS:
             far = 10 + np.arange(len(self.tables.phase))
@@ -254,12 +253,14 @@ class Side:
                     return
                 self._deepen()
                 last = len(self.tables.phase) - 1
-            elif first == last or self.nodes >= nodes:
-                return
-            elif not words.waiting(self.graph, self.tables, first):
-                return
-            else:
+            elif first < last and self.nodes < nodes and self._waits(first):
                 self._widen(2 * len(self.graph.depth))
+            else:
+                return
+
+    def _waits(self, depth: int) -> bool:
+        """Whether some node of this depth has letters that lead on."""
+        return bool(words.waiting(self.graph, self.tables, depth))
 
     def _is_unbounded(self, depth: int) -> bool:
         """Whether no bound is in sight: two values that never meet again in a periodic chain."""
@@ -300,9 +301,9 @@ class Side:
         """Room for so many nodes."""
         graph, larger = self.graph, _empty(nodes, self.tables)
         for name, array in graph._asdict().items():
-            if name not in ("count", "newest"):
+            if name not in ("made", "newest"):
                 getattr(larger, name)[: len(array)] = array
-        self.graph = larger._replace(count=graph.count, newest=graph.newest)
+        self.graph = larger._replace(made=graph.made, newest=graph.newest)
 
     def lower(self, points: int) -> tuple[FloatArray, IntArray, IntArray]:
         """What words of up to 0, 1, … points attain at most, and which node and kind does."""
@@ -331,7 +332,7 @@ class Side:
             np.maximum.at(bound, used[fits], (reach + graph.attained[:count, which])[fits])
         closed = graph.kids[:count, 0] == -1
         links = np.where(graph.kids[:count] == words.CLOSED, graph.cost[:count], -np.inf)
-        opened = tables.count[tables.phase[depth], label]
+        opened = tables.choices[tables.phase[depth], label]
         mask = np.arange(links.shape[1])[None, :] < opened[:, None]
         lost = np.where(mask & ~closed[:, None], links, -np.inf).max(axis=1)
         behind = np.where(closed, graph.bound[:count], lost)
@@ -457,7 +458,7 @@ class Side:
         if self.priors.numbers.is_stationary:
             return np.maximum(known, end)
         with np.errstate(divide="ignore"):
-            return np.maximum(known, np.log(quotient))
+            return np.asarray(np.maximum(known, np.log(quotient)))
 
 
 def _empty(nodes: int, tables: Tables) -> Graph:
@@ -467,7 +468,7 @@ def _empty(nodes: int, tables: Tables) -> Graph:
         np.zeros(1, whole), np.zeros((nodes, k)), np.zeros((nodes, k)), np.zeros((nodes, k)),
         np.zeros((nodes, k)), np.zeros(nodes, whole),
         np.zeros(nodes, whole), np.zeros(nodes, whole), np.zeros(nodes, whole),
-        np.zeros(nodes, whole), np.full((len(tables.phase), tables.count.shape[1]), -1),
+        np.zeros(nodes, whole), np.full((len(tables.phase), tables.choices.shape[1]), -1),
         np.full((nodes, letters), -1), np.zeros((nodes, letters)), np.full((nodes, k + 1), -np.inf),
         np.zeros(nodes, whole), np.full(nodes, np.inf),
         np.full(nodes, np.inf, real), np.full(nodes, -np.inf),

@@ -12,13 +12,14 @@ import math
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 
 from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.letters.graph import UNIT, Allowed, Priors, Side
+from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Allowed, Priors, Side
 from chainveil.privacy.letters.sides import Reports, Script, Spelling
 from chainveil.privacy.problem import Effort
 
@@ -85,7 +86,6 @@ class Nothing:
         self, turn: int, low: float, tolerance: float, left: int, every_length: bool
     ) -> None:
         """Nothing to improve."""
-
 
 
 class Laid:
@@ -187,6 +187,14 @@ class Search:
     def _named(self, adversary: Adversary) -> tuple[Allowed, Allowed]:
         target = adversary.target
         before, behind = adversary.nearest
+        spans = [target - (before or 0), 0 if behind is None else behind - target]
+        if behind is None and self.length is not None:
+            spans.append(self.length - 1 - target)
+        if max(spans) > MOST_DEPTHS:
+            raise NotSupported(
+                "adversary: a named adversary on a chain of more than two states is offered up to "
+                f"{MOST_DEPTHS} points on either side of its target."
+            )
         left = Allowed(known=False, end_at=target, limit=target)
         if before is not None:
             left = Allowed(end=False, known_at=target - before, limit=target)
@@ -205,9 +213,7 @@ class Search:
             early = script.has_none and label == script.labels - 1
             if not self._fits(residue, early, allowed):
                 continue
-            for pair in product(range(script.numbers.states), repeat=2):
-                if pair[0] == pair[1]:
-                    continue
+            for pair in permutations(range(script.numbers.states), 2):
                 place = residue, label
                 first: Laid | Nothing = Nothing(residue)
                 if not early:
@@ -256,7 +262,10 @@ class Search:
             self._lay_out(case)
             self.made += case.left.nodes + case.right.nodes
             self._measure(case)
-        upper = max(0.0, *(case.upper for case in cases))
+        upper = max(case.upper for case in cases)
+        if upper == -math.inf:
+            return Found(0.0, None, self.made)
+        upper = max(upper, 0.0)
         return Found(upper + 64 * UNIT * (1 + abs(upper)), self._attack(), self.made)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
-from chainveil.errors import InvalidInput, NotSupported, TooLarge
+from chainveil.errors import InvalidInput, NotSupported
 from chainveil.plan import NoisePlan
 from chainveil.table.error_text import check_released
+from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
+from chainveil.table.released.belonging import belonging
 from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns, series_order
 from chainveil.table.released.timeline import (
@@ -28,7 +31,6 @@ from chainveil.table.released.timeline import (
     rare_places,
     silent_rows,
 )
-from chainveil.table.released.verification import verify
 from chainveil.table.request.clock import Clock
 from chainveil.table.request.discretize import Label
 from chainveil.table.request.request import Readable, one_column
@@ -65,6 +67,10 @@ class ReleasedStates:
         The name of the series of each array of ``states``, where the release has several.
     zone : str or None
         The time zone of calendar groups, where the time column has one.
+    notes : tuple of str
+        What could not be checked: the release is part of what was released.
+    group_names : tuple
+        Where groups are of several columns: the values of each.
     """
 
     states: Any
@@ -76,6 +82,8 @@ class ReleasedStates:
     splits: int
     series: tuple[Any, ...] = ()
     zone: str | None = None
+    notes: tuple[str, ...] = ()
+    group_names: tuple[Any, ...] = ()
 
     @property
     def gaps(self) -> int:
@@ -84,9 +92,9 @@ class ReleasedStates:
 
 
 def read_released(
-    release: str | Path,
-    certificate: str | Path,
-    by: str | None = None,
+    release: Any,
+    certificate: Any,
+    by: str | Sequence[str] | None = None,
     time: str | None = None,
     form: str | None = None,
     header: bool = True,
@@ -102,11 +110,13 @@ def read_released(
 
     Parameters
     ----------
-    release, certificate : paths
-        An error if they do not belong together, or the certificate does not hold.
-    by : str, optional
+    release : path or data frame
+        It may be part of what was released, or joined with other columns, or saved again.
+    certificate : Certificate or path
+        An error if it does not hold, or cannot belong to the release.
+    by : str or several, optional
         A column whose values are the groups; or "hour", "weekday" or "date" of ``time``;
-        or "series".
+        or "series". Of several, every combination is a group.
     time : str, optional
         The column with dates and times.
     form, header, delimiter, multiline, progress : optional
@@ -118,17 +128,18 @@ def read_released(
         Whether the question looks at neighbours. One that does not leaves series whole where
         the length of a gap is not known.
     """
-    if str(release) == "-":
+    if isinstance(release, str) and release == "-":
         raise InvalidInput("release", "-", "a file", "It is read twice: to check it, and to ask.")
     lines: dict[str, Any] = {"header": header, "delimiter": delimiter, "multiline": multiline}
-    table = open_source(release, form, text=False, **lines)
-    document = _belonging(release, certificate, form, lines, progress)
+    table = _opened(release, form, lines)
+    document, notes = belonging(release, certificate, form, lines, progress)
     series = document["release.series_column"]
     if time is None and (step is not None or max_gap is not None):
         raise InvalidInput("time", None, "a column, where step or max_gap is given")
     if step is not None and max_gap is None:
         raise InvalidInput("max_gap", None, "a number, where step is given", GAP_ADVICE)
-    names = _columns(table, document, by, time)
+    wanted = [] if by is None else [by] if isinstance(by, str) else list(by)
+    names = _columns(table, document, wanted, time)
     if max_gap is not None and time is not None and time not in names:
         names.append(time)
     held = read_columns(table, names)
@@ -138,7 +149,7 @@ def read_released(
     reader = discretizer_of(document)
     states = reader.read_back(one_column(held, column), column)
     empty = reader.gaps(states)
-    groups = None if by is None else _groups(held, by, time, series)
+    groups, group_names = combined([_groups(held, name, time, series) for name in wanted])
     plan, apart = document.plan(), np.ones(len(order), np.int64)
     splits = document["release.splits"]
     if document["release.points"] is not None:
@@ -147,22 +158,25 @@ def read_released(
     if time is not None and max_gap is not None:
         clock = Clock(time, step, max_gap)
         apart = distances(held, series, clock, order, ends)
+    if notes:
+        notes = (*notes, *_filtered(document, plan, apart, max_gap))
+        splits = int(np.count_nonzero(apart == CUT))
     rare = plan.noise.every > 1
     found = 0 if document["release.points"] is not None else int(np.count_nonzero(apart != 1))
     # A report that looks at the last one alone does not care how far away that lies.
     near = plan.noise.sees == "last report" and not rare
     if plan.noise.ordered or rare:
-        if found != splits and not near:
+        if found != splits and not near and not notes:
             raise InvalidInput(
                 "max_gap", max_gap, "what it was, with time and step, when the table was sanitized",
                 f"{ACROSS}: the certificate counts {splits:,}, the time line has {found:,}.",
             )  # fmt: skip
-        if found and (neighbours or not near):
+        if found and (neighbours or not near) and not notes:
             check_known(apart, order, clock)
             _check_held(plan, apart)
     if document["release.held"] is not None:
         empty = empty | silent_rows(plan.noise, order, ends, apart)
-    if not neighbours:
+    if not neighbours and not notes:
         apart = np.maximum(apart, 1)
     front = plan.noise.first_place if document["release.points"] is not None else 0
     return ReleasedStates(
@@ -174,8 +188,59 @@ def read_released(
         held.num_rows,
         max(splits - found, 0),
         _run_names(held, series, order, ends, apart),
-        _zone(held, by, time),
+        next((zone for zone in (_zone(held, name, time) for name in wanted) if zone), None),
+        notes,
+        group_names,
     )
+
+
+def combined(parts: list[NDArray[Any]]) -> tuple[NDArray[Any] | None, tuple[Any, ...]]:
+    """One group a row from the values of several columns, and the values of each group.
+
+    The groups of one column are its values; those of several are numbers, in order.
+    """
+    if len(parts) < 2:
+        return (parts[0], ()) if parts else (None, ())
+    found = [np.unique(part, return_inverse=True) for part in parts]
+    sizes = tuple(len(values) for values, _ in found)
+    codes = np.ravel_multi_index([codes.reshape(-1) for _, codes in found], sizes)
+    kept, groups = np.unique(codes, return_inverse=True)
+    places = np.unravel_index(kept, sizes)
+    named = zip(*(values[at] for (values, _), at in zip(found, places, strict=True)), strict=True)
+    return groups, tuple(named)
+
+
+def _opened(release: Any, form: str | None, lines: dict[str, Any]) -> Readable:
+    if not isinstance(release, str | Path):
+        return FrameSource(release)
+    return open_source(release, form, text=False, **lines)
+
+
+def _filtered(
+    document: Certificate, plan: NoisePlan, apart: NDArray[np.int64], max_gap: float | None
+) -> list[str]:
+    """Cut the series of a part of a release where rows are missing; what is taken for granted.
+
+    Which report came before the first one of a run is not known, so it is not looked at.
+    """
+    if document["release.held"] is not None:
+        raise NotSupported(
+            "part of a release of held reports: which rows report is counted from the first of a "
+            "series. Estimate from all rows"
+        )
+    if plan.noise.ordered and plan.noise.sees == "series":
+        raise NotSupported(
+            f"part of a release with {plan.noise.kind} noise: what lies between the rows is not "
+            "known"
+        )
+    if document["release.points"] is None:
+        apart[apart > 1] = CUT
+    if not plan.noise.ordered or max_gap is not None:
+        return []
+    return [
+        "neighbouring rows are taken for neighbouring points, since reports look back at the last "
+        "one; time, step and max_gap tell where rows were left out"
+    ]
 
 
 def _check_held(plan: NoisePlan, apart: NDArray[np.int64]) -> None:
@@ -186,49 +251,32 @@ def _check_held(plan: NoisePlan, apart: NDArray[np.int64]) -> None:
         )
 
 
-def _belonging(
-    release: Any,
-    certificate: Any,
-    form: str | None,
-    lines: dict[str, Any],
-    progress: Progress | None,
-) -> Certificate:
-    """The certificate, if it holds and speaks of this release."""
-    document = Certificate.read(certificate)
-    if document["release"] is None:
-        raise InvalidInput("certificate", "a plan", "the certificate of a release")
-    result = verify(document, release, form=form, progress=progress, **lines)
-    if result.undecided and not result.failures:
-        raise TooLarge(f"certificate: {certificate}: {result.undecided[0]}")
-    if not result.holds:
-        raise InvalidInput(
-            "certificate",
-            f"{certificate}: {result.objections[0]}",
-            "a certificate that holds and belongs to the release",
-            "chainveil verify shows every check.",
-        )
-    return document
-
-
-def _columns(table: Readable, document: Certificate, by: str | None, time: str | None) -> list[str]:
-    names = [document["release.column"], document["release.series_column"]]
+def _columns(table: Readable, document: Certificate, by: list[str], time: str | None) -> list[str]:
     check_released("time", time, table.columns)
+    names = [document["release.column"], document["release.series_column"]]
+    for name in by:
+        names.append(_column_of(table, document, name, time))
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def _column_of(table: Readable, document: Certificate, by: str, time: str | None) -> str | None:
+    """The column that groups are read from."""
+    column, series = document["release.column"], document["release.series_column"]
     if by in CALENDAR and by not in table.columns:
         if time is None:
             raise InvalidInput("time", None, f"the column with the time, for --by {by}")
-        names.append(time)
-    elif by == "series" and by not in table.columns:
-        if names[1] is None:
+        return time
+    if by == "series" and by not in table.columns:
+        if series is None:
             raise InvalidInput("by", by, "a column: the release has one series")
-    else:
-        check_released("by", by, table.columns)
-        if by == names[0]:
-            raise InvalidInput(
-                "by", by, "a column other than the released one",
-                "Groups that the noise decides break every formula; ask for frequency instead.",
-            )  # fmt: skip
-        names.append(by)
-    return list(dict.fromkeys(name for name in names if name is not None))
+        return None
+    check_released("by", by, table.columns)
+    if by == column:
+        raise InvalidInput(
+            "by", by, "a column other than the released one",
+            "Groups that the noise decides break every formula; ask for frequency instead.",
+        )  # fmt: skip
+    return by
 
 
 def _run_names(
@@ -248,7 +296,7 @@ def _run_names(
     )
 
 
-def _zone(held: pa.Table, by: str | None, time: str | None) -> str | None:
+def _zone(held: pa.Table, by: str, time: str | None) -> str | None:
     """The time zone of the calendar that ``by`` asks for."""
     if by not in CALENDAR or by in held.column_names:
         return None

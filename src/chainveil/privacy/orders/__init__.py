@@ -1,0 +1,1 @@
+"""Certified loss of chains of any order, by words that cover others."""

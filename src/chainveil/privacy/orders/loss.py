@@ -1,0 +1,60 @@
+"""Certified bounds on the loss of one chain of order 2 or more, whatever the number of values.
+
+Independent noise, and noise that looks at its last report. A loss that no series of the given
+length exceeds is also none that a longer one shows: bounds for every length hold for each.
+"""
+
+from __future__ import annotations
+
+import math
+
+from chainveil.privacy.orders.numbers import Alphabet, read_numbers
+from chainveil.privacy.orders.search import Search
+from chainveil.privacy.orders.witness import OrderWitness
+from chainveil.privacy.problem import Problem
+from chainveil.privacy.result import PrivacyLoss
+from chainveil.privacy.witness import DescribedAttack
+
+# Entries of a row to the right of a target: values before it and up to the next point.
+MOST_ENTRIES = 1024
+# Series of more points lose, up to what is searched for, as much as series of any length.
+LONGEST = 256
+
+
+def solves(problem: Problem) -> bool:
+    """One chain of order 2 or more; a report sees its point, or the last report too."""
+    model = problem.model
+    if not model.single or model.order is None or model.order < 2 or not problem.plain:
+        return False
+    if problem.ordered and (len(problem.releases) > 1 or problem.noise.sees != "last report"):
+        return False
+    who = problem.adversary
+    offered = who in ("any", "ignorant") or (who == "informed" and problem.length is None)
+    return offered and model.states ** (2 * model.order - 1) <= MOST_ENTRIES
+
+
+def loss(problem: Problem) -> PrivacyLoss:
+    """Both bounds, brought as close as the effort allows."""
+    who, length = problem.adversary, problem.length
+    numbers = read_numbers(problem.model, problem.noise)
+    if numbers.hides_all:
+        return PrivacyLoss(0.0, 0.0, None, who, length)
+    search = Search(Alphabet(numbers, str(who)), _searched(length), problem.effort)
+    search.run()
+    if search.lower <= 0.0 and search.upper <= 0.0:
+        return PrivacyLoss(0.0, 0.0, None, who, length)
+    word = search.word()
+    attack = OrderWitness(len(word.reports), word.target, word.known, *word.pair, word.reports)
+    lower = max(0.0, attack.replay(problem.model, problem.noise))
+    upper = math.nextafter(max(search.upper, lower), math.inf)
+    return PrivacyLoss(upper, lower, attack, who, length)
+
+
+def _searched(length: int | None) -> int | None:
+    """The number of points that words may have; behind many of them it makes no difference."""
+    return None if length is None or length > LONGEST else length
+
+
+def witness(attack: DescribedAttack) -> OrderWitness:
+    """The attack as it is described."""
+    return OrderWitness.of(attack)

@@ -1,0 +1,78 @@
+"""Whether a certificate speaks of a release, also of one filtered, joined or saved again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chainveil.certificate import Certificate, Verification
+from chainveil.errors import InvalidInput, TooLarge
+from chainveil.table.released.verification import verify
+from chainveil.table.states.prepare import Progress
+
+# What a join changes, or saving again: the states themselves are checked all the same.
+RESAVED = {"release.kept", "release.file.format", "release.file.bytes", "release.file.sha256",
+           "release.parts"}  # fmt: skip
+# What a filter changes as well.
+FILTERED = RESAVED | {"release.rows", "release.series", "release.gaps", "release.states_sha256"}
+
+
+def belonging(
+    release: Any,
+    certificate: Any,
+    form: str | None,
+    lines: dict[str, Any],
+    progress: Progress | None,
+) -> tuple[Certificate, tuple[str, ...]]:
+    """The certificate, if it holds and may speak of this release; and what cannot be checked."""
+    document = read_certificate(certificate)
+    result = verify(document, release, form=form, progress=progress, **lines)
+    if result.undecided and not result.failures:
+        raise TooLarge(f"certificate: {_name(certificate)}: {result.undecided[0]}")
+    failed = {check.field for check in result.failures}
+    if not result.undecided and failed <= RESAVED:
+        return document, ()
+    if not result.undecided and failed <= FILTERED and _fewer_rows(result):
+        return document, (_what_is_missing(result),)
+    raise InvalidInput(
+        "certificate",
+        f"{_name(certificate)}: {result.objections[0]}",
+        "a certificate that holds and belongs to the release",
+        "chainveil verify shows every check.",
+    )
+
+
+def read_certificate(certificate: Any) -> Certificate:
+    """The certificate of a release, from a file where it is one."""
+    known = isinstance(certificate, Certificate)
+    document = certificate if known else Certificate.read(certificate)
+    if document["release"] is None:
+        raise InvalidInput("certificate", "a plan", "the certificate of a release")
+    return document
+
+
+def _name(certificate: Any) -> str:
+    return "it" if isinstance(certificate, Certificate) else str(certificate)
+
+
+def _rows(result: Verification) -> tuple[int, int] | None:
+    """Rows that are claimed, and rows that are there, where these differ."""
+    for check in result.failures:
+        if check.field == "release.rows":
+            claimed, found = check.text.removeprefix("claimed ").split(", found ")
+            return int(claimed), int(found)
+    return None
+
+
+def _fewer_rows(result: Verification) -> bool:
+    rows = _rows(result)
+    return rows is not None and 0 < rows[1] < rows[0]
+
+
+def _what_is_missing(result: Verification) -> str:
+    rows = _rows(result)
+    assert rows is not None
+    return (
+        f"{rows[1]:,} of the {rows[0]:,} rows of the certificate are here. It cannot be checked "
+        "that they are rows of that release, or that the others were left out without looking at "
+        "the published values"
+    )
