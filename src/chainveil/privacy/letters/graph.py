@@ -286,7 +286,7 @@ class Side:
 
     def settle(self, room: int | None) -> float:
         """The bound within ``room`` points."""
-        words.settle(self.graph, self.tables, MOST_DEPTHS * 2 if room is None else room)
+        words.settle(self.graph, self.tables, NEVER - 1 if room is None else room)
         return self.upper
 
     def _deepen(self) -> None:
@@ -306,7 +306,10 @@ class Side:
         self.graph = larger._replace(made=graph.made, newest=graph.newest)
 
     def lower(self, points: int) -> tuple[FloatArray, IntArray, IntArray]:
-        """What words of up to 0, 1, … points attain at most, and which node and kind does."""
+        """What words of up to 0, 1, … points attain at most, and which node and kind does.
+
+        Where there is no limit, the last entry holds for any number of points.
+        """
         graph, tables = self.graph, self.tables
         value = np.full(points + 1, -np.inf)
         node, kind = np.zeros(points + 1, np.int64), np.zeros(points + 1, np.int64)
@@ -315,19 +318,22 @@ class Side:
             used = tables.used[graph.depth[:count], graph.label[:count], which]
             attained = graph.attained[:count, which]
             for i in np.argsort(attained):
-                at = used[i]
+                at = min(used[i], points) if self.allowed.limit is None else used[i]
                 if attained[i] > -np.inf and at <= points and attained[i] >= value[at]:
                     value[at], node[at], kind[at] = attained[i], i, which
         return value, node, kind
 
     def table(self, points: int) -> FloatArray:
-        """Bounds for words of up to 0, 1, … points, after a settling without limit."""
+        """Bounds for words of up to 0, 1, … points, after a settling without limit.
+
+        Where more than ``points`` are allowed, the last entry holds for any number of them.
+        """
         self.settle(None)
         graph, tables, count = self.graph, self.tables, self.nodes
         bound = np.full(points + 1, -np.inf)
         depth, label, reach = graph.depth[:count], graph.label[:count], graph.reach[:count]
         for which in range(graph.attained.shape[1]):
-            used = tables.used[depth, label, which]
+            used = self._in_table(tables.used[depth, label, which], points)
             fits = (used <= points) & (reach > -np.inf)
             np.maximum.at(bound, used[fits], (reach + graph.attained[:count, which])[fits])
         closed = graph.kids[:count, 0] == -1
@@ -336,10 +342,21 @@ class Side:
         mask = np.arange(links.shape[1])[None, :] < opened[:, None]
         lost = np.where(mask & ~closed[:, None], links, -np.inf).max(axis=1)
         behind = np.where(closed, graph.bound[:count], lost)
-        further = tables.further[depth, label]
+        further = self._in_table(tables.further[depth, label], points)
         fits = (further <= points) & (reach > -np.inf)
         np.maximum.at(bound, further[fits], reach[fits] + behind[fits])
         return np.maximum.accumulate(bound)
+
+    def _in_table(self, used: IntArray, points: int) -> IntArray:
+        """Entries of a table for ``points`` points: more of them count as the last, if allowed."""
+        limit = self.allowed.limit
+        if limit is not None and limit <= points:
+            return used
+        return np.where(used < NEVER, np.minimum(used, points), used)
+
+    def used(self, node: int, kind: int) -> int:
+        """Points that a node's word takes up with an end."""
+        return int(self.tables.used[self.graph.depth[node], self.graph.label[node], kind])
 
     def word(self, node: int) -> list[int]:
         """The letters of a node's word, from the target outwards."""

@@ -130,9 +130,11 @@ class Laid:
         """The best word of up to ``points`` points."""
         value, node, kind = self.side.lower(points)
         place = int(np.argmax(value))
-        reports, known = self.side.read(int(node[place]), int(kind[place]))
-        label = int(self.side.graph.label[node[place]])
-        return Half(float(value[place]), place, tuple(reports), known, label)
+        which = int(node[place]), int(kind[place])
+        reports, known = self.side.read(*which)
+        label = int(self.side.graph.label[which[0]])
+        taken = self.side.used(*which)
+        return Half(float(value[place]), taken, tuple(reports), known, label)
 
 
 @dataclass
@@ -241,7 +243,7 @@ class Search:
 
     @property
     def points(self) -> int:
-        """Points that a side may take up; more make no difference."""
+        """Entries of the tables by points; the last one stands for more of them as well."""
         deepest = 4096
         if isinstance(self.adversary, Adversary):
             ends = (one.furthest for one in self.allowed[0])
