@@ -248,7 +248,7 @@ class Search:
         if isinstance(self.adversary, Adversary):
             ends = (one.furthest for one in self.allowed[0])
             return max([deepest, *(end for end in ends if end is not None)]) + 2
-        return deepest if self.length is None else min(deepest, self.length - 1)
+        return deepest if self.length is None else min(MOST_DEPTHS, self.length - 1)
 
     def run(self) -> Found:
         """Bring both bounds together as far as the effort allows."""
