@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 
 import numpy as np
@@ -153,11 +154,18 @@ def _further(
     while len(series) + len(added) < length:
         ahead = rows @ move
         worth = [ahead @ _weight(script, reports) for reports in choices]
-        ratios = [one[0] / one[1] if one[0] > 0 else -1.0 for one in worth]
+        ratios = [_ratio(float(above), float(below)) for above, below in worth]
         added.append(choices[int(np.argmax(ratios))])
         rows = ahead * _weight(script, added[-1])
         rows /= rows.max()
     return added
+
+
+def _ratio(above: float, below: float) -> float:
+    """What a report is worth; below all others where the value rules it out."""
+    if above <= 0:
+        return -1.0
+    return above / below if below > 0 else math.inf
 
 
 def _weight(script: Script, reports: Reports) -> FloatArray:
