@@ -3,7 +3,7 @@
 Wrong reports of each kind of noise within a budget, for every length and any adversary, on the four
 levels of the page and on five sleep stages. Plans are made one by one, the quick ones first, and
 kept beside this file in finite_states.csv, those that are there already with them; ``--again``
-makes them anew. The table is written into the page. All of it takes about half an hour.
+makes them anew. The table is written into the page. Some plans take minutes.
 """
 
 from __future__ import annotations
