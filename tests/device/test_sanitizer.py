@@ -20,7 +20,7 @@ from chainveil.device import device_program, sanitizer
 from chainveil.mechanism import Stream, reports, sanitize, seeded
 from chainveil.noise.base import Noise
 from tests.device.feeding import Fed
-from tests.mechanism.remembering import STICKY, TRACKING, sticky_of, tracking_of
+from tests.mechanism.remembering import STICKY, TRACKING
 
 # A program of its own, without types.
 Sanitizer: Any = sanitizer.Sanitizer
@@ -45,8 +45,6 @@ OTHERS = {
     "more reports than states": _channel(2, 5),
     "symbols of two bytes": _channel(11, 9),
     "certain": cv.Channel([[0.0, 1.0], [1.0, 0.0]]),
-    "sticky, three states": sticky_of(3, 4),
-    "tracking, three states": tracking_of(3, 2),
 }
 
 

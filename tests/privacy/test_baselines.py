@@ -64,7 +64,8 @@ def test_the_bound_on_success_holds_for_more_states() -> None:
     joint = prior[:, None] * plan.channel.matrix
     best = (joint / joint.sum(axis=0)).max()
     assert best <= bound
-    largest = prior.max() * math.e / (prior.max() * math.e + 1 - prior.max())
+    odds = prior.max() * math.exp(plan.loss.epsilon)
+    largest = odds / (odds + 1 - prior.max())
     assert bound == pytest.approx(largest, rel=1e-6)
     two = cv.MarkovChain.binary(0.1, 0.3)
     assert baselines.success_bound(two, 1.0) == pytest.approx(3 * math.e / (1 + 3 * math.e))

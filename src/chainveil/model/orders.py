@@ -53,6 +53,13 @@ class OrderChoice:
         From order 1 up to the largest that was tried.
     points : int
         How many points were compared: those with enough points before them for each order.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> series = cv.MarkovChain.binary(q=0.1, r=0.3).sample(5000, rng=1)
+    >>> cv.choose_order(series).order
+    1
     """
 
     order: int

@@ -152,7 +152,7 @@ def test_what_is_not_offered_is_said(asked: dict[str, Any], named: str) -> None:
 def test_more_states_are_refused() -> None:
     three = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     with pytest.raises(cv.NotSupported, match="two states"):
-        cv.calibrate(three, 2, mechanism="sticky")
+        cv.calibrate(three, 2, mechanism="tracking")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from chainveil.privacy.letters.numbers import Numbers
 from chainveil.privacy.letters.sides import IntArray, Reports, Spelling
 
 # Nodes and depths that are made room for at first; both double as they are needed.
-FIRST_NODES, FIRST_DEPTHS = 64, 64
+FIRST_NODES, FIRST_DEPTHS = 8, 16
 # Depths beyond which no word is followed.
 MOST_DEPTHS = 1 << 15
 UNIT = words.UNIT
