@@ -185,7 +185,7 @@ def test_what_is_too_large_is_neither_confirmed_nor_denied(
 
 def test_memory_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = cv.MarkovChain(np.full((100, 100), 1 / 100))
-    certificate = _claiming(chain, cv.Channel.randomized_response(100, 0.9), 4)
+    certificate = _claiming(chain, cv.Channel.randomized_response(100, 0.9))
     monkeypatch.setattr(work, "MEMORY", 600 << 20)
     result = certificate.verify(max_seconds=60)
     assert "600 MiB of memory" in result.undecided[0]

@@ -122,6 +122,19 @@ def compare_table(
     -------
     A frame as of :func:`estimate_table`, whose columns of ``by`` come twice: the groups that are
     compared, and those that they are compared with (``other …``).
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import chainveil as cv
+    >>> frame = pl.DataFrame({"person": ["a"] * 500 + ["b"] * 500, "bpm": [58, 66] * 500})
+    >>> released = cv.sanitize_table(
+    ...     frame, "bpm", epsilon=4, series="person", threshold=60, labels=["low", "high"],
+    ...     chain=cv.MarkovChain.binary(q=0.1, r=0.2),
+    ... )
+    >>> apart = cv.compare_table(released.table, released.certificate, "share", by="person")
+    >>> apart.columns[:3]
+    ['person', 'other person', 'state']
     """
     given: dict[str, Any] = {"step": None, "max_gap": None, "covers": "noise"} | more
     step = given.pop("step")

@@ -33,10 +33,10 @@ from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 
 # Shares of the budget: how close losses come while noise is looked for, and at the end.
-COARSE, LOOKING, CERTIFYING = 0.02, 1e-3, 1e-8
-LOOKING_NODES, CERTIFYING_NODES = 60_000, 60_000
+COARSE, LOOKING, CERTIFYING = 0.02, 2e-4, 1e-8
+LOOKING_NODES, CERTIFYING_NODES = 200_000, 60_000
 # How far below the budget the certified loss may end, as a share of it, where bounds meet.
-CLOSE = 2e-3
+CLOSE = 6e-4
 # Attacks that are collected at most, and the share of the last gain that is not worth another.
 MOST_ATTACKS, WORTH = 24, 1e-4
 # Rhythms that are tried for every="best", before those next to the best of them.
