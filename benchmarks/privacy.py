@@ -24,6 +24,7 @@ CHAINS = {
     "slow q=r=1e-6": cv.MarkovChain.symmetric(1e-6),
     "slow q=1e-6 r=2e-6": cv.MarkovChain.binary(1e-6, 2e-6),
 }
+FOUR = cv.MarkovChain([[0.7 if x == y else 0.1 for y in range(4)] for x in range(4)])
 LENGTHS = (None, 10**12, 100)
 
 
@@ -69,8 +70,18 @@ def compare(name: str, chain: cv.MarkovChain, repeats: int, most: int) -> None:
         print(f"{name:28} {shown:>7} {cells[0]:>24} {cells[1]:>26} {ratio:>14}")
 
 
+def remembering(name: str, chain: cv.MarkovChain, mechanism: str, repeats: int) -> None:
+    """Print the row of one chain and noise that remembers, for every length, at epsilon 2."""
+    find = partial(cv.calibrate, chain, 2.0, mechanism=mechanism)
+    noise = find().noise
+    loss = timed(partial(cv.privacy_loss, chain, noise), repeats, warm_up=2)
+    plan = timed(find, max(3, repeats // 6), warm_up=1)
+    cells = [times.shown(1e3) for times in (loss, plan)]
+    print(f"{name:28} {mechanism:>11} {cells[0]:>24} {cells[1]:>26}")
+
+
 def main() -> None:
-    """Print one table."""
+    """Print two tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--steps", type=int, default=20_000_000)
@@ -79,6 +90,12 @@ def main() -> None:
     print(f"{'chain':28} {'length':>7} {'privacy_loss':>24} {'calibrate':>26} {'plain / loss':>14}")
     for name, chain in CHAINS.items():
         compare(name, chain, settings.repeats, settings.steps)
+    print(f"\n{'chain':28} {'mechanism':>11} {'privacy_loss':>24} {'calibrate':>26}")
+    for name in ("heart rate q=.0893 r=.1092", "slow q=r=1e-6"):
+        for mechanism in ("sticky", "tracking"):
+            remembering(name, CHAINS[name], mechanism, settings.repeats)
+    for mechanism in ("independent", "sticky"):
+        remembering("four states, staying .7", FOUR, mechanism, max(3, settings.repeats // 6))
 
 
 if __name__ == "__main__":
