@@ -77,7 +77,7 @@ def test_longer_series_need_no_less_noise(length: int) -> None:
 
 @pytest.mark.slow
 def test_every_length_needs_the_most_noise() -> None:
-    lengths = [*range(1, 9), 16, 64, None]
+    lengths = [1, 3, 8, 20, None]
     flips = [cv.calibrate(LEVELS, 2.0, length=n).expected_flips for n in lengths]
     for shorter, longer in pairwise(flips):
         assert longer >= shorter * (1 - 2e-3)

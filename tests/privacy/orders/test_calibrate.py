@@ -17,7 +17,7 @@ EMPTY = Problem(CHAIN, (), None, "any")
 
 
 @pytest.mark.parametrize("family", ["response", "ordinal"])
-@pytest.mark.parametrize("epsilon", [pytest.param(0.2, marks=pytest.mark.slow), 2.0])
+@pytest.mark.parametrize("epsilon", [pytest.param(0.5, marks=pytest.mark.slow), 2.0])
 def test_the_noise_keeps_the_budget_and_uses_it(epsilon: float, family: str) -> None:
     found = least_noise(EMPTY, Aim(epsilon, family=family))  # type: ignore[arg-type]
     assert found.loss.epsilon <= epsilon
