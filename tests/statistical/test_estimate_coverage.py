@@ -22,7 +22,9 @@ from chainveil.mechanism import sanitize, seeded
 from chainveil.noise import Noise
 
 REPETITIONS = 5000
-LOW, HIGH = 0.94, 0.96
+# Where noise hides nearly everything, intervals that would miss the scale altogether begin at its
+# nearer end: they cover a little more often than they say.
+LOW, HIGH = 0.94, 0.97
 LAGS = (1, 5)
 TWO = MarkovChain.symmetric(0.35)
 HEART = MarkovChain.binary(0.1, 0.15)
@@ -55,7 +57,9 @@ def assert_covers(found: estimate.Estimate, truth: Any) -> None:
     share = inside.reshape(len(inside), -1).mean(axis=0)
     reach = 4 * np.sqrt(0.95 * 0.05 / len(inside))
     # With fewer repetitions, and for single entries of several: four standard errors from 95%.
-    low, high = (LOW, HIGH) if len(inside) == REPETITIONS else (0.95 - reach, 0.95 + reach)
+    low, high = (
+        (LOW, HIGH) if len(inside) == REPETITIONS else (0.95 - reach, max(HIGH, 0.95 + reach))
+    )
     assert low <= share.mean() <= high, share
     assert share.min() >= 0.95 - reach, share
     assert share.max() <= 0.95 + reach, share
