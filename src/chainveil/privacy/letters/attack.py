@@ -27,6 +27,9 @@ def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | N
     target = left.points
     if isinstance(problem.adversary, Adversary):
         target = problem.adversary.target
+    elif problem.adversary == "informed" and right.known is None and problem.length is not None:
+        # Nothing is left to know behind the target: it is the last point.
+        target = problem.length - 1
     known: dict[int, int] = {}
     before = list(reversed(left.reports))
     if left.known is not None:

@@ -75,7 +75,8 @@ class Allowed:
 
     ``known``: whether a value may be known, ``known_at``: and only so far away;
     ``end``: whether the series may begin (end) there, ``end_at``: and only so far away;
-    ``limit``: how many points there may be at most.
+    ``limit``: how many points there may be at most; ``values``: those that a known point may
+    have, None: all of them.
     """
 
     known: bool = True
@@ -83,6 +84,7 @@ class Allowed:
     known_at: int | None = None
     end_at: int | None = None
     limit: int | None = None
+    values: tuple[int, ...] | None = None
 
     @property
     def furthest(self) -> int | None:
@@ -402,6 +404,9 @@ class Side:
         behind[:near] = behind[near]
         index = np.arange(depths)
         extra = 0 if spelling.is_left else 1
+        if self.allowed.values is not None:
+            others = np.setdiff1d(np.arange(k), self.allowed.values)
+            known[:, others] = -np.inf
         if not self.allowed.known:
             known[:] = -np.inf
         elif self.allowed.known_at is not None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from chainveil.errors import InvalidInput
+from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.letters.attack import written_out
 from chainveil.privacy.letters.numbers import read_numbers
 from chainveil.privacy.letters.search import Search
@@ -25,6 +27,8 @@ def solves(problem: Problem) -> bool:
 
 def loss(problem: Problem) -> PrivacyLoss:
     """Both bounds, brought as close as the effort allows."""
+    if problem.adversary == "informed" and _position_matters(problem):
+        return _informed(problem)
     releases = problem.releases
     script = Script(read_numbers(problem.chain, releases), releases, problem.gaps)
     found = Search(script, problem.adversary, problem.length, problem.effort).run()
@@ -34,6 +38,28 @@ def loss(problem: Problem) -> PrivacyLoss:
     return PrivacyLoss(
         upper, lower, None if lower == 0.0 == upper else witness, problem.adversary, problem.length
     )
+
+
+def _position_matters(problem: Problem) -> bool:
+    """Whether what a known point can be depends on where it stands."""
+    return problem.length is not None and problem.chain.initial is not None
+
+
+def _informed(problem: Problem) -> PrivacyLoss:
+    """The worst target of somebody who knows all others, position by position.
+
+    Between its first points and its last one a chain has shown all that it can be.
+    """
+    points = problem.length or 1
+    settled = problem.releases[0].every * (2 * problem.model.states**2 + 4)
+    places = {*range(min(points, settled)), points - 1}
+    found = []
+    for place in sorted(places):
+        beside = [other for other in (place - 1, place + 1) if 0 <= other < points]
+        found.append(loss(replace(problem, adversary=Adversary(place, beside))))
+    worst = max(found, key=lambda one: one.lower)
+    upper = max(one.epsilon for one in found)
+    return replace(worst, epsilon=upper, adversary=problem.adversary)
 
 
 def _replayed(witness: Witness, problem: Problem) -> float:

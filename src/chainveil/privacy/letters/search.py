@@ -199,12 +199,22 @@ class Search:
             )
         left = Allowed(known=False, end_at=target, limit=target)
         if before is not None:
-            left = Allowed(end=False, known_at=target - before, limit=target)
+            values = self._possible_at(before)
+            left = Allowed(end=False, known_at=target - before, limit=target, values=values)
         last = None if self.length is None else self.length - 1 - target
         right = Allowed(known=False, end_at=last)
         if behind is not None:
             right = Allowed(end=False, known_at=behind - target)
         return left, right
+
+    def _possible_at(self, index: int) -> tuple[int, ...]:
+        """The values that the point ``index`` may have."""
+        possible, step = self.script.numbers.start > 0, self.script.numbers.transition > 0
+        while index:
+            if index & 1:
+                possible = possible @ step
+            step, index = step @ step, index >> 1
+        return tuple(np.flatnonzero(possible).tolist())
 
     def cases(self) -> list[Case]:
         """All pairs, residues and labels, and all ways to end."""
