@@ -7,11 +7,12 @@
     release = plan.sanitize(series)                             publish this
     plan.loss.epsilon                                           what it loses, at most
 
-What the data follow   MarkovChain, HigherOrderChain, ChainRegion
+What the data follow   MarkovChain, HigherOrderChain, ChainRegion; choose_order -> OrderChoice
 How a report is drawn  Channel, StickyNoise, TrackingNoise, CorrelatedNoise
 What it gives away     privacy_loss -> PrivacyLoss; Adversary, success_bound
 From budget to noise   calibrate -> NoisePlan: sanitize, stream, reports, certificate
-Tables                 sanitize_table -> TableRelease; verify -> Verification; Certificate
+Tables                 sanitize_table -> TableRelease; verify -> Verification; Certificate;
+                       estimate_table, compare_table
 Afterwards             estimate (what an analyst may learn), attack (attackers, audits), plot
 Underneath             mechanism (the only module that draws), inference, device, spark
 

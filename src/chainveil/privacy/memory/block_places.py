@@ -27,10 +27,6 @@ def solves(problem: Problem) -> bool:
     rhythms = {noise.every for noise in problem.releases}
     if len(rhythms) != 1 or rhythms == {1} or not problem.model.single:
         return False
-    past = any(noise.sees_past_silence for noise in problem.releases)
-    if not past and (problem.event > 1 or problem.gaps):
-        # From point to point these are quick, and from report to report they are not.
-        return False
     q, r = (float(problem.chain.transition[a, 1 - a]) for a in range(2))
     sound = 0 < q < 1 and 0 < r < 1 and bool(np.all(problem.chain.start > 0))
     return sound and not isinstance(problem.adversary, Adversary) and not _labels(problem).early
