@@ -52,8 +52,9 @@ lint: $(INSTALLED)
 docs: $(INSTALLED)
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky -b html docs site
 
+# `make packages WHICH=3.11`: only the environments with these words in their names.
 packages: $(INSTALLED)
-	$(BIN)/python -m tests.packages
+	$(BIN)/python -m tests.packages $(WHICH)
 
 # Other packages have an environment of their own: they want older versions of what we use.
 .peers/installed: benchmarks/peers.txt pyproject.toml
