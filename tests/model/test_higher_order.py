@@ -194,8 +194,6 @@ def test_probabilities_whose_products_vanish_are_refused() -> None:
 
 def test_plans_for_short_series_alone_and_together_with_earlier_releases() -> None:
     chain = cv.HigherOrderChain.fit([0, 1, 1] * 30 + [0, 0, 0, 1] * 3, 2, public=True)
-    with pytest.raises(cv.NotSupported, match="give their length"):
-        cv.calibrate(chain, 2.0)
     before = cv.Channel.binary(0.3, 0.3)
     plan = cv.calibrate(chain, 3.0, 3, spent=[before])
     together = cv.privacy_loss(chain, [before.on_grid(), plan.noise], 3)

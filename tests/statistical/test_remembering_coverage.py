@@ -93,8 +93,14 @@ def test_shares_of_the_points_that_report(noise: Noise) -> None:
     found = estimate.frequency(z, noise, by="series")
     first = 1 if noise.ordered else 0
     truth = shares(x[:, places[first:]])
-    assert_covers(found, truth)
     assert_unbiased(found.value - truth)
+    # The part that is noise is about the points that report, the whole about all of them: what
+    # the silent points add is counted on the safe side.
+    inside = np.abs(found.value - truth) <= 1.959964 * found.noise_error
+    assert abs(inside[:, 0].mean() - 0.95) <= 0.01
+    all_rows = shares(x)[:, 0]
+    covered = (found.low[:, 0] <= all_rows) & (all_rows <= found.high[:, 0])
+    assert 0.94 <= covered.mean() <= 0.98
     behind = estimate.frequency(z, noise, by="series", covers="sampling", chain=N10)
     assert_covers(behind, N10.stationary)
 
