@@ -168,6 +168,15 @@ def test_a_chain_that_changes_once_in_a_million_points() -> None:
     assert loss.witness.length > 1_000_000
 
 
+@pytest.mark.parametrize("pace", [1e-3, 1e-5, 1e-6])
+def test_slow_chains_whose_worst_reports_turn_at_every_point(pace: float) -> None:
+    """Where one value is rarer than the other, staying and turning compete for long."""
+    plan = cv.calibrate(cv.MarkovChain.binary(pace, 2 * pace), 2.0, mechanism="sticky")
+    assert 2.0 - 1e-6 <= plan.loss.epsilon <= 2.0
+    assert plan.loss.gap <= 1e-9
+    assert plan.expected_flips == pytest.approx(0.3143, abs=3e-4)
+
+
 def test_reports_that_say_nothing_lose_nothing() -> None:
     silent = cv.StickyNoise.binary([[0.2, 0.2], [0.9, 0.9]], [0.5, 0.5])
     assert cv.privacy_loss(N10, silent).epsilon == 0.0

@@ -34,6 +34,8 @@ class Case:
     right: Flank | None
 
 
+# Runs of equal steps on one side of an attack: replaying them takes seconds.
+MOST_RUNS = 5_000
 # A step of the layout and how many points in a row it leads to.
 Run = tuple[int, int]
 
@@ -44,13 +46,15 @@ def build(
     """The attack in full, with outputs that are possible wherever they do not matter."""
     layout, worst = left.layout, case.worst
     size = len(worst.value)
-    past, known, favoured = _flank_steps(case.left, left, worst.label, worst.value[0])
+    free = length is None
+    past, known, favoured = _flank_steps(case.left, left, worst.label, worst.value[0], free)
     last = worst.label if not worst.steps else int(layout.target[worst.steps[-1]])
-    future, known_right, _ = _flank_steps(case.right, right, last, worst.value[-1])
+    future, known_right, _ = _flank_steps(case.right, right, last, worst.value[-1], free)
     # Steps lead to points: those of the past end at the window's first point.
     steps = [*past[::-1], *((step, 1) for step in worst.steps), *future]
     behind, ahead = (sum(count for _, count in side) for side in (past, future))
-    first_time = case.begin - behind
+    begin = case.left.time + behind if free and case.left is not None else case.begin
+    first_time = begin - behind
     label = int(layout.source[steps[0][0]]) if past else worst.label
     end = int(layout.target[steps[-1][0]]) if steps else label
     runs = [(point, 1) for point in reports_before(layout, first_time, label, known, favoured)]
@@ -61,17 +65,18 @@ def build(
     symbols = [(symbol(point, releases), count) for point, count in runs]
     place = {first_time: known} if known is not None else {}
     if known_right is not None:
-        place[case.begin + size - 1 + ahead] = known_right
+        place[begin + size - 1 + ahead] = known_right
     value, other = (int("".join(map(str, bits)), 2) for bits in (worst.value, worst.other))
-    return MemoryWitness(total, case.begin, place, value, other, in_runs(symbols), size)
+    return MemoryWitness(total, begin, place, value, other, in_runs(symbols), size)
 
 
 def _flank_steps(
-    flank: Flank | None, side: Side, label: int, favoured: int
+    flank: Flank | None, side: Side, label: int, favoured: int, free: bool
 ) -> tuple[list[Run], int | None, int | None]:
     """The steps of a side from the target on, and the value that is known at their end.
 
-    Where nothing is known there, the state that the first report shall speak for.
+    Where nothing is known there, the state that the first report shall speak for. A side of
+    ``free`` length that turns too often to be written out is cut short: it tells a little less.
     """
     if flank is None:
         return [], None, None
@@ -80,7 +85,12 @@ def _flank_steps(
     else:
         reach = side.layout.reach(flank.time) if side.left else np.ones(side.layout.labels, bool)
         low, high, _ = side.known(flank.kind - KNOWN_0, reach)
-    steps, end = side.trace(flank.time, low, high, flank.depth, label, favoured)
+    depth = flank.depth
+    found = side.trace(flank.time, low, high, depth, label, favoured, MOST_RUNS if free else None)
+    while found is None:
+        depth //= 2
+        found = side.trace(flank.time, low, high, depth, label, favoured, MOST_RUNS)
+    steps, end = found
     return (steps, None, end) if flank.kind == END else (steps, flank.kind - KNOWN_0, None)
 
 

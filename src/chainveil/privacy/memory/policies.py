@@ -156,9 +156,96 @@ def _never_above(f: Any, g: Any, least: float, most: float, noise: float) -> boo
 
 
 @compiled(error_model="numpy")
+def cycle_of(pairs: Any, policy: Any, node: int, out: Any) -> None:
+    """Two steps along the cycle of a node, back to the node, as one matrix of pairs."""
+    ahead = policy[node, 2]
+    last = pairs[policy[node, 1], policy[node, 0]]
+    first = pairs[policy[ahead, 1], policy[ahead, 0]]
+    multiply(first, last, out)
+
+
+@compiled(error_model="numpy")
+def root_of(pairs: Any, policy: Any, order: Any, roots: Any, chains: Any, node: int,
+            out: Any) -> Any:  # fmt: skip
+    """A node as a function of one node of its cycle: that node, how late, and the matrix.
+
+    Of a cycle of two the first one is taken, so that both can be compared.
+    """
+    root = roots[node]
+    partner = policy[root, 2]
+    if partner >= root:
+        copied(chains[node], out)
+        return root, order[node]
+    multiply(pairs[policy[root, 1], policy[root, 0]], chains[node], out)
+    return partner, order[node] + 1
+
+
+@compiled(error_model="numpy")
+def ratios_of(recent: Any, landing: Any, out: Any) -> None:
+    """Range of ``odds now / odds a step before`` of each node in a leap, (nodes, 2).
+
+    Along a cycle of two, odds of one node at times that are one apart follow the same maps,
+    which bring them closer together without changing their order: every second ratio moves
+    one way, so all lie between those around the start and those around the end. ``recent``
+    (times, nodes) and ``landing`` (three times, nodes) have the latest first.
+    """
+    for node in range(recent.shape[1]):
+        out[node, 0], out[node, 1] = np.inf, 0.0
+        for time in range(len(recent) + 1):
+            if time < len(recent) - 1:
+                ratio = recent[time, node] / recent[time + 1, node]
+            else:
+                place = time - len(recent) + 1
+                ratio = landing[place, node] / landing[place + 1, node]
+            out[node, 0], out[node, 1] = min(out[node, 0], ratio), max(out[node, 1], ratio)
+        out[node, 0] *= 1 - 1e-13
+        out[node, 1] *= 1 + 1e-13
+
+
+@compiled(error_model="numpy")
+def _of_scaled(matrix: Any, ratio: float, out: Any) -> None:
+    """The map of odds that are ``ratio`` times as large."""
+    for entry in range(4):
+        factor = ratio if entry >= 2 else 1.0
+        found = times(matrix[entry, 0], matrix[entry, 1], factor, 0.0)
+        out[entry, 0], out[entry, 1] = found
+
+
+@compiled(error_model="numpy")
+def _never_less_far(
+    pairs: Any, policy: Any, root: int, late: int, ours: Any, theirs: Any, span: Any, ratios: Any,
+    goal: int, noise: float,
+) -> bool:  # fmt: skip
+    """Whether ``ours`` of a root leads at least as far as ``theirs`` of what it was ``late``
+    steps before, wherever the root lies in its span. Both are changed.
+    """
+    work, loop = np.empty((4, 2)), np.empty((4, 2))
+    pace = 1
+    if policy[root, 2] == root:
+        copied(pairs[policy[root, 1], policy[root, 0]], loop)
+    else:
+        pace = 2
+        cycle_of(pairs, policy, root, loop)
+    for _ in range(abs(late) // pace):
+        multiply(loop, ours if late > 0 else theirs, work)
+        copied(work, ours if late > 0 else theirs)
+    if abs(late) % pace == 0:
+        low, high = (theirs, ours) if goal == 1 else (ours, theirs)
+        return _never_above(low, high, span[0], span[1], noise)
+    # One of the two is a function of odds one step later than those of the other.
+    for end in range(2):
+        _of_scaled(ours if late > 0 else theirs, ratios[root, end], work)
+        one, other = (work, theirs) if late > 0 else (ours, work)
+        low, high = (other, one) if goal == 1 else (one, other)
+        if not _never_above(low, high, span[0], span[1], noise):
+            return False
+    return True
+
+
+@compiled(error_model="numpy")
 def leads(
     pairs: Any, source: Any, target: Any, policy: Any, order: Any, roots: Any, chains: Any,
-    least: Any, most: Any, noise: float, better: Any,
+    least: Any, most: Any, ratios: Any, noise: float, better: Any,
 ) -> bool:  # fmt: skip
     """Whether the policy's step leads furthest wherever the values lie in their ranges.
 
@@ -197,34 +284,19 @@ def leads(
                         continue
                     # The ranges overlap: compare the two at the same time, if they follow one
                     # root, as functions of what it was.
-                    root = roots[from_node]
-                    if roots[node] != root or policy[root, 2] != root:
+                    root, lag = root_of(pairs, policy, order, roots, chains, from_node, work)
+                    multiply(work, chosen, ours)
+                    other, late = root_of(pairs, policy, order, roots, chains, node, work)
+                    multiply(work, matrix, theirs)
+                    if other != root:
                         if node == place and better[0] < 0:
                             # To stay is the first thing to try where two turns are alike.
                             better[0], better[1], better[2], better[3] = place, step, corner, node
                         return False
-                    multiply(chains[from_node], chosen, ours)
-                    multiply(chains[node], matrix, theirs)
-                    late = order[node] - order[from_node]
-                    loop = pairs[policy[root, 1], policy[root, 0]]
-                    for _ in range(abs(late)):
-                        if late > 0:
-                            multiply(loop, ours, work)
-                            copied(work, ours)
-                        else:
-                            multiply(loop, theirs, work)
-                            copied(work, theirs)
-                    low, high = (theirs, ours) if goal == 1 else (ours, theirs)
-                    if not _never_above(low, high, least[root], most[root], noise):
+                    if not _never_less_far(
+                        pairs, policy, root, late - lag, ours, theirs, (least[root], most[root]),
+                        ratios, goal, noise,
+                    ):  # fmt: skip
                         better[0], better[1], better[2], better[3] = place, step, corner, node
                         return False
     return True
-
-
-@compiled(error_model="numpy")
-def cycle_of(pairs: Any, policy: Any, node: int, out: Any) -> None:
-    """Two steps along the cycle of a node, back to the node, as one matrix of pairs."""
-    ahead = policy[node, 2]
-    last = pairs[policy[node, 1], policy[node, 0]]
-    first = pairs[policy[ahead, 1], policy[ahead, 0]]
-    multiply(first, last, out)

@@ -24,7 +24,15 @@ from chainveil.compiled import compiled
 from chainveil.privacy.memory.growth import settled
 from chainveil.privacy.memory.kernel import DOWN, UP, told
 from chainveil.privacy.memory.pairs import applied, power, put
-from chainveil.privacy.memory.policies import chains_of, cycle_of, follow, leads, noted_step, orders
+from chainveil.privacy.memory.policies import (
+    chains_of,
+    cycle_of,
+    follow,
+    leads,
+    noted_step,
+    orders,
+    ratios_of,
+)
 
 # Leaps shorter than this are walked. A number of numpy's: plain ones that are written out in a
 # call are compiled in, and the same loop then once more for numbers that are not.
@@ -34,6 +42,8 @@ WIDER = 1e-13
 # Where two steps lead almost equally far, either may be followed: over a whole leap the other
 # leads further by a relative 4 times this at most, which the result is widened by.
 EITHER = 2e-15
+# How close the nodes of a policy that none of the last steps followed must be to what it makes.
+CLOSE = 1e-14
 ONE: Any = np.int64(1)
 FIRST: Any = np.int64(0)
 NO_KIND: Any = np.int64(-1)
@@ -42,28 +52,37 @@ SWAPS = 6
 
 
 @compiled(error_model="numpy")
-def _land(pairs: Any, policy: Any, order: Any, deepest: int, value: Any, count: int, new: Any,
-          last: Any, to: Any) -> None:  # fmt: skip
-    """Where the nodes are after ``count`` steps and as many more as the slowest follower lags."""
+def _land(pairs: Any, policy: Any, order: Any, value: Any, count: int, tail: Any,
+          to: Any) -> None:  # fmt: skip
+    """Where the nodes are after ``count`` steps and at those that follow, the latest first.
+
+    ``tail`` (times, nodes) has more rows than the slowest follower lags, so that all follow.
+    """
     work, many = np.empty((4, 2)), np.empty((4, 2))
-    put(value, new)
+    first = tail[len(tail) - 1]
+    put(value, first)
     for node in range(len(value)):
         if policy[node, 0] >= 0 and order[node] == 0:
             cycle_of(pairs, policy, node, work)
             power(work, count // 2, many)
-            new[node] = applied(many, value[node]) * (DOWN * DOWN if node % 2 == 0 else UP * UP)
-    for _ in range(deepest + 2):
-        put(new, last)
-        follow(pairs, policy, new, to)
+            first[node] = applied(many, value[node]) * (DOWN * DOWN if node % 2 == 0 else UP * UP)
+    for time in range(len(tail) - 2, -1, -1):
+        put(tail[time + 1], tail[time])
+        follow(pairs, policy, tail[time], to)
 
 
 @compiled(error_model="numpy")
-def _spans(policy: Any, value: Any, earlier: Any, new: Any, last: Any, least: Any,
-           most: Any) -> bool:  # fmt: skip
-    """The ranges of the nodes in a leap; False where one is not positive and finite."""
-    for node in range(len(value)):
-        least[node] = min(min(value[node], earlier[node]), min(new[node], last[node]))
-        most[node] = max(max(value[node], earlier[node]), max(new[node], last[node]))
+def _spans(policy: Any, recent: Any, tail: Any, least: Any, most: Any) -> bool:
+    """The ranges of the nodes in a leap; False where one is not positive and finite.
+
+    What lies some steps back counts too: nodes are functions of what others were then.
+    """
+    for node in range(recent.shape[1]):
+        least[node] = min(tail[0, node], tail[1, node])
+        most[node] = max(tail[0, node], tail[1, node])
+        for time in range(len(recent)):
+            least[node] = min(least[node], recent[time, node])
+            most[node] = max(most[node], recent[time, node])
         least[node] *= 1 - WIDER
         most[node] *= 1 + WIDER
         if policy[node, 0] >= 0 and not 0 < least[node] <= most[node] < np.inf:
@@ -72,35 +91,62 @@ def _spans(policy: Any, value: Any, earlier: Any, new: Any, last: Any, least: An
 
 
 @compiled(error_model="numpy")
+def _remember(value: Any, recent: Any) -> None:
+    """Put the ends in front of those of the steps before, (times, nodes)."""
+    for time in range(len(recent) - 1, 0, -1):
+        put(recent[time - 1], recent[time])
+    put(value, recent[0])
+
+
+@compiled(error_model="numpy")
+def _follows(policy: Any, order: Any, roots: Any, chains: Any, recent: Any) -> bool:
+    """Whether the nodes are what the policy makes of what their roots were, up to rounding."""
+    for node in range(recent.shape[1]):
+        if policy[node, 0] >= 0 and order[node] > 0:
+            found = applied(chains[node], recent[order[node], roots[node]])
+            if not abs(found - recent[0, node]) <= CLOSE * found:
+                return False
+    return True
+
+
+@compiled(error_model="numpy")
 def leap(
-    pairs: Any, plain: Any, source: Any, target: Any, noted: Any, value: Any, earlier: Any,
+    pairs: Any, plain: Any, source: Any, target: Any, noted: Any, recent: Any,
     prior: Any, before: Any, count: int, best: Any, tolerance: float,
 ) -> int:  # fmt: skip
     """Try ``count`` (even) steps at once; returns the steps taken, 0 for none.
 
-    ``value`` (nodes,) are the ends now, ``earlier`` those one step before, ``prior`` and
-    ``before`` the same of the prior odds (low, high). All four are moved on where it succeeds.
-    ``best`` of no labels: no look at what is told.
+    ``recent`` (times, nodes) are the ends now and at the steps before, which all followed the
+    policy ``noted``; ``prior`` and ``before`` the prior odds (low, high) now and a step before.
+    Where it succeeds, all are moved on. ``best`` of no labels: no look at what is told.
     """
+    value, earlier = recent[0], recent[1]
     nodes = len(value)
     order, better = np.empty(nodes, np.int64), np.empty(4, np.int64)
     roots, chains = np.zeros(nodes, np.int64), np.zeros((nodes, 4, 2))
-    new, last, to = np.empty(nodes), np.empty(nodes), np.empty(nodes)
-    least, most = np.empty(nodes), np.empty(nodes)
+    tail, landing, to = np.empty(recent.shape), np.empty((3, nodes)), np.empty(nodes)
+    new, last, steps = tail[0], tail[1], count + len(tail) - 1
+    least, most, ratios = np.empty(nodes), np.empty(nodes), np.empty((nodes, 2))
     policy = noted.copy()
-    for _ in range(SWAPS):
+    for swap in range(SWAPS):
         deepest = orders(policy, order)
         if deepest < 0:
             return 0
-        steps = count + deepest + 2
-        _land(pairs, policy, order, deepest, value, count, new, last, to)
-        if not _spans(policy, value, earlier, new, last, least, most):
+        _land(pairs, policy, order, value, count, tail, to)
+        if not _spans(policy, recent, tail, least, most):
             return 0
         chains_of(pairs, policy, order, deepest, roots, chains)
+        put(new, landing[0])
+        put(new, landing[1])
+        put(last, landing[2])
+        follow(pairs, policy, landing[0], to)
+        ratios_of(recent, landing, ratios)
         noise = EITHER / steps
         if leads(
-            pairs, source, target, policy, order, roots, chains, least, most, noise, better
+            pairs, source, target, policy, order, roots, chains, least, most, ratios, noise, better
         ):  # fmt: skip
+            if swap > 0 and not _follows(policy, order, roots, chains, recent):
+                return 0
             break
         if better[0] < 0:
             return 0
@@ -119,21 +165,23 @@ def leap(
         )
         if not 0 < ranges[0] <= ranges[1] < np.inf:
             return 0
-        ratios = np.empty((nodes, 2))
+        told_ratios = np.empty((nodes, 2))
         for node in range(nodes):
             ends = (
                 value[node] / prior[0], earlier[node] / before[0],
                 new[node] / after[0], last[node] / behind[0],
             )  # fmt: skip
-            ratios[node, 0] = min(min(ends[0], ends[1]), min(ends[2], ends[3])) * (1 - WIDER)
-            ratios[node, 1] = max(max(ends[0], ends[1]), max(ends[2], ends[3])) * (1 + WIDER)
+            told_ratios[node, 0] = min(min(ends[0], ends[1]), min(ends[2], ends[3])) * (1 - WIDER)
+            told_ratios[node, 1] = max(max(ends[0], ends[1]), max(ends[2], ends[3])) * (1 + WIDER)
         if not settled(
-            pairs, plain, policy, order, roots, chains, least, most, ratios, ranges, best,
+            pairs, plain, policy, order, roots, chains, least, most, told_ratios, ranges, best,
             tolerance,
         ):  # fmt: skip
             return 0
-    put(new, value)
-    put(last, earlier)
+    for time in range(len(tail)):
+        put(tail[time], recent[time])
+    for node in range(nodes):
+        put(policy[node], noted[node])
     put(after, prior)
     put(behind, before)
     return steps
@@ -204,7 +252,8 @@ def _go(
     """
     nodes = len(value)
     policy, to = np.full((nodes, 3), -1), np.empty(nodes)
-    earlier, before = value.copy(), prior.copy()
+    recent, before = np.ones((nodes + 3, nodes)), prior.copy()
+    put(value, recent[0])
     nothing = np.empty((1, 0, 2, 3))
     depth, steady, count, walked = 0, 0, SHORTEST, 0
     mark, mark_depth = value.copy(), 0
@@ -221,12 +270,13 @@ def _go(
         if steady > nodes + 2:
             watched = best if kind >= 0 else nothing
             taken = leap(
-                pairs, plain, source, target, policy, value, earlier, prior, before, count,
-                watched, tolerance,
+                pairs, plain, source, target, policy, recent, prior, before, count, watched,
+                tolerance,
             )  # fmt: skip
             if taken > 0:
                 if kind >= 0:
-                    _tell(earlier, before, kind, family, depth + taken - 1, best, where)
+                    _tell(recent[1], before, kind, family, depth + taken - 1, best, where)
+                put(recent[0], value)
                 depth += taken
                 count = min(2 * count, 1 << 40)
                 continue
@@ -234,9 +284,9 @@ def _go(
                 count = max(SHORTEST, count // 8 * 2)
                 continue
             steady = nodes
-        put(value, earlier)
         put(prior, before)
         same = noted_step(pairs, source, target, value, to, policy)
+        _remember(value, recent)
         move_prior(plain, before, ONE, prior)
         steady = steady + 1 if same else 0
         depth, walked = depth + 1, walked + 1
@@ -296,11 +346,12 @@ def scan_runs(
 @compiled(error_model="numpy")
 def trace_runs(
     pairs: Any, plain: Any, source: Any, target: Any, low: Any, high: Any, depth: int, label: int,
-    end: int,
+    end: int, most: int,
 ) -> Any:  # fmt: skip
     """``kernel.trace`` in leaps: steps and how often each is taken, the target's first.
 
-    Returns an array of shape (runs, 2) and the end of the interval from which the way starts.
+    Returns an array of shape (runs, 2) and the end of the interval from which the way starts,
+    -1 where there are more than ``most`` runs.
     """
     nodes = 2 * len(low)
     value = np.empty(nodes)
@@ -308,7 +359,8 @@ def trace_runs(
         value[2 * place], value[2 * place + 1] = low[place], high[place]
     segments = [(0, np.full((nodes, 3), -1))]
     policy, to = np.full((nodes, 3), -1), np.empty(nodes)
-    earlier, prior, before = value.copy(), np.ones(2), np.ones(2)
+    recent, prior, before = np.ones((nodes + 3, nodes)), np.ones(2), np.ones(2)
+    put(value, recent[0])
     nothing = np.empty((1, 0, 2, 3))
     reached, steady, count = 0, 0, SHORTEST
     while reached < depth:
@@ -316,19 +368,19 @@ def trace_runs(
             count //= 2
         if steady > nodes + 2 and count + nodes + 2 <= depth - reached:
             taken = leap(
-                pairs, plain, source, target, policy, value, earlier, prior, before, count,
-                nothing, 1.0,
-            )  # fmt: skip
+                pairs, plain, source, target, policy, recent, prior, before, count, nothing, 1.0
+            )
             if taken > 0:
                 segments.append((taken, policy.copy()))
+                put(recent[0], value)
                 reached, count = reached + taken, min(2 * count, 1 << 40)
                 continue
             if count > SHORTEST:
                 count //= 2
                 continue
             steady = nodes
-        put(value, earlier)
         same = noted_step(pairs, source, target, value, to, policy)
+        _remember(value, recent)
         steady = steady + 1 if same else 0
         segments.append((1, policy.copy()))
         reached += 1
@@ -337,6 +389,8 @@ def trace_runs(
     for back in range(len(segments) - 1, 0, -1):
         left, how = segments[back]
         while left > 0:
+            if len(path) > most + 1:
+                return np.empty((0, 2), np.int64), -1
             step, ahead = how[node, 0], how[node, 2]
             times = left if ahead == node else 1
             if path[-1][1] > 0 and path[-1][0] == step:

@@ -19,6 +19,9 @@ from chainveil.privacy.memory.sides import END, MOST_WORK, Corner, Side
 
 # How close tails shall come in a search, as a ratio.
 ACCURACY = 1e-8
+# Points that may be walked between leaps for one kernel; of those that need more, what the
+# walked points tell is taken.
+LOOKED_AT = 20_000
 # A ratio that stands for none, where logs are taken.
 NOTHING = 1e-300
 
@@ -93,7 +96,8 @@ class Losses:
     def _told_in_leaps(self, laws: Laws) -> FloatArray:
         changed = self.with_laws(laws)
         sides = (Side(changed, self.corners, self.start, left) for left in (True, False))
-        return np.stack([side.scan(self.kinds, ACCURACY).best for side in sides])
+        found = [side.scan(self.kinds, ACCURACY, LOOKED_AT) for side in sides]
+        return np.stack([reach.best for reach in found])
 
     def with_laws(self, laws: Laws) -> Layout:
         """Labels and steps with these numbers."""

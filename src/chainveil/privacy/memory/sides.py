@@ -150,14 +150,21 @@ class Side:
         return out
 
     def trace(
-        self, time: int, low: FloatArray, high: FloatArray, depth: int, label: int, end: int
-    ) -> tuple[list[tuple[int, int]], int]:
+        self, time: int, low: FloatArray, high: FloatArray, depth: int, label: int, end: int,
+        most: int | None = None,
+    ) -> tuple[list[tuple[int, int]], int] | None:  # fmt: skip
         """The steps by which a family comes to an end of a label, the target's first.
 
-        Steps and how often each is taken in a row, then the end from which the way starts.
+        Steps and how often each is taken in a row, then the end from which the way starts;
+        None where there would be more than ``most`` runs of a slow chain.
         """
         if self.is_slow:
-            path, start = runs.trace_runs(*self._pairs, *self.ways, low, high, depth, label, end)
+            limit = np.int64(depth if most is None else most)
+            path, start = runs.trace_runs(
+                *self._pairs, *self.ways, low, high, depth, label, end, limit
+            )
+            if start < 0:
+                return None
             return [(int(step), int(count)) for step, count in path], int(start)
         path, start = kernel.trace(
             self.matrices, *self.ways, self.layout.offsets, self.first_phase(time), self.stride,
@@ -169,8 +176,13 @@ class Side:
         """The phase of the first step away from a point."""
         return (time + 1 if self.left else time) % self.layout.period
 
-    def scan(self, kinds: tuple[int, ...], tolerance: float = TOLERANCE) -> Reach:
-        """What the side tells at most, over every length of the series."""
+    def scan(
+        self, kinds: tuple[int, ...], tolerance: float = TOLERANCE, walked: int = MOST_WALKED
+    ) -> Reach:
+        """What the side tells at most, over every length of the series.
+
+        ``walked`` limits the points between leaps; ``met`` says whether it did.
+        """
         begins = self.begins(kinds)
         low, high, prior = (
             np.array(part) for part in zip(*(b.interval for b in begins), strict=True)
@@ -182,7 +194,7 @@ class Side:
         tails = np.full((period, labels, 2), np.inf)
         if self.is_slow:
             depth = runs.scan_runs(
-                *self._pairs, *self.ways, low, high, prior, self._far, MOST_WALKED, tolerance,
+                *self._pairs, *self.ways, low, high, prior, self._far, walked, tolerance,
                 best, where, tails,
             )  # fmt: skip
         else:
