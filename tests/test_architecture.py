@@ -21,6 +21,8 @@ ROOT = Path(chainveil.__file__).parent
 ORDER = [
     "errors",
     "checks",
+    "notebook",
+    "progress",
     "counts",
     "sequences",
     "compiled",
