@@ -20,7 +20,7 @@ from typing import Any
 
 import click
 
-from chainveil.errors import ChainveilWarning
+from chainveil.errors import ChainveilError, ChainveilWarning
 from chainveil.progress import showing
 
 FAILED, USAGE, UNREACHABLE, WEAKER, BUG, INTERRUPTED = 1, 2, 3, 4, 70, 130
@@ -129,6 +129,16 @@ def progress(total: int | None, quiet: bool) -> Iterator[Any]:
     """A function to tell the rows done; draws a bar on a terminal and nothing elsewhere."""
     with showing(total, not quiet) as tell:
         yield tell
+
+
+def claimed_rows(certificate: Any) -> int | None:
+    """How many rows a certificate speaks of; what is wrong with it is said later."""
+    from chainveil.certificate import Certificate
+
+    try:
+        return Certificate.read(certificate)["release.rows"]  # type: ignore[no-any-return]
+    except ChainveilError:
+        return None
 
 
 @contextmanager
