@@ -105,9 +105,8 @@ def _on_terminal(total: int | None, unit: str) -> Iterator[Tell]:
 
 
 def visible(text: str) -> str:
-    """Text whose characters all show: none steers a terminal or the direction of writing."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}"
-                   for letter in text)  # fmt: skip
+    """Text that steers neither a terminal nor the direction of writing; such signs show as \\x1b."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 
 @contextmanager

@@ -135,6 +135,9 @@ def claimed_rows(certificate: Any) -> int | None:
     """How many rows a certificate speaks of; what is wrong with it is said later."""
     from chainveil.certificate import Certificate
 
+    if not Path(certificate).is_file():
+        # A pipe is read once, and not for this.
+        return None
     try:
         return Certificate.read(certificate)["release.rows"]  # type: ignore[no-any-return]
     except ChainveilError:
