@@ -105,7 +105,7 @@ def _on_terminal(total: int | None, unit: str) -> Iterator[Tell]:
 
 
 def visible(text: str) -> str:
-    """Text that steers neither a terminal nor the direction of writing; such signs show as \\x1b."""
+    """Text that steers no terminal and no direction of writing: such signs become visible."""
     return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
 
 

@@ -106,12 +106,12 @@ MECHANISMS = ("independent", "thinned independent", "correlated", "sticky", "thi
 
 def test_tradeoff_tells_all_mechanisms_apart() -> None:
     curves = {name: [0.5 - 0.05 * number, 0.1] for number, name in enumerate(MECHANISMS)}
-    axes = plot.tradeoff([1.0, 2.0], curves).axes[0]
+    figure = plot.tradeoff([1.0, 2.0], curves)
+    axes = figure.axes[0]
     assert tuple(line.get_label() for line in axes.lines) == MECHANISMS
     assert len({line.get_color() for line in axes.lines}) == len(MECHANISMS)
     assert len({str(line.get_linestyle()) for line in axes.lines}) > 1
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = figure.legends
     assert tuple(text.get_text() for text in legend.get_texts()) == MECHANISMS
 
 
@@ -130,7 +130,7 @@ def test_release_figure_marks_and_counts_wrong_reports() -> None:
     assert _marked(figure) == [[(0, 1), (2, 3), (4, 5)], [(1, 3)], []]
     words = [text.get_text() for text in figure.axes[0].texts]
     assert words == ["original", "60%\nwrong", "independent", "40%\nwrong", "sticky",
-                     "0%\nwrong", "exact", "posterior"]  # fmt: skip
+                     "0%\nwrong", "exact", "0", "0.5", "1", "posterior\nof state 1"]  # fmt: skip
 
 
 def test_release_figure_keeps_many_states_in_their_rows() -> None:

@@ -32,7 +32,7 @@ from chainveil.table.request.request import (
     Request,
     StateRules,
 )
-from chainveil.table.shown import release_card
+from chainveil.table.shown import about_release, release_card
 from chainveil.table.states.prepare import Progress
 from chainveil.table.states.tracker import Tracker
 from chainveil.table.write.framing import framed
@@ -76,7 +76,9 @@ class TableRelease:
         from chainveil.plot import estimates
 
         series = self.certificate["release.series_column"]
-        return estimates(self.estimate(question, **({"by": series} | how)))
+        asked = {"by": series, "level": 0.95} | how
+        about = about_release(self.certificate)
+        return estimates(self.estimate(question, **asked), about=about, level=asked["level"])
 
     def __repr__(self) -> str:
         said = self.certificate

@@ -38,3 +38,14 @@ def _first_rows(table: Any) -> str:
     """Rows that are published anyway."""
     frame = FrameSource(table).frame
     return notebook.grid(frame.columns, frame.head(FIRST_ROWS).rows())
+
+
+def about_release(certificate: Certificate, name: str = "") -> str:
+    """A line under a title: the budget, the limits between states, and where it comes from."""
+    edges = certificate["discretization.edges"] or []
+    limits = ", ".join(f"{edge:g}" for edge in edges)
+    parts = [f"ε = {_budget(certificate)}"]
+    if edges:
+        word = "threshold" if len(edges) == 1 else "limits"
+        parts.append(f"{certificate['release.column']} {word} {limits}")
+    return ", ".join([*parts, *([name] if name else [])])
