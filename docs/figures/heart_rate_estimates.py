@@ -1,4 +1,4 @@
-"""Draw docs/figures/heart-rate-estimates.png and budget.png; print the figures of estimates.md.
+"""Draw docs/figures/heart-rate-estimates.png and budget.png; print figures of the pages.
 
 Run from anywhere: ``python docs/figures/heart_rate_estimates.py``. Reads record N10 of
 PhysioNet's meditation database where CHAINVEIL_DATA (or a folder shared/data beside the
