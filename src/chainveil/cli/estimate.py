@@ -278,6 +278,8 @@ def _truth(held: Any, question: str, document: Any, release: str, given: dict[st
     from chainveil.noise.channel import Channel
     from chainveil.table.released.comparing import original_states
 
+    if held.reordered:
+        raise click.UsageError("--original needs the rows of RELEASE in their own order.")
     named = options.read_either(release, {**given, "no_header": False})
     private = options.read_either(given["original"], given)
     states = original_states(document, private, named, held.states, held.order)

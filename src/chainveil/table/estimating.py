@@ -47,8 +47,8 @@ def estimate_table(
     Parameters
     ----------
     release : data frame, or path of a file
-        What was published, or some rows of it, joined with other columns or not. Rows of a
-        series must be in their order.
+        What was published, or some rows of it, joined with other columns or not. Where the order
+        of the rows matters and they do not stand in it, ``time`` tells it.
     certificate : Certificate or path
         Its noise is undone. What cannot be checked of the release is said in a warning.
     question : "share", "pairs", "transitions", "sojourns" or "autocorrelation"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from chainveil.certificate import Certificate, Verification
@@ -12,8 +13,39 @@ from chainveil.table.states.prepare import Progress
 # What a join changes, or saving again: the states themselves are checked all the same.
 RESAVED = {"release.kept", "release.file.format", "release.file.bytes", "release.file.sha256",
            "release.parts"}  # fmt: skip
+# What another order of the rows changes as well.
+REORDERED = RESAVED | {"release.states_sha256"}
 # What a filter changes as well.
 FILTERED = RESAVED | {"release.rows", "release.series", "release.gaps", "release.states_sha256"}
+
+
+@dataclass(frozen=True)
+class Belonging:
+    """A certificate that holds, and how what is there differs from what was released.
+
+    Attributes
+    ----------
+    document : Certificate
+    filtered : bool
+        Rows are missing.
+    reordered : bool
+        All rows are there, with other states than the certificate's, or in another order.
+    notes : tuple of str
+        What cannot be checked.
+    objection : str
+        What the verification says against it.
+    """
+
+    document: Certificate
+    filtered: bool = False
+    reordered: bool = False
+    notes: tuple[str, ...] = ()
+    objection: str = ""
+
+    def refuse(self, advice: str = "chainveil verify shows every check.") -> InvalidInput:
+        """The error of a certificate that cannot be relied on for this release."""
+        allowed = "a certificate that holds and belongs to the release"
+        return InvalidInput("certificate", self.objection, allowed, advice)
 
 
 def belonging(
@@ -22,7 +54,7 @@ def belonging(
     form: str | None,
     lines: dict[str, Any],
     progress: Progress | None,
-) -> tuple[Certificate, tuple[str, ...]]:
+) -> Belonging:
     """The certificate, if it holds and may speak of this release; and what cannot be checked."""
     document = read_certificate(certificate)
     result = verify(document, release, form=form, progress=progress, **lines)
@@ -30,15 +62,13 @@ def belonging(
         raise TooLarge(f"certificate: {_name(certificate)}: {result.undecided[0]}")
     failed = {check.field for check in result.failures}
     if not result.undecided and failed <= RESAVED:
-        return document, ()
+        return Belonging(document)
+    objection = f"{_name(certificate)}: {result.objections[0]}"
     if not result.undecided and failed <= FILTERED and _fewer_rows(result):
-        return document, (_what_is_missing(result),)
-    raise InvalidInput(
-        "certificate",
-        f"{_name(certificate)}: {result.objections[0]}",
-        "a certificate that holds and belongs to the release",
-        "chainveil verify shows every check.",
-    )
+        return Belonging(document, filtered=True, notes=(_what_is_missing(result),))
+    if not result.undecided and failed <= REORDERED:
+        return Belonging(document, reordered=True, objection=objection)
+    raise Belonging(document, objection=objection).refuse()
 
 
 def read_certificate(certificate: Any) -> Certificate:
