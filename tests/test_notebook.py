@@ -167,3 +167,14 @@ def test_denoised_series_have_a_frame_a_figure_and_a_short_text(plan: Any, shape
     assert len(repr(found)) < 900
     assert f"{len(frame)} points" in read(found._repr_html_())
     assert len(found.plot().axes) == frame["series"].n_unique()
+
+
+def test_results_have_a_short_repr(release: Any, plan: Any) -> None:
+    found = cv.verify(release.certificate, release.table)
+    expected = cv.estimate.error_at(plan, 1000)
+    for result in (plan, found, expected, release, release.certificate, plan.loss):
+        assert len(repr(result)) < 400, repr(result)
+    assert found.verdict in repr(found)
+    assert "of 3" in repr(plan)
+    assert "1,000 points" in repr(expected)
+    assert expected.to_frame("polars")["standard_error"].max() == expected.largest

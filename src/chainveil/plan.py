@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from chainveil.mechanism.reading import Missing
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NoisePlan:
     """Noise that meets a budget, with the loss it was certified to have.
 
@@ -182,6 +182,9 @@ class NoisePlan:
         from chainveil.certificate import certify
 
         return certify(self)
+
+    def __repr__(self) -> str:
+        return f"NoisePlan ({self.mechanism}): {self}"
 
     def __str__(self) -> str:
         return (

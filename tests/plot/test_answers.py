@@ -159,3 +159,14 @@ def test_what_is_not_a_frame_of_answers_is_refused() -> None:
         plot.estimates(pd.DataFrame({"a": [1]}))
     with pytest.raises(cv.InvalidInput, match="no rows"):
         plot.estimates(_frame(1).head(0))
+
+
+def test_a_frame_of_comparisons_names_both_groups() -> None:
+    frame = pd.DataFrame({"person": PEOPLE, "x": CHAIN.sample(6000, rng=3)})
+    release = cv.sanitize_table(frame, "x", plan=PLAN, series="person", rng=seeded(4))
+    apart = cv.compare_table(release.table, release.certificate, "share", by="person")
+    (axes,) = plot.estimates(apart).axes
+    names = [text.get_text() for text in axes.get_xticklabels()]
+    assert names == ["Ann − Bob", "Ann − Cleo", "Bob − Cleo"]
+    assert axes.get_title().startswith("Difference of share, by person")
+    assert _lines_across(axes) == [0.0]

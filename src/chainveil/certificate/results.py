@@ -24,7 +24,7 @@ class Check:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """What a certificate promises, and all checks of it.
 
@@ -99,11 +99,18 @@ class Verification:
             [*lines, *(f"{check.status:5}  {check.field}: {check.text}" for check in self.checks)]
         )
 
+    def __repr__(self) -> str:
+        return f"Verification: {self.verdict} ({self._counted}; print() lists every check)"
+
+    @property
+    def _counted(self) -> str:
+        """How many checks hold, fail, and could not be made."""
+        held = [str(check.status) for check in self.checks]
+        return ", ".join(f"{held.count(status)} {word}" for status, word in
+                         (("holds", "hold"), ("fails", "fail"), ("open", "open")))  # fmt: skip
+
     def _repr_html_(self) -> str:
         (_, verdict), *rest = self.summary
-        made = {status: [check for check in self.checks if check.status == status]
-                for status in ("holds", "fails", "open")}  # fmt: skip
-        counted = f"{len(made['holds'])} hold, {len(made['fails'])} fail"
-        lines = [*(line for line in rest if line[0] != "not protected"), ("checks", counted)]
-        note = f"{len(made['open'])} things could not be checked; print() lists every check."
+        lines = [*(line for line in rest if line[0] != "not protected"), ("checks", self._counted)]
+        note = "Open checks could not be made; print() lists every check."
         return notebook.card(f"verification: {verdict}", lines, note)

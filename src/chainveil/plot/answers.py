@@ -99,7 +99,18 @@ def estimates(frame: Any, *, about: str = "", level: float | None = None, **word
     by = table.columns[:first]
     states = list(dict.fromkeys(table["state"].to_list()))
     rows = [row for row in table.iter_rows(named=True) if _told(row, states)]
+    compared = [name for name in by if f"other {name}" in by]
+    if compared:
+        by = [", ".join(compared)]
+        rows = [row | {by[0]: _pair(row, compared)} for row in rows]
     return _from_rows(rows, by, about, level, words)
+
+
+def _pair(row: dict[str, Any], names: list[str]) -> str:
+    """Two groups that are compared, in one name."""
+    sign = " / " if str(row["unit"]).startswith("ratio") else " − "
+    groups = (", ".join(str(row[f"{other}{name}"]) for name in names) for other in ("", "other "))
+    return sign.join(groups)
 
 
 def _from_rows(
@@ -130,7 +141,8 @@ def _from_rows(
 
 def _told(row: dict[str, Any], states: list[Any]) -> bool:
     """Whether a row says something that another one does not say already."""
-    if len(states) != 2 or row["unit"] not in ("share", "probability") or "lag" in row:
+    kinds = ("share", "probability", "difference of share", "difference of probability")
+    if len(states) != 2 or row["unit"] not in kinds or "lag" in row:
         return True
     return bool(row["next"] != row["state"] if "next" in row else row["state"] == states[1])
 

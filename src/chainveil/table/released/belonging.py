@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from chainveil.certificate import Certificate, Verification
@@ -73,8 +75,13 @@ def belonging(
 
 def read_certificate(certificate: Any) -> Certificate:
     """The certificate of a release, from a file where it is one."""
-    known = isinstance(certificate, Certificate)
-    document = certificate if known else Certificate.read(certificate)
+    if isinstance(certificate, Certificate):
+        document = certificate
+    elif isinstance(certificate, str | PathLike):
+        document = Certificate.read(Path(certificate))
+    else:
+        found = f"an object of type {type(certificate).__name__}"
+        raise InvalidInput("certificate", found, "a Certificate, or the path of its file")
     if document["release"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
     return document

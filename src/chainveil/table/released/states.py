@@ -98,6 +98,19 @@ class ReleasedStates:
         """Number of rows without a value."""
         return self.rows - len(self.order)
 
+    def step_of(self, times: pa.Table) -> float | None:
+        """The step of a time column in seconds, where it is the same in all series.
+
+        ``times`` : the column alone, with the rows of the release.
+        """
+        clock = Clock(times.column_names[0])
+        ticks = clock.ticks(one_column(times, clock.name), 0)[self.order]
+        lengths = [np.ma.count(part) for part in
+                   (self.states if isinstance(self.states, list) else [self.states])]  # fmt: skip
+        steps = np.delete(np.diff(ticks), np.cumsum(lengths)[:-1] - 1)
+        same = len(steps) > 0 and steps[0] > 0 and bool((steps == steps[0]).all())
+        return float(steps[0]) / clock.ticks_of(1.0) if same else None
+
 
 def read_released(
     release: Any,
@@ -286,7 +299,7 @@ def _column_of(table: Readable, document: Certificate, by: str, time: str | None
     column, series = document["release.column"], document["release.series_column"]
     if by in CALENDAR and by not in table.columns:
         if time is None:
-            raise InvalidInput("time", None, f"the column with the time, for --by {by}")
+            raise InvalidInput("time", None, f"the column with the time, for {by}")
         return time
     if by == "series" and by not in table.columns:
         if series is None:
