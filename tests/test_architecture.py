@@ -44,9 +44,9 @@ ORDER = [
     "cli",
 ]
 
-# The ways back: a plan hands out its certificate, which is made from plans; answers draw
-# themselves.
-BACKWARDS = {"plan": {"certificate"}, "estimate": {"plot"}, "table": {"plot"}}
+# The ways back: a plan hands out its certificate, which is made from plans; plans and answers
+# draw themselves.
+BACKWARDS = {"plan": {"certificate", "plot"}, "estimate": {"plot"}, "table": {"plot"}}
 
 
 def _room(path: Path) -> str:

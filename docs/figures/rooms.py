@@ -19,8 +19,8 @@ COMMON = (
     "errors", "checks", "notebook", "progress", "sequences", "counts", "compiled", "plugins",
 )  # fmt: skip
 BASE = "errors, checks, …"
-# A plan hands out its certificate, which is made from plans: the one name that points forward.
-FORWARD = {("plan", "certificate"), ("estimate", "plot"), ("table", "plot")}
+# Names that point forward: a plan hands out its certificate, plans and answers draw themselves.
+FORWARD = {("plan", "certificate"), ("plan", "plot"), ("estimate", "plot"), ("table", "plot")}
 WORDS = {
     BASE: "what every room needs", "model": "what data may follow",
     "noise": "how a report is drawn", "privacy": "exact loss, least noise",

@@ -183,6 +183,12 @@ class NoisePlan:
 
         return certify(self)
 
+    def plot(self, points: int = 240, seed: int = 0) -> Any:
+        """A figure of what the noise does to a simulated series; see ``plot.plan_figure``."""
+        from chainveil.plot import plan_figure
+
+        return plan_figure(self, points, seed)
+
     def __repr__(self) -> str:
         return f"NoisePlan ({self.mechanism}): {self}"
 

@@ -99,7 +99,8 @@ def _on_terminal(total: int | None, unit: str) -> Iterator[Tell]:
                 for earlier in tasks:
                     bar.update(earlier, visible=False)
                 tasks.append(bar.add_task(escape(visible(what)), total=stages.end(count)))
-            bar.advance(tasks[list(stages.done).index(what)], count)
+            at = tasks[list(stages.done).index(what)]
+            bar.update(at, advance=count, total=stages.end(stages.done[what]))
 
         yield tell
 

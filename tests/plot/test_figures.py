@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -154,3 +154,18 @@ def test_release_figure_of_one_release_and_of_silent_points() -> None:
     for wrong in ([0, 1], {"a": [0, 1, 1], "b": [0, 1]}):
         with pytest.raises(cv.InvalidInput, match="equal length"):
             plot.release_figure([0, 1, 1], wrong)
+
+
+@pytest.mark.parametrize("how", [
+    {"mechanism": "independent"}, {"mechanism": "sticky"}, {"mechanism": "sticky", "every": 3},
+    {"length": 50},
+])  # fmt: skip
+def test_a_plan_shows_what_its_noise_does(how: dict[str, Any]) -> None:
+    plan = cv.calibrate(CHAIN, 3.0, **how)
+    figure = plan.plot(points=120)
+    assert f"{plan.mechanism} noise, ε = 3" in figure.axes[0].get_title()
+    assert figure.axes[0].get_xlim() == (0, how.get("length", 120))
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert words[-1] == "posterior\nof state 1"
+    many = cv.calibrate(cv.MarkovChain(np.full((3, 3), 1 / 3)), 3.0).plot()
+    assert "posterior" not in "".join(text.get_text() for text in many.axes[0].texts)

@@ -248,6 +248,9 @@ class FrameSink:
         rows = RowRelease(steps, table.columns, seen is None or steps.ordered)
         made: dict[str, pa.Array] = {}
         kept = None
+        if progress is not None:
+            # All rows go at once: what is done is told before and after.
+            progress("releasing", 0)
         for batch in table.batches(steps.layout.names):
             made, kept = rows.made(batch)
             if progress is not None:
