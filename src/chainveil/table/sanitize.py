@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
 from chainveil.mechanism.randomness import Source as Randomness
@@ -36,6 +38,11 @@ from chainveil.table.shown import about_release, release_card
 from chainveil.table.states.prepare import Progress
 from chainveil.table.states.tracker import Tracker
 from chainveil.table.write.framing import framed
+
+# Rows that are released at a time: so often a bar moves.
+PIECE = 1 << 21
+# Published columns by name, and which rows they are; None: all.
+Made = tuple[dict[str, pa.Array], NDArray[np.bool_] | None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,15 +253,14 @@ class FrameSink:
         self, table: FrameSource, steps: Steps, seen: Tracker | None, progress: Progress | None
     ) -> Iterator[Drawn]:
         rows = RowRelease(steps, table.columns, seen is None or steps.ordered)
-        made: dict[str, pa.Array] = {}
-        kept = None
-        if progress is not None:
-            # All rows go at once: what is done is told before and after.
-            progress("releasing", 0)
+        parts: list[Made] = []
         for batch in table.batches(steps.layout.names):
-            made, kept = rows.made(batch)
-            if progress is not None:
-                progress("releasing", batch.num_rows)
+            for begin in range(0, batch.num_rows, PIECE):
+                piece = batch.slice(begin, PIECE)
+                parts.append(rows.made(piece))
+                if progress is not None:
+                    progress("releasing", piece.num_rows)
+        made, kept = _joined(parts)
         if made and steps.rare and steps.hold:
             name = steps.layout.column
             made[name] = pa.concat_arrays([made[name], rows.rest()])
@@ -262,3 +268,12 @@ class FrameSink:
         typed = [steps.layout.column] if steps.discretizer.keeps_type else []
         names = steps.kept.published(steps.layout, table.columns)
         self.table = framed(table.rows(kept), names, made, typed)
+
+
+def _joined(parts: list[Made]) -> Made:
+    """The published columns of all pieces, and which rows they are."""
+    names = parts[0][0] if parts else {}
+    made = {name: pa.chunked_array([part[name] for part, _ in parts]) for name in names}
+    masks = [kept for _, kept in parts if kept is not None]
+    whole = {name: column.combine_chunks() for name, column in made.items()}
+    return whole, np.concatenate(masks) if masks else None
