@@ -55,7 +55,7 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
     from chainveil.plot.noise_region import draw_noise_region
 
     budgets = settings["budgets"]
-    figure, panels = style.new_panels(len(budgets), 5.4 * len(budgets), 5.4)
+    figure, panels = style.new_panels(len(budgets), 5.4 * len(budgets), 5.7)
     for letter, axes, epsilon in zip("abcdef", panels, budgets, strict=False):
         estimate = _plan(settings, epsilon, "any", "estimate")
         ignorant = _plan(settings, epsilon, "ignorant", "flips")

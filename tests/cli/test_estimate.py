@@ -99,8 +99,9 @@ def test_the_original_is_drawn_for_the_curator_alone(folder: Path, tmp_path: Pat
     private = tmp_path / "again.csv"
     private.write_text("\n".join(["person,bpm", *lines]) + "\n")
     for question, by in (("frequency", "--by=person"), ("durations", "--window=200")):
-        called("estimate", "release.csv", question, by, "--original", str(private), "--plot",
-               "truth.png", "--force", folder=folder)  # fmt: skip
+        done = called("estimate", "release.csv", question, by, "--original", str(private),
+                      "--plot", "truth.png", "--force", folder=folder)  # fmt: skip
+        assert b"truth.png shows the original" in done.stderr
     picture = folder / "truth.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     picture.unlink()

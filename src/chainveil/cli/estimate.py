@@ -267,6 +267,8 @@ def _draw(found: Any, held: Any, question: str, release: str, given: dict[str, A
         words["truth"] = _truth(held, question, document, release, given)
         about = f"PRIVATE: shows the original; {about}"
     plot.save(found.plot(held.labels, by=by, about=about, **words), given["picture"])
+    if words:
+        warn(f"{given['picture']} shows the original: keep it as private as the table")
 
 
 def _truth(held: Any, question: str, document: Any, release: str, given: dict[str, Any]) -> Any:
