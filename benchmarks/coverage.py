@@ -1,4 +1,4 @@
-"""How often intervals cover the truth: the tables of docs/estimates.md.
+"""How often intervals cover the truth: the tables of docs/coverage.md.
 
     python -m benchmarks.coverage [--repetitions 5000] [--fits 5000] [--length 1000] [--only TEXT]
     python -m benchmarks.coverage --table
@@ -39,7 +39,7 @@ from chainveil.mechanism import sanitize, seeded
 
 Floats = NDArray[np.float64]
 RESULTS = Path(__file__).with_name("coverage.csv")
-PAGE = Path(__file__).parents[1] / "docs" / "estimates.md"
+PAGE = Path(__file__).parents[1] / "docs" / "coverage.md"
 FIELDS = (
     "chain", "noise", "epsilon", "points", "question", "method", "covers", "repetitions",
     "lowest", "highest", "width", "bias", "mse", "mse_z", "needed",

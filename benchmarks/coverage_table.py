@@ -1,4 +1,4 @@
-"""The tables of coverage in docs/estimates.md, from the file that the experiment leaves."""
+"""The tables of coverage in docs/coverage.md, from the file that the experiment leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often the test of the fitted chain flags a release: the table of docs/estimates.md.
+"""How often the test of the fitted chain flags a release: the table of docs/coverage.md.
 
     python -m benchmarks.fit_test [--records 20] [--chains 200] [--only TEXT]
     python -m benchmarks.fit_test --table
@@ -32,7 +32,7 @@ from chainveil.estimate.results import valid_chain
 from chainveil.mechanism import seeded
 
 RESULTS = Path(__file__).with_name("fit_test.csv")
-PAGE = Path(__file__).parents[1] / "docs" / "estimates.md"
+PAGE = Path(__file__).parents[1] / "docs" / "coverage.md"
 BEGIN, END = "<!-- fit test: begin -->", "<!-- fit test: end -->"
 FIELDS = ("data", "noise", "epsilon", "points", "releases", "cover", "flagged", "missed")
 MECHANISMS = ("independent", "sticky", "tracking")

@@ -55,11 +55,13 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
     from chainveil.plot.noise_region import draw_noise_region
 
     budgets = settings["budgets"]
-    figure, panels = style.new_panels(len(budgets), 5.4 * len(budgets), 5.4)
+    figure, panels = style.new_panels(len(budgets), 5.4 * len(budgets), 5.7)
     for letter, axes, epsilon in zip("abcdef", panels, budgets, strict=False):
         estimate = _plan(settings, epsilon, "any", "estimate")
         ignorant = _plan(settings, epsilon, "ignorant", "flips")
         draw_noise_region(axes, _plan(settings, epsilon, "any", "flips"), [estimate], ignorant)
+        # Little noise meets no small budget: the corner is empty.
+        axes.legend(loc="lower left", fontsize=8, framealpha=0.9)
         axes.set_title(f"({letter}) {axes.get_title()}")
     return figure
 

@@ -21,6 +21,8 @@ ROOT = Path(chainveil.__file__).parent
 ORDER = [
     "errors",
     "checks",
+    "notebook",
+    "progress",
     "counts",
     "sequences",
     "compiled",
@@ -42,9 +44,9 @@ ORDER = [
     "cli",
 ]
 
-# The ways back: a plan hands out its certificate, which is made from plans; answers draw
-# themselves.
-BACKWARDS = {"plan": {"certificate"}, "estimate": {"plot"}, "table": {"plot"}}
+# The ways back: a plan hands out its certificate, which is made from plans; plans and answers
+# draw themselves.
+BACKWARDS = {"plan": {"certificate", "plot"}, "estimate": {"plot"}, "table": {"plot"}}
 
 
 def _room(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Draw docs/figures/heart-rate-estimates.png and budget.png; print the figures of estimates.md.
+"""Draw docs/figures/heart-rate-estimates.png and budget.png; print figures of the pages.
 
 Run from anywhere: ``python docs/figures/heart_rate_estimates.py``. Reads record N10 of
 PhysioNet's meditation database where CHAINVEIL_DATA (or a folder shared/data beside the
@@ -16,6 +16,7 @@ import numpy as np
 import chainveil as cv
 from chainveil import estimate, plot
 from chainveil.attack import expected_success
+from chainveil.estimate.answer_table import shown
 
 HERE = Path(__file__).resolve().parent
 HALF_HOUR = 1800.0
@@ -51,9 +52,7 @@ def half_hours() -> None:
             found = estimate.frequency(z, plan, by=hours)
             covered.append(((found.low[:, 1] <= truth) & (truth <= found.high[:, 1])).mean())
             if seed == 0:
-                curves[f"release at ε = {epsilon:g}"] = tuple(
-                    part[:, 1] for part in (found.value, found.low, found.high)
-                )
+                curves[f"release at ε = {epsilon:g}"] = tuple(part[:, 1] for part in shown(found))
                 errors = found.standard_error[:, 1]
         print(
             f"epsilon {epsilon:g}: standard error {errors.min():.3f} to {errors.max():.3f}; the "
@@ -62,8 +61,8 @@ def half_hours() -> None:
         )
     figure = plot.intervals(
         curves, places.tolist(), truth=truth,
-        title="Heart rate N10: share of elevated beats, 95% intervals", xlabel="hour",
-        ylabel="share in each half hour",
+        title=f"Share of beats above {beats[:, 1].mean():.1f} bpm, by half hour, 95% intervals\n"
+        "record N10, two releases", xlabel="hour", ylabel="share", marks=(0.0, 1.0),
     )  # fmt: skip
     plot.save(figure, HERE / "heart-rate-estimates.png")
 
@@ -77,7 +76,8 @@ def budget() -> None:
     success = [expected_success(chain, plan.channel, 25).value for plan in plans]
     figure = plot.budget(
         budgets, errors, success, guess=float(chain.stationary.max()),
-        title=f"{LENGTH:,} points of q = .0893, r = .1092",
+        title=f"What a budget buys: a share of {LENGTH:,} points, independent noise\n"
+        "a chain with q = .0893, r = .1092",
     )  # fmt: skip
     plot.save(figure, HERE / "budget.png")
 

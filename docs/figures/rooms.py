@@ -15,10 +15,12 @@ import chainveil
 ROOT = Path(chainveil.__file__).parent
 GOAL = Path(__file__).with_suffix(".svg")
 # What every room needs is drawn as one.
-COMMON = ("errors", "checks", "sequences", "counts", "compiled", "plugins")
+COMMON = (
+    "errors", "checks", "notebook", "progress", "sequences", "counts", "compiled", "plugins",
+)  # fmt: skip
 BASE = "errors, checks, …"
-# A plan hands out its certificate, which is made from plans: the one name that points forward.
-FORWARD = {("plan", "certificate"), ("estimate", "plot"), ("table", "plot")}
+# Names that point forward: a plan hands out its certificate, plans and answers draw themselves.
+FORWARD = {("plan", "certificate"), ("plan", "plot"), ("estimate", "plot"), ("table", "plot")}
 WORDS = {
     BASE: "what every room needs", "model": "what data may follow",
     "noise": "how a report is drawn", "privacy": "exact loss, least noise",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from chainveil import notebook
 from chainveil.errors import InvalidInput
 from chainveil.model.base import Origin
 from chainveil.model.region import ChainRegion
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from chainveil.mechanism.reading import Missing
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NoisePlan:
     """Noise that meets a budget, with the loss it was certified to have.
 
@@ -182,9 +183,32 @@ class NoisePlan:
 
         return certify(self)
 
+    def plot(self, points: int = 240, seed: int = 0) -> Any:
+        """A figure of what the noise does to a simulated series; see ``plot.plan_figure``."""
+        from chainveil.plot import plan_figure
+
+        return plan_figure(self, points, seed)
+
+    def __repr__(self) -> str:
+        return f"NoisePlan ({self.mechanism}): {self}"
+
     def __str__(self) -> str:
         return (
             f"{self.noise.describe()}: {self.expected_flips:.2%} of the points change; "
             f"loss {upper(self.loss.epsilon, 10)} of {exact(self.epsilon)}, "
             f"against {describe(self.loss.adversary)}"
         )
+
+    def _repr_html_(self) -> str:
+        secret = "one point" if self.event == 1 else f"any {self.event} consecutive points"
+        lines = [
+            ("loss", f"at most {upper(self.loss.epsilon)} of epsilon {exact(self.epsilon)}"),
+            ("against", describe(self.loss.adversary)),
+            ("protects", secret),
+            ("noise", f"{self.mechanism}: {self.noise.describe()}"),
+            ("chain", self.chain.describe()),
+        ]
+        if self.spent:
+            lines.append(("together with", f"{len(self.spent)} earlier releases"))
+        title = f"noise plan: {self.expected_flips:.2%} of the points change on average"
+        return notebook.card(title, lines)

@@ -93,6 +93,28 @@ def test_pictures_and_denoised_rows(folder: Path) -> None:
     )
 
 
+def test_the_original_is_drawn_for_the_curator_alone(folder: Path, tmp_path: Path) -> None:
+    x = np.load(folder / "truth.npy")
+    lines = [f"{p},{58 + 5 * x[p, minute]}" for minute in range(600) for p in range(4)]
+    private = tmp_path / "again.csv"
+    private.write_text("\n".join(["person,bpm", *lines]) + "\n")
+    for question, by in (("frequency", "--by=person"), ("durations", "--window=200")):
+        done = called("estimate", "release.csv", question, by, "--original", str(private),
+                      "--plot", "truth.png", "--force", folder=folder)  # fmt: skip
+        assert b"truth.png shows the original" in done.stderr
+    picture = folder / "truth.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    picture.unlink()
+    alone = called("estimate", "release.csv", "frequency", "--original", str(private),
+                   folder=folder, code=2)  # fmt: skip
+    assert b"--original is for --plot" in alone.stderr
+    private.write_text("\n".join(["person,bpm", *lines[:-1]]) + "\n")
+    short = called("estimate", "release.csv", "frequency", "--original", str(private), "--plot",
+                   "truth.png", folder=folder, code=2)  # fmt: skip
+    assert b"2,399 rows" in short.stderr
+    assert not picture.exists()
+
+
 def test_gaps_of_the_time_column(tmp_path: Path) -> None:
     """Two runs of one state each, with a pause between: no step leads from one to the other."""
     when = [10 * t for t in range(300)] + [10 * t for t in range(500, 800)]

@@ -50,3 +50,13 @@ def test_the_noise_is_that_of_sanitize(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["mechanism"] == kind
     done = called("plan", "--rows", "100000", "--error", "0.05", "--json", *CHAIN, folder=tmp_path)
     assert json.loads(done.stdout)["mechanism"] == "sticky"
+
+
+def test_error_and_success_are_drawn_against_the_budget(tmp_path: Path) -> None:
+    asked = ["plan", "--epsilon", "2", "--rows", "10000", *CHAIN, "--mechanism", "independent"]
+    called(*asked, "--plot", "budget.png", folder=tmp_path)
+    assert (tmp_path / "budget.png").read_bytes().startswith(b"\x89PNG")
+    assert b"which exists" in called(*asked, "--plot", "budget.png", folder=tmp_path, code=2).stderr
+    called(*asked, "--plot", "budget.png", "--force", folder=tmp_path)
+    assert b"a file ending in" in called(*asked, "--plot", "b.xyz", folder=tmp_path, code=2).stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["budget.png"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -106,12 +106,12 @@ MECHANISMS = ("independent", "thinned independent", "correlated", "sticky", "thi
 
 def test_tradeoff_tells_all_mechanisms_apart() -> None:
     curves = {name: [0.5 - 0.05 * number, 0.1] for number, name in enumerate(MECHANISMS)}
-    axes = plot.tradeoff([1.0, 2.0], curves).axes[0]
+    figure = plot.tradeoff([1.0, 2.0], curves)
+    axes = figure.axes[0]
     assert tuple(line.get_label() for line in axes.lines) == MECHANISMS
     assert len({line.get_color() for line in axes.lines}) == len(MECHANISMS)
     assert len({str(line.get_linestyle()) for line in axes.lines}) > 1
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = figure.legends
     assert tuple(text.get_text() for text in legend.get_texts()) == MECHANISMS
 
 
@@ -130,7 +130,7 @@ def test_release_figure_marks_and_counts_wrong_reports() -> None:
     assert _marked(figure) == [[(0, 1), (2, 3), (4, 5)], [(1, 3)], []]
     words = [text.get_text() for text in figure.axes[0].texts]
     assert words == ["original", "60%\nwrong", "independent", "40%\nwrong", "sticky",
-                     "0%\nwrong", "exact", "posterior"]  # fmt: skip
+                     "0%\nwrong", "exact", "0", "0.5", "1", "posterior\nof state 1"]  # fmt: skip
 
 
 def test_release_figure_keeps_many_states_in_their_rows() -> None:
@@ -154,3 +154,18 @@ def test_release_figure_of_one_release_and_of_silent_points() -> None:
     for wrong in ([0, 1], {"a": [0, 1, 1], "b": [0, 1]}):
         with pytest.raises(cv.InvalidInput, match="equal length"):
             plot.release_figure([0, 1, 1], wrong)
+
+
+@pytest.mark.parametrize("how", [
+    {"mechanism": "independent"}, {"mechanism": "sticky"}, {"mechanism": "sticky", "every": 3},
+    {"length": 50},
+])  # fmt: skip
+def test_a_plan_shows_what_its_noise_does(how: dict[str, Any]) -> None:
+    plan = cv.calibrate(CHAIN, 3.0, **how)
+    figure = plan.plot(points=120)
+    assert f"{plan.mechanism} noise, ε = 3" in figure.axes[0].get_title()
+    assert figure.axes[0].get_xlim() == (0, how.get("length", 120))
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert words[-1] == "posterior\nof state 1"
+    many = cv.calibrate(cv.MarkovChain(np.full((3, 3), 1 / 3)), 3.0).plot()
+    assert "posterior" not in "".join(text.get_text() for text in many.axes[0].texts)

@@ -1,4 +1,4 @@
-"""The experiment behind the tables of docs/estimates.md: runs, goes on, and is what is shown."""
+"""The experiment behind the tables of docs/coverage.md: runs, goes on, and is what is shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def coverage(*arguments: str) -> str:
 
 
 def test_the_page_shows_what_the_experiment_found() -> None:
-    page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
     shown = page.split(BEGIN)[1].split(END)[0]
     assert shown.strip() == tables(ROOT / "benchmarks" / "coverage.csv")
 
@@ -30,7 +30,7 @@ def test_the_page_shows_what_the_experiment_found() -> None:
 def test_the_page_shows_which_fitted_chains_are_refused() -> None:
     """No record that the likelihood misses goes unflagged; of chains at most one in twenty is."""
     results = ROOT / "benchmarks" / "fit_test.csv"
-    page = (ROOT / "docs" / "estimates.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
     shown = page.split(fit_test.BEGIN)[1].split(fit_test.END)[0]
     assert shown.strip() == fit_test.table(results)
     for line in read_lines(results):

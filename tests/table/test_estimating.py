@@ -83,6 +83,14 @@ def test_sojourns_are_told_in_time_where_it_is_known() -> None:
     assert set(points["unit"]) == {"points"}
     assert set(lasting["unit"]) == {"seconds"}
     np.testing.assert_allclose(lasting["estimate"], 30 * points["estimate"])
+    # All steps are equal: the column itself says how long a point lasts.
+    told = cv.estimate_table(table, certificate, "sojourns", by="person", time="time")
+    assert set(told["unit"]) == {"seconds"}
+    later = table.assign(
+        time=table["time"].where(table.index != 5, table["time"] + pd.Timedelta("1s"))
+    )
+    uneven = cv.estimate_table(later, certificate, "sojourns", time="time")
+    assert set(uneven["unit"]) == {"points"}
 
 
 @pytest.mark.parametrize("question", ["share", "pairs", "transitions", "autocorrelation"])
@@ -152,6 +160,9 @@ def test_what_cannot_belong() -> None:
     other = RELEASE.table.assign(bpm=RELEASE.table["bpm"].to_numpy()[::-1])
     with pytest.raises(cv.InvalidInput, match="states_sha256"):
         cv.estimate_table(other, RELEASE.certificate)
+    for wrong in (None, {"a": 1}, 3):
+        with pytest.raises(cv.InvalidInput, match="the path of its file"):
+            cv.estimate_table(RELEASE.table, wrong)
     with pytest.raises(cv.InvalidInput, match="question"):
         cv.estimate_table(RELEASE.table, RELEASE.certificate, "mode")  # type: ignore[arg-type]
 

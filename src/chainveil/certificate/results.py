@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from chainveil import notebook
+
 Status = Literal["holds", "fails", "open"]
 
 AS_PROMISED = "holds as promised to anyone"
@@ -22,7 +24,7 @@ class Check:
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """What a certificate promises, and all checks of it.
 
@@ -96,3 +98,19 @@ class Verification:
         return "\n".join(
             [*lines, *(f"{check.status:5}  {check.field}: {check.text}" for check in self.checks)]
         )
+
+    def __repr__(self) -> str:
+        return f"Verification: {self.verdict} ({self._counted}; print() lists every check)"
+
+    @property
+    def _counted(self) -> str:
+        """How many checks hold, fail, and could not be made."""
+        held = [str(check.status) for check in self.checks]
+        return ", ".join(f"{held.count(status)} {word}" for status, word in
+                         (("holds", "hold"), ("fails", "fail"), ("open", "open")))  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        (_, verdict), *rest = self.summary
+        lines = [*(line for line in rest if line[0] != "not protected"), ("checks", self._counted)]
+        note = "Open checks could not be made; print() lists every check."
+        return notebook.card(f"verification: {verdict}", lines, note)

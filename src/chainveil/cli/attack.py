@@ -37,8 +37,8 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
 
     document = Certificate.read(certificate or certificate_path(release))
     # A release names its columns, whether or not the table did.
-    named = _table(release, {**given, "no_header": False})
-    held = compare(document, _table(original, given), named)
+    named = options.read_either(release, {**given, "no_header": False})
+    held = compare(document, options.read_either(original, given), named)
     plan = document.plan()
     guesses = _guesses(plan, held.seen)
     scores = {name: score(held.truth, guess, held.known) for name, guess in guesses.items()}
@@ -99,17 +99,6 @@ def _beaten(scores: dict[str, Any], majority: float, bound: float) -> list[str]:
     if wilson(majority, trials)[0] > bound:
         names.append("guessing the commonest state")
     return names
-
-
-def _table(path: str, given: dict[str, Any]) -> Any:
-    """A table; --format and --delimiter are for the one of the two that they fit."""
-    from chainveil.table.read import formats
-
-    if path == "-" or not formats.told_by(path):
-        return options.read_source(path, given)
-    is_csv = formats.by_path(path).name == "csv"
-    other = {"form": None, "delimiter": given["delimiter"] if is_csv else None}
-    return options.read_source(path, {**given, **other})
 
 
 def _guesses(plan: Any, seen: Any) -> dict[str, Any]:

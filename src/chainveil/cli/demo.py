@@ -239,7 +239,8 @@ def _picture(place: Path, shown: Comparison) -> str | None:
 
         rows = {"independent\nnoise": shown.independent[:SHOWN],
                 "release,\nsticky noise": shown.released[:SHOWN]}  # fmt: skip
-        figure = release_figure(shown.original[:SHOWN], rows, shown.posterior[:SHOWN], shown.title)
+        title = f"{shown.title}: {SHOWN} points of {place.name}/release.parquet"
+        figure = release_figure(shown.original[:SHOWN], rows, shown.posterior[:SHOWN], title)
         return str(save(figure, place / "release.png"))
     except MissingExtra as error:
         note(str(error))

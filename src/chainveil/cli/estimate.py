@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import progress, show, warn
+from chainveil.cli.output import claimed_rows, progress, show, warn
 
 # Questions with numbers and intervals for an answer, and the one about the series itself.
 NUMBERS = ("frequency", "transitions", "durations", "autocorrelation")
@@ -44,6 +44,8 @@ QUESTIONS = (*NUMBERS, "denoise")
 @click.option("--anyway", is_flag=True, help="Answer by likelihood, and denoise, also where the "
               "release contradicts the fitted chain; the answer says so.")  # fmt: skip
 @click.option("--plot", "picture", type=options.FILE, help="Draw the answer to this file.")
+@click.option("--original", metavar="TABLE", help="For the curator: draw what the private table "
+              "says beside the answer. The picture is then as private as the table.")  # fmt: skip
 @click.option("-o", "--output", type=options.FILE, help="For denoise: a CSV file with the "
               "probability of each state in each row.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -63,11 +65,13 @@ def estimate(release: str, question: str, **given: Any) -> None:
     from chainveil.table.released.states import read_released
 
     _check_options(question)
+    if given["original"] is not None and given["picture"] is None:
+        raise click.UsageError("--original is for --plot: only the picture shows it.")
     certificate = given["certificate"] or certificate_path(release)
     _check_goals(given, release, certificate)
     # A share of points depends on neighbours only where a chain is fitted beside it.
     neighbours = question != "frequency" or given["covers"] == "sampling"
-    with progress(None, given["as_json"]) as tell:
+    with progress(claimed_rows(certificate), given["as_json"]) as tell:
         held = read_released(
             release, certificate, given["by"], given["time"], given["form"],
             progress=tell, step=given["step"], max_gap=given["max_gap"],
@@ -90,7 +94,7 @@ def estimate(release: str, question: str, **given: Any) -> None:
         return
     found = _ask(held, question, given)
     if given["picture"] is not None:
-        _draw(found, held, question, given)
+        _draw(found, held, question, release, {**given, "certificate": certificate})
     show(_facts(found, held, question), _lines(found, held), given["as_json"])
 
 
@@ -120,6 +124,7 @@ KNOWN_BY = {
     "level": NUMBERS,
     "covers": NUMBERS,
     "picture": NUMBERS,
+    "original": NUMBERS,
     "method": ("transitions", "durations"),
     "anyway": ("transitions", "durations", "denoise"),
     "lags": ("autocorrelation",),
@@ -244,19 +249,44 @@ def _sureness(error: float, worth: float) -> str:
     return "".join(f", {text}" for text in known) + ")"
 
 
-def _draw(found: Any, held: Any, question: str, given: dict[str, Any]) -> None:
+def _draw(found: Any, held: Any, question: str, release: str, given: dict[str, Any]) -> None:
     from dataclasses import replace
 
     from chainveil import plot
+    from chainveil.certificate import Certificate
+    from chainveil.table.shown import about_release
 
-    if found.groups is not None:
-        found = replace(found, groups=tuple(_group_names(found.groups, held)))
-    figure = found.plot(
-        held.labels, title=f"{question}, {found.level:.12g} intervals",
-        xlabel=given["by"] or ("window" if given["window"] else ""),
-        ylabel="points that a spell lasts" if question == "durations" else question,
-    )  # fmt: skip
-    plot.save(figure, given["picture"])
+    if held.series and found.groups and isinstance(found.groups[0], tuple):
+        # Windows of several series: one panel a series.
+        named = ((held.series[series], window) for series, window in found.groups)
+        found = replace(found, groups=tuple(named))
+    by = given["by"] or (f"window of {given['window']:,} points" if given["window"] else "")
+    document = Certificate.read(given["certificate"])
+    about, words = about_release(document, Path(release).name), {}
+    if given["original"] is not None:
+        words["truth"] = _truth(held, question, document, release, given)
+        about = f"PRIVATE: shows the original; {about}"
+    plot.save(found.plot(held.labels, by=by, about=about, **words), given["picture"])
+    if words:
+        warn(f"{given['picture']} shows the original: keep it as private as the table")
+
+
+def _truth(held: Any, question: str, document: Any, release: str, given: dict[str, Any]) -> Any:
+    """The same question asked of the original."""
+    from dataclasses import replace
+
+    import numpy as np
+
+    from chainveil.noise.channel import Channel
+    from chainveil.table.released.comparing import original_states
+
+    if held.reordered:
+        raise click.UsageError("--original needs the rows of RELEASE in their own order.")
+    named = options.read_either(release, {**given, "no_header": False})
+    private = options.read_either(given["original"], given)
+    states = original_states(document, private, named, held.states, held.order)
+    clear = replace(held, states=states, plan=Channel(np.eye(len(held.labels))))
+    return _ask(clear, question, {**given, "method": "counts", "covers": "noise"})
 
 
 def _denoise(held: Any, given: dict[str, Any]) -> None:

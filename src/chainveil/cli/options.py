@@ -238,6 +238,17 @@ def read_source(table: str, options: dict[str, Any], text: bool = True) -> FileS
     return open_source(table, options["form"], text=text, **read_lines(options))
 
 
+def read_either(path: str, given: dict[str, Any]) -> Any:
+    """A table; --format and --delimiter are for the one of the two that they fit."""
+    from chainveil.table.read import formats
+
+    if path == "-" or not formats.told_by(path):
+        return read_source(path, given)
+    is_csv = formats.by_path(path).name == "csv"
+    other = {"form": None, "delimiter": given["delimiter"] if is_csv else None}
+    return read_source(path, {**given, **other})
+
+
 def read_lines(options: dict[str, Any]) -> dict[str, Any]:
     """How the lines of a text file are read, from --no-header, --delimiter and --multiline."""
     return {

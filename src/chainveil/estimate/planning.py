@@ -13,6 +13,7 @@ from chainveil import checks
 from chainveil.calibration import calibrate, usual_plan
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, UnreachableBudget
+from chainveil.estimate.answer_table import Kind, framed
 from chainveil.estimate.counts.covariance import (
     chain_law,
     drawing_covariance,
@@ -38,7 +39,7 @@ LEAST_BUDGET, LARGEST_BUDGET = 0.01, 30.0
 MOST_ROWS = 10**15
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExpectedError:
     """The error to expect of an estimate, before anything is released.
 
@@ -71,6 +72,24 @@ class ExpectedError:
     def largest(self) -> float:
         """The largest standard error of all states."""
         return float(self.standard_error.max())
+
+    def to_frame(self, kind: Kind | None = None) -> Any:
+        """A row a number: ``place`` in the array, ``value``, ``standard_error``, ``points``."""
+        places = [", ".join(map(str, place)) for place in np.ndindex(self.value.shape)]
+        size = len(places)
+        return framed({
+            "question": [self.question] * size, "place": places,
+            "value": self.value.ravel().tolist(),
+            "standard_error": self.standard_error.ravel().tolist(),
+            "points": [self.length] * size, "covers": [self.covers] * size,
+        }, kind)  # fmt: skip
+
+    def __repr__(self) -> str:
+        refused = f"; refused below {self.needed:,} points" if self.refused else ""
+        return (
+            f"ExpectedError: {self.question} of {self.length:,} points, standard error at most "
+            f"{self.largest:.4g} ({self.covers}){refused}"
+        )
 
 
 def error_at(

@@ -128,14 +128,27 @@ class Estimate:
         """
         return answer_table.framed(answer_table.columns(self, labels), kind)
 
+    def place_of(self, group: Any) -> tuple[str, Any]:
+        """In a figure: the panel of a group, and where it stands in it."""
+        if not isinstance(group, tuple):
+            return "", group
+        *outer, last = group
+        return ", ".join(map(str, outer)), last
+
     def plot(self, labels: Sequence[Any] | None = None, **words: Any) -> Any:
-        """A figure of the values with their intervals; ``words`` as in ``plot.intervals``."""
+        """A figure of the values with their intervals; ``words`` as in ``plot.intervals``.
+
+        ``by`` says what the groups are, ``about`` is a second line of the title.
+        """
         from chainveil.plot.answers import draw
 
         return draw(self, labels, **words)
 
     def __repr__(self) -> str:
         return answer_table.text(self)
+
+    def _repr_html_(self) -> str:
+        return answer_table.html(self)
 
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:

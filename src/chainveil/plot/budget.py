@@ -9,6 +9,7 @@ import numpy as np
 
 from chainveil.errors import InvalidInput
 from chainveil.plot import style
+from chainveil.privacy.rounding import upper
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +21,7 @@ def budget(
     success: Sequence[float] | np.ndarray,
     *,
     guess: float | None = None,
+    chosen: float | None = None,
     title: str = "",
     ylabel: str = "standard error of a share",
 ) -> Figure:
@@ -36,6 +38,8 @@ def budget(
         :func:`chainveil.attack.expected_success` says.
     guess : float, optional
         Success without a release, drawn as a line.
+    chosen : float, optional
+        A budget to mark.
     title, ylabel : str
         Words over the figure and beside its left axis.
     """
@@ -48,17 +52,21 @@ def budget(
             f"{budgets.size} values each, one a budget",
         )  # fmt: skip
     figure, axes = style.new_figure(6.4, 4.4)
-    drawn = axes.plot(budgets, left, color=style.BLUE, lw=1.9, label="error of the analyst (left)")
+    axes.plot(budgets, left, color=style.BLUE, lw=1.9, label="error of the analyst (left)")
     axes.set_yscale("log")
     other = axes.twinx()
     other.spines["top"].set_visible(False)
-    drawn += other.plot(budgets, right, color=style.RED, ls="--", lw=1.9,
-                        label="success of the best attacker (right)")  # fmt: skip
+    other.plot(budgets, right, color=style.RED, ls="--", lw=1.9,
+               label="success of the best attacker (right)")  # fmt: skip
     if guess is not None:
-        drawn.append(other.axhline(guess, color="0.45", ls=":", lw=1.2,
-                                   label="without a release (right)"))  # fmt: skip
-    axes.set(xlabel="privacy budget ε (nats)", ylabel=ylabel, title=title)
+        other.axhline(guess, color="0.45", ls=":", lw=1.2, label="without a release (right)")
+    if chosen is not None:
+        axes.axvline(chosen, color="0.45", lw=1.0, ls="-.", label=f"ε = {upper(chosen, 4)}")
+    axes.set(xlabel="privacy budget ε (nats)", ylabel=ylabel)
+    axes.set_title(title, fontsize=11)
     other.set(ylabel="share of points guessed right", ylim=(min(0.5, right.min()) - 0.02, 1.0))
     axes.set_xlim(float(budgets.min()), float(budgets.max()))
-    axes.legend(handles=drawn, fontsize=8, framealpha=0.9, loc="upper center")
+    axes.yaxis.label.set_color(style.BLUE)
+    other.yaxis.label.set_color(style.RED)
+    style.legend_below(figure, 2)
     return figure

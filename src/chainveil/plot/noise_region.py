@@ -32,15 +32,16 @@ def noise_region(
     beside : NoisePlan, optional
         A plan for another adversary whose borders are drawn as dashed lines.
     """
-    figure, axes = style.new_figure(5.4, 5.2)
+    figure, axes = style.new_figure(5.4, 7.0)
     draw_noise_region(axes, plan, others, beside)
+    style.legend_below(figure, 1)
     return figure
 
 
 def draw_noise_region(
     axes: Axes, plan: NoisePlan, others: Sequence[NoisePlan] = (), beside: NoisePlan | None = None
 ) -> None:
-    """As :func:`noise_region`, into axes that are there already."""
+    """As :func:`noise_region`, into axes that are there already; without a legend."""
     planes = _half_planes(plan)
     rho0 = np.linspace(0, 0.5, 501)
     lower = planes.u * (1 - rho0)
@@ -66,7 +67,6 @@ def draw_noise_region(
         title=f"Feasible noise, q = {q:g}, r = {r:g}, ε = {exact(plan.epsilon)}",
     )
     axes.set_aspect("equal")
-    axes.legend(loc="lower left", fontsize=8, framealpha=0.9)
 
 
 def _half_planes(plan: NoisePlan) -> HalfPlanes:

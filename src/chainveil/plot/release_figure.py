@@ -44,7 +44,7 @@ def release_figure(
     named = released if isinstance(released, Mapping) else {"release": released}
     truth = _row(original)
     rows = {name: _row(part) for name, part in named.items()}
-    guess = {} if posterior is None else {"posterior": _row(posterior)}
+    guess = {} if posterior is None else {"posterior\nof state 1": _row(posterior)}
     shapes = [row.shape for row in (truth, *rows.values(), *guess.values())]
     if len(set(shapes)) != 1 or truth.ndim != 1 or not truth.size:
         raise InvalidInput("original, released, posterior", shapes, "equal length")
@@ -59,7 +59,10 @@ def release_figure(
         _band(axes, height, base, colour)
         if name in rows:
             _wrong(axes, row, truth, base)
-        axes.text(-0.01, base + 0.4, name, ha="right", va="center",
+        elif name in guess:
+            _scale(axes, base)
+        lines = "\n".join(style.words(line) for line in name.split("\n"))
+        axes.text(-0.01, base + 0.4, lines, ha="right", va="center",
                   transform=axes.get_yaxis_transform())  # fmt: skip
     axes.set(xlabel="point", title=title, yticks=[], xlim=(0, len(truth)),
              ylim=(-0.1, len(shapes) - 0.05))  # fmt: skip
@@ -82,6 +85,14 @@ def _band(axes: Any, row: np.ndarray, base: float, colour: str) -> None:
     heights = base + 0.8 * np.append(row, row[-1])
     axes.step(points, heights, where="post", color=colour, lw=0.9)
     axes.fill_between(points, base, heights, step="post", color=colour, alpha=0.25, lw=0)
+
+
+def _scale(axes: Any, base: float) -> None:
+    """Where 0, a half and 1 lie in a row of probabilities."""
+    for share in (0.0, 0.5, 1.0):
+        axes.axhline(base + 0.8 * share, color="0.45", lw=0.6, ls=":")
+        axes.text(1.01, base + 0.8 * share, f"{share:g}", ha="left", va="center", fontsize=8,
+                  transform=axes.get_yaxis_transform())  # fmt: skip
 
 
 def _wrong(axes: Any, row: np.ndarray, truth: np.ndarray, base: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from chainveil.errors import InvalidInput, MissingExtra
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, BLACK = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000",
 )  # fmt: skip
+Outside = Literal["outside lower center", "outside right center"]
 GREY = "#7F7F7F"
 CYCLE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK, GREY)
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 2)), (0, (3, 3)))
@@ -28,15 +29,21 @@ def new_figure(width: float = 6.0, height: float = 4.2) -> tuple[Figure, Axes]:
 
 
 def new_panels(
-    columns: int, width: float, height: float, rows: int = 1, share_y: bool = False
+    columns: int,
+    width: float,
+    height: float,
+    rows: int = 1,
+    share_y: bool = False,
+    share_x: bool = False,
 ) -> tuple[Figure, list[Axes]]:
     """An empty figure with several pairs of axes, row by row."""
     try:
-        from matplotlib.figure import Figure
+        from chainveil.plot.chart import Chart
     except ImportError:
         raise MissingExtra("matplotlib", "plot", "drawing a figure") from None
-    figure = Figure(figsize=(width, height), layout="constrained")
-    panels = list(figure.subplots(rows, columns, squeeze=False, sharey=share_y).flat)
+    figure = Chart(figsize=(width, height), layout="constrained")
+    held = figure.subplots(rows, columns, squeeze=False, sharex=share_x, sharey=share_y)
+    panels = list(held.flat)
     for axes in panels:
         axes.grid(True, linewidth=0.4, color="0.85")
         axes.set_axisbelow(True)
@@ -46,11 +53,23 @@ def new_panels(
 
 def legend_below(figure: Figure, columns: int) -> None:
     """One legend under all panels, each label once."""
+    legend_outside(figure, "outside lower center", columns)
+
+
+def legend_outside(figure: Figure, where: Outside, columns: int) -> None:
+    """One legend for all panels, each label once, where it covers nothing."""
     handles: dict[Any, Any] = {}
     for axes in figure.axes:
         found, labels = axes.get_legend_handles_labels()
         handles |= dict(zip(labels, found, strict=True))
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=columns, fontsize=9)
+    figure.legend(handles.values(), handles, loc=where, ncols=columns, fontsize=9)
+
+
+def words(text: object, longest: int = 60) -> str:
+    """Text from elsewhere, such as a name: drawn as it is, never as a formula, and not long."""
+    plain = " ".join(str(text).split())
+    short = plain if len(plain) <= longest else plain[: longest - 1] + "…"
+    return short.replace("$", r"\$")
 
 
 def check_ending(name: str, path: str | os.PathLike[str]) -> str:

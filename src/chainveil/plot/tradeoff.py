@@ -32,10 +32,10 @@ def tradeoff(
     title, ylabel : str
         Words over the figure and beside its vertical axis.
     """
-    figure, axes = style.new_figure(6.4, 4.4)
+    figure, axes = style.new_figure(6.4, 4.8)
     draw_tradeoff(axes, epsilon, curves, title)
     axes.set_ylabel(ylabel)
-    axes.legend(fontsize=8, framealpha=0.9)
+    style.legend_below(figure, 3)
     return figure
 
 

@@ -18,6 +18,8 @@ from chainveil.estimate.answer_table import Kind, columns, framed
 from chainveil.estimate.questions.comparison import How
 from chainveil.estimate.results import Covers, Method
 from chainveil.table.read.frames import FrameSource
+from chainveil.table.read.reading import open_source
+from chainveil.table.released.grouping import read_columns
 from chainveil.table.released.states import ReleasedStates, read_released
 
 Question = Literal["share", "pairs", "transitions", "sojourns", "autocorrelation"]
@@ -47,8 +49,8 @@ def estimate_table(
     Parameters
     ----------
     release : data frame, or path of a file
-        What was published, or some rows of it, joined with other columns or not. Rows of a
-        series must be in their order.
+        What was published, or some rows of it, joined with other columns or not. Where the order
+        of the rows matters and they do not stand in it, ``time`` tells it.
     certificate : Certificate or path
         Its noise is undone. What cannot be checked of the release is said in a warning.
     question : "share", "pairs", "transitions", "sojourns" or "autocorrelation"
@@ -58,7 +60,8 @@ def estimate_table(
         Columns whose values are the groups; or "hour", "weekday" or "date" of ``time``.
     time, step, max_gap : optional
         Column with the time, its regular step, and the longest step that is no gap, as when the
-        table was sanitized. With a step of dates and times, sojourns are told in seconds or hours.
+        table was sanitized. With a step of dates and times, given or the same in all rows, sojourns
+        are told in seconds or hours.
     level : float
         Probability that an interval covers the truth.
     covers : "noise" or "sampling"
@@ -92,7 +95,8 @@ def estimate_table(
     """
     held = _read(release, certificate, question, by, time, step, max_gap, covers)
     ask = _asking(held, question, covers, method, lags, anyway)
-    return _framed(ask(level), held, by, release, _seconds(release, time, step))
+    seconds = _seconds(release, held, time, step) if question == "sojourns" else None
+    return _framed(ask(level), held, by, release, seconds)
 
 
 def compare_table(
@@ -144,7 +148,8 @@ def compare_table(
     found = estimate.compare(
         ask, pairs, reference=reference, how=how, level=level, simultaneous=simultaneous
     )
-    seconds = _seconds(release, time, step) if how == "difference" else None
+    timed = how == "difference" and question == "sojourns"
+    seconds = _seconds(release, held, time, step) if timed else None
     return _framed(found, held, by, release, seconds)
 
 
@@ -220,17 +225,17 @@ def _in_time(data: dict[str, list[Any]], seconds: float) -> None:
     data["unit"] = [text.removesuffix("points") + word for text in data["unit"]]
 
 
-def _seconds(release: Any, time: str | None, step: float | None) -> float | None:
+def _seconds(
+    release: Any, held: ReleasedStates, time: str | None, step: float | None
+) -> float | None:
     """What a point lasts, where the time column holds dates and times."""
-    if time is None or step is None:
+    if time is None:
         return None
-    if isinstance(release, str) or hasattr(release, "__fspath__"):
-        from chainveil.table.read.reading import open_source
-
-        kind = open_source(release).schema.field(time).type
-    else:
-        kind = FrameSource(release).schema.field(time).type
-    return float(step) if pa.types.is_temporal(kind) else None
+    file = isinstance(release, str) or hasattr(release, "__fspath__")
+    table = open_source(release, text=False) if file else FrameSource(release)
+    if not pa.types.is_temporal(table.schema.field(time).type):
+        return None
+    return held.step_of(read_columns(table, [time])) if step is None else float(step)
 
 
 def _kind(release: Any) -> Kind | None:

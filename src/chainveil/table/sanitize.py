@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
 from chainveil.mechanism.randomness import Source as Randomness
@@ -18,6 +20,7 @@ from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
+from chainveil.progress import showing
 from chainveil.table.estimating import Question, estimate_table
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.release import Draw, Drawn, RowRelease, Steps, as_it_is, release_table
@@ -31,9 +34,15 @@ from chainveil.table.request.request import (
     Request,
     StateRules,
 )
+from chainveil.table.shown import about_release, release_card
 from chainveil.table.states.prepare import Progress
 from chainveil.table.states.tracker import Tracker
 from chainveil.table.write.framing import framed
+
+# Rows that are released at a time: so often a bar moves.
+PIECE = 1 << 21
+# Published columns by name, and which rows they are; None: all.
+Made = tuple[dict[str, pa.Array], NDArray[np.bool_] | None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +83,9 @@ class TableRelease:
         from chainveil.plot import estimates
 
         series = self.certificate["release.series_column"]
-        return estimates(self.estimate(question, **({"by": series} | how)))
+        asked = {"by": series, "level": 0.95} | how
+        about = about_release(self.certificate)
+        return estimates(self.estimate(question, **asked), about=about, level=asked["level"])
 
     def __repr__(self) -> str:
         said = self.certificate
@@ -83,6 +94,9 @@ class TableRelease:
             f"TableRelease of {said['release.column']}: {said['release.rows']:,} rows in "
             f"{series:,} series, {noise} noise, epsilon {said['promise.epsilon']:g}"
         )
+
+    def _repr_html_(self) -> str:
+        return release_card(self.table, self.certificate)
 
 
 def sanitize_table(
@@ -118,6 +132,7 @@ def sanitize_table(
     time_as: str | float | None = None,
     allow_leak: Sequence[str] = (),
     rng: Randomness | None = None,
+    progress: bool | None = None,
 ) -> TableRelease:
     """Publish one column of a data frame under Bayesian differential privacy.
 
@@ -187,6 +202,9 @@ def sanitize_table(
         depends on the series of a row and its place in it alone: whatever order the rows of
         several series are mixed in, each series is sanitized as
         ``plan.sanitize(x, rng=seeded(seed).at(series=series_number(name)))`` does it.
+    progress : bool, optional
+        Whether a bar shows what is being done; by default in notebooks alone. True shows one on
+        a terminal too. It is gone when the release is made.
 
     Examples
     --------
@@ -214,7 +232,8 @@ def sanitize_table(
         order,
     )  # fmt: skip
     sink = FrameSink()
-    certificate = release_table(table, sink, request, rng)
+    with showing(table.size, progress) as tell:
+        certificate = release_table(table, sink, request, rng, tell)
     return TableRelease(sink.table, certificate)
 
 
@@ -231,13 +250,17 @@ class FrameSink:
 
     @contextmanager
     def _drawn(
-        self, table: FrameSource, steps: Steps, seen: Tracker | None, _: Progress | None
+        self, table: FrameSource, steps: Steps, seen: Tracker | None, progress: Progress | None
     ) -> Iterator[Drawn]:
         rows = RowRelease(steps, table.columns, seen is None or steps.ordered)
-        made: dict[str, pa.Array] = {}
-        kept = None
+        parts: list[Made] = []
         for batch in table.batches(steps.layout.names):
-            made, kept = rows.made(batch)
+            for begin in range(0, batch.num_rows, PIECE):
+                piece = batch.slice(begin, PIECE)
+                parts.append(rows.made(piece))
+                if progress is not None:
+                    progress("releasing", piece.num_rows)
+        made, kept = _joined(parts)
         if made and steps.rare and steps.hold:
             name = steps.layout.column
             made[name] = pa.concat_arrays([made[name], rows.rest()])
@@ -245,3 +268,12 @@ class FrameSink:
         typed = [steps.layout.column] if steps.discretizer.keeps_type else []
         names = steps.kept.published(steps.layout, table.columns)
         self.table = framed(table.rows(kept), names, made, typed)
+
+
+def _joined(parts: list[Made]) -> Made:
+    """The published columns of all pieces, and which rows they are."""
+    names = parts[0][0] if parts else {}
+    made = {name: pa.chunked_array([part[name] for part, _ in parts]) for name in names}
+    masks = [kept for _, kept in parts if kept is not None]
+    whole = {name: column.combine_chunks() for name, column in made.items()}
+    return whole, np.concatenate(masks) if masks else None

@@ -53,6 +53,11 @@ class Comparison(Estimate):
         """As in the answers that are compared."""
         return self.asked.places(labels)
 
+    def place_of(self, group: Any) -> tuple[str, Any]:
+        """Both groups in one name."""
+        sign = "−" if self.compared == "difference" else "/"
+        return "", f" {sign} ".join(map(str, group))
+
     def tells(self, place: int) -> bool:
         """A ratio of the other state is no complement."""
         return self.compared == "ratio" or self.asked.tells(place)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from chainveil.certificate import Certificate, Verification
@@ -12,8 +15,39 @@ from chainveil.table.states.prepare import Progress
 # What a join changes, or saving again: the states themselves are checked all the same.
 RESAVED = {"release.kept", "release.file.format", "release.file.bytes", "release.file.sha256",
            "release.parts"}  # fmt: skip
+# What another order of the rows changes as well.
+REORDERED = RESAVED | {"release.states_sha256"}
 # What a filter changes as well.
 FILTERED = RESAVED | {"release.rows", "release.series", "release.gaps", "release.states_sha256"}
+
+
+@dataclass(frozen=True)
+class Belonging:
+    """A certificate that holds, and how what is there differs from what was released.
+
+    Attributes
+    ----------
+    document : Certificate
+    filtered : bool
+        Rows are missing.
+    reordered : bool
+        All rows are there, with other states than the certificate's, or in another order.
+    notes : tuple of str
+        What cannot be checked.
+    objection : str
+        What the verification says against it.
+    """
+
+    document: Certificate
+    filtered: bool = False
+    reordered: bool = False
+    notes: tuple[str, ...] = ()
+    objection: str = ""
+
+    def refuse(self, advice: str = "chainveil verify shows every check.") -> InvalidInput:
+        """The error of a certificate that cannot be relied on for this release."""
+        allowed = "a certificate that holds and belongs to the release"
+        return InvalidInput("certificate", self.objection, allowed, advice)
 
 
 def belonging(
@@ -22,7 +56,7 @@ def belonging(
     form: str | None,
     lines: dict[str, Any],
     progress: Progress | None,
-) -> tuple[Certificate, tuple[str, ...]]:
+) -> Belonging:
     """The certificate, if it holds and may speak of this release; and what cannot be checked."""
     document = read_certificate(certificate)
     result = verify(document, release, form=form, progress=progress, **lines)
@@ -30,21 +64,24 @@ def belonging(
         raise TooLarge(f"certificate: {_name(certificate)}: {result.undecided[0]}")
     failed = {check.field for check in result.failures}
     if not result.undecided and failed <= RESAVED:
-        return document, ()
+        return Belonging(document)
+    objection = f"{_name(certificate)}: {result.objections[0]}"
     if not result.undecided and failed <= FILTERED and _fewer_rows(result):
-        return document, (_what_is_missing(result),)
-    raise InvalidInput(
-        "certificate",
-        f"{_name(certificate)}: {result.objections[0]}",
-        "a certificate that holds and belongs to the release",
-        "chainveil verify shows every check.",
-    )
+        return Belonging(document, filtered=True, notes=(_what_is_missing(result),))
+    if not result.undecided and failed <= REORDERED:
+        return Belonging(document, reordered=True, objection=objection)
+    raise Belonging(document, objection=objection).refuse()
 
 
 def read_certificate(certificate: Any) -> Certificate:
     """The certificate of a release, from a file where it is one."""
-    known = isinstance(certificate, Certificate)
-    document = certificate if known else Certificate.read(certificate)
+    if isinstance(certificate, Certificate):
+        document = certificate
+    elif isinstance(certificate, str | PathLike):
+        document = Certificate.read(Path(certificate))
+    else:
+        found = f"an object of type {type(certificate).__name__}"
+        raise InvalidInput("certificate", found, "a Certificate, or the path of its file")
     if document["release"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
     return document

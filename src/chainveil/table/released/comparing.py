@@ -63,6 +63,33 @@ def compare(document: Certificate, original: Readable, release: Readable) -> Com
     return Compared(truth, _masked(reports, gaps), known)
 
 
+def original_states(
+    document: Certificate, original: Readable, release: Readable, states: Any, order: IntArray
+) -> Any:
+    """The states of the original at the points of a release, in the shape of ``states``.
+
+    ``states`` and ``order`` are those of :class:`~chainveil.table.released.states.ReleasedStates`.
+    """
+    if document["noise.every"] > 1:
+        raise NotSupported("the original beside a release in which one point in several reports")
+    column, series = document["release.column"], document["release.series_column"]
+    names = [column] if series is None else [column, series]
+    private, public = (read_columns(table, names) for table in (original, release))
+    if private.num_rows != public.num_rows:
+        found = f"{private.num_rows:,} rows"
+        raise InvalidInput("original", found, f"{public.num_rows:,}, as the release has")
+    _check_same_series(document, private, public, np.ones(private.num_rows, np.bool_))
+    codes = discretizer_of(document).codes(one_column(private, column), column)[order]
+    several = isinstance(states, list)
+    parts = [np.ma.array(part, copy=True) for part in (states if several else [states])]
+    begin = 0
+    for part in parts:
+        there = ~np.ma.getmaskarray(part)
+        part[there] = codes[begin : begin + np.count_nonzero(there)]
+        begin += int(np.count_nonzero(there))
+    return parts if several else parts[0]
+
+
 def _rare(
     document: Certificate, private: pa.Table, public: pa.Table, order: IntArray, ends: IntArray
 ) -> Compared:

@@ -19,6 +19,7 @@ from chainveil.plan import NoisePlan
 from chainveil.table.error_text import check_released
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
+from chainveil.table.released.arranging import ANOTHER_ORDER, by_time, is_release
 from chainveil.table.released.belonging import belonging
 from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns, series_order
@@ -39,6 +40,10 @@ from chainveil.table.states.prepare import Progress
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 CALENDAR = ("hour", "weekday", "date")
 ACROSS = "The noise is one that remembers across the gaps, or that counts points across them"
+BACK_IN_ORDER = (
+    "Where the rows only stand in another order, give time, the column with the time: they are "
+    "then put back. chainveil verify shows every check."
+)
 GAP_ADVICE = "Steps longer than it are gaps; step alone tells how many points lie in one."
 
 
@@ -71,6 +76,8 @@ class ReleasedStates:
         What could not be checked: the release is part of what was released.
     group_names : tuple
         Where groups are of several columns: the values of each.
+    reordered : bool
+        Whether the rows stand in another order than they were released in.
     """
 
     states: Any
@@ -84,11 +91,25 @@ class ReleasedStates:
     zone: str | None = None
     notes: tuple[str, ...] = ()
     group_names: tuple[Any, ...] = ()
+    reordered: bool = False
 
     @property
     def gaps(self) -> int:
         """Number of rows without a value."""
         return self.rows - len(self.order)
+
+    def step_of(self, times: pa.Table) -> float | None:
+        """The step of a time column in seconds, where it is the same in all series.
+
+        ``times`` : the column alone, with the rows of the release.
+        """
+        clock = Clock(times.column_names[0])
+        ticks = clock.ticks(one_column(times, clock.name), 0)[self.order]
+        lengths = [np.ma.count(part) for part in
+                   (self.states if isinstance(self.states, list) else [self.states])]  # fmt: skip
+        steps = np.delete(np.diff(ticks), np.cumsum(lengths)[:-1] - 1)
+        same = len(steps) > 0 and steps[0] > 0 and bool((steps == steps[0]).all())
+        return float(steps[0]) / clock.ticks_of(1.0) if same else None
 
 
 def read_released(
@@ -111,7 +132,8 @@ def read_released(
     Parameters
     ----------
     release : path or data frame
-        It may be part of what was released, or joined with other columns, or saved again.
+        It may be part of what was released, or joined with other columns, or saved again, or
+        its rows may stand in another order: ``time`` then tells which.
     certificate : Certificate or path
         An error if it does not hold, or cannot belong to the release.
     by : str or several, optional
@@ -132,7 +154,8 @@ def read_released(
         raise InvalidInput("release", "-", "a file", "It is read twice: to check it, and to ask.")
     lines: dict[str, Any] = {"header": header, "delimiter": delimiter, "multiline": multiline}
     table = _opened(release, form, lines)
-    document, notes = belonging(release, certificate, form, lines, progress)
+    known = belonging(release, certificate, form, lines, progress)
+    document, filtered = known.document, known.filtered
     series = document["release.series_column"]
     if time is None and (step is not None or max_gap is not None):
         raise InvalidInput("time", None, "a column, where step or max_gap is given")
@@ -140,17 +163,28 @@ def read_released(
         raise InvalidInput("max_gap", None, "a number, where step is given", GAP_ADVICE)
     wanted = [] if by is None else [by] if isinstance(by, str) else list(by)
     names = _columns(table, document, wanted, time)
-    if max_gap is not None and time is not None and time not in names:
+    another = filtered or known.reordered
+    if time is not None and (max_gap is not None or another) and time not in names:
         names.append(time)
+    plan = document.plan()
+    ordered = plan.noise.ordered or plan.noise.every > 1 or neighbours
     held = read_columns(table, names)
+    rows = np.arange(held.num_rows)
+    if time is not None and another:
+        held, rows = by_time(held, series, time, ordered)
     order, ends = series_order(held, series)
     labels = tuple(document["discretization.labels"])
     column = document["release.column"]
     reader = discretizer_of(document)
     states = reader.read_back(one_column(held, column), column)
     empty = reader.gaps(states)
+    notes = known.notes
+    if known.reordered and not is_release(document, states, held, time):
+        if ordered and time is None:
+            raise known.refuse(BACK_IN_ORDER)
+        notes = (ANOTHER_ORDER,)
     groups, group_names = combined([_groups(held, name, time, series) for name in wanted])
-    plan, apart = document.plan(), np.ones(len(order), np.int64)
+    apart = np.ones(len(order), np.int64)
     splits = document["release.splits"]
     if document["release.points"] is not None:
         apart = rare_places(document, max_gap, ends, len(order))
@@ -158,7 +192,7 @@ def read_released(
     if time is not None and max_gap is not None:
         clock = Clock(time, step, max_gap)
         apart = distances(held, series, clock, order, ends)
-    if notes:
+    if filtered:
         notes = (*notes, *_filtered(document, plan, apart, max_gap))
         splits = int(np.count_nonzero(apart == CUT))
     rare = plan.noise.every > 1
@@ -166,17 +200,17 @@ def read_released(
     # A report that looks at the last one alone does not care how far away that lies.
     near = plan.noise.sees == "last report" and not rare
     if plan.noise.ordered or rare:
-        if found != splits and not near and not notes:
+        if found != splits and not near and not filtered:
             raise InvalidInput(
                 "max_gap", max_gap, "what it was, with time and step, when the table was sanitized",
                 f"{ACROSS}: the certificate counts {splits:,}, the time line has {found:,}.",
             )  # fmt: skip
-        if found and (neighbours or not near) and not notes:
+        if found and (neighbours or not near) and not filtered:
             check_known(apart, order, clock)
             _check_held(plan, apart)
     if document["release.held"] is not None:
         empty = empty | silent_rows(plan.noise, order, ends, apart)
-    if not neighbours and not notes:
+    if not neighbours and not filtered:
         apart = np.maximum(apart, 1)
     front = plan.noise.first_place if document["release.points"] is not None else 0
     return ReleasedStates(
@@ -184,13 +218,14 @@ def read_released(
         None if groups is None else lay(groups, order, ends, apart, empty, front),
         plan,
         labels,
-        order[~empty[order]],
+        rows[order[~empty[order]]],
         held.num_rows,
         max(splits - found, 0),
         _run_names(held, series, order, ends, apart),
         next((zone for zone in (_zone(held, name, time) for name in wanted) if zone), None),
         notes,
         group_names,
+        known.reordered,
     )
 
 
@@ -264,7 +299,7 @@ def _column_of(table: Readable, document: Certificate, by: str, time: str | None
     column, series = document["release.column"], document["release.series_column"]
     if by in CALENDAR and by not in table.columns:
         if time is None:
-            raise InvalidInput("time", None, f"the column with the time, for --by {by}")
+            raise InvalidInput("time", None, f"the column with the time, for {by}")
         return time
     if by == "series" and by not in table.columns:
         if series is None:
