@@ -35,7 +35,8 @@ TESTERS = ("pytest", "hypothesis")
 # environment has them all.
 EXTRAS = {
     "plot": "import chainveil as cv; cv.plot.tradeoff([1, 2], {'a': [0.2, 0.1]})",
-    "report": "import chainveil.report as r; r.Page('a', 'b', ()).save('page.html'); import altair, vl_convert",
+    "report": "import chainveil as cv; plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), 2); "
+    "cv.report.release_page(plan.certificate()).save('page.html')",
     "docs": "import furo, myst_parser, numpydoc, sphinx",
     "lstm": "import chainveil as cv; cv.attack.LSTMSettings()",
     "spark": "import chainveil.spark",
