@@ -37,8 +37,8 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
 
     document = Certificate.read(certificate or certificate_path(release))
     # A release names its columns, whether or not the table did.
-    named = _table(release, {**given, "no_header": False})
-    held = compare(document, _table(original, given), named)
+    named = options.read_beside(release, {**given, "no_header": False})
+    held = compare(document, options.read_beside(original, given), named)
     found = attack_release(document.plan(), held.truth, held.seen, held.known)
     facts = {
         "attackers": {
@@ -61,14 +61,3 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     if found.beaten:
         warn(f"{' and '.join(found.beaten)} beat the bound: the data do not follow the chain of "
              "the certificate, and its promise is not for such data")  # fmt: skip
-
-
-def _table(path: str, given: dict[str, Any]) -> Any:
-    """A table; --format and --delimiter are for the one of the two that they fit."""
-    from chainveil.table.read import formats
-
-    if path == "-" or not formats.told_by(path):
-        return options.read_source(path, given)
-    is_csv = formats.by_path(path).name == "csv"
-    other = {"form": None, "delimiter": given["delimiter"] if is_csv else None}
-    return options.read_source(path, {**given, **other})

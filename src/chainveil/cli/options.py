@@ -238,6 +238,17 @@ def read_source(table: str, options: dict[str, Any], text: bool = True) -> FileS
     return open_source(table, options["form"], text=text, **read_lines(options))
 
 
+def read_beside(path: str, options: dict[str, Any]) -> FileSource:
+    """One of two tables; --format and --delimiter are for the one of them that they fit."""
+    from chainveil.table.read import formats
+
+    if path == "-" or not formats.told_by(path):
+        return read_source(path, options)
+    is_csv = formats.by_path(path).name == "csv"
+    other = {"form": None, "delimiter": options["delimiter"] if is_csv else None}
+    return read_source(path, {**options, **other})
+
+
 def read_lines(options: dict[str, Any]) -> dict[str, Any]:
     """How the lines of a text file are read, from --no-header, --delimiter and --multiline."""
     return {

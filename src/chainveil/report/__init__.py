@@ -21,6 +21,8 @@ from chainveil.report.blocks import (
     short,
 )
 from chainveil.report.page import Page
+from chainveil.report.private import curator_page, private_page
+from chainveil.report.public import public_page, release_page
 
 __all__ = [
     "Bullets",
@@ -32,6 +34,10 @@ __all__ = [
     "Section",
     "Table",
     "Text",
+    "curator_page",
     "number",
+    "private_page",
+    "public_page",
+    "release_page",
     "short",
 ]

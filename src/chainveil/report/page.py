@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from chainveil.errors import MissingExtra
+from chainveil.errors import InvalidInput, MissingExtra
 from chainveil.report.blocks import Block, Figure, Section, Table
 from chainveil.text import printable
 
@@ -32,12 +32,15 @@ class Page:
     mark : str
         Written across every part of the page and every sheet of paper, such as "private: do not
         publish"; none where it is empty.
+    not_in : tuple of Path
+        Folders in which the page may not be saved: those of what is published.
     """
 
     title: str
     subtitle: str
     sections: tuple[Section, ...]
     mark: str = ""
+    not_in: tuple[Path, ...] = ()
 
     def html(self) -> str:
         """The page as one text."""
@@ -61,6 +64,7 @@ class Page:
         from chainveil.table.write.atomic import drafts
 
         goal = Path(path)
+        refuse_beside(goal, self.not_in)
         written = self.html().encode()
         with drafts([goal], force) as (draft,):
             draft.file.write(written)
@@ -68,6 +72,15 @@ class Page:
 
     def __repr__(self) -> str:
         return f"Page({self.title!r}: {', '.join(section.title for section in self.sections)})"
+
+
+def refuse_beside(goal: Path, folders: tuple[Path, ...]) -> None:
+    """Error where a private page would stand beside what is published."""
+    if goal.resolve().parent in [folder.resolve() for folder in folders]:
+        raise InvalidInput(
+            "output", str(goal), "a file in another folder than the release",
+            "The page shows the original: what is published must not lie beside it.",
+        )  # fmt: skip
 
 
 def _policy(scripts: list[str], style: str) -> str:

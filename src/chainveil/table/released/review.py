@@ -38,6 +38,8 @@ class SeriesReview:
     ----------
     name : the name of the series, or None where the table has one
     truth, seen : arrays of n states and reports; masked where there is none
+    shares : tuple of float
+        Share of each state in the original.
     wrong : float
         Share of its points whose report is another state; NaN without any.
     own : OwnLoss or None
@@ -47,6 +49,7 @@ class SeriesReview:
     name: Any
     truth: Any
     seen: Any
+    shares: tuple[float, ...]
     wrong: float
     own: OwnLoss | None
 
@@ -81,6 +84,7 @@ def review(document: Certificate, original: Readable, release: Readable) -> Revi
     Parameters
     ----------
     document : Certificate
+        That of the release.
     original, release : tables that can be read more than once
         As of ``chainveil.table.read``.
     """
@@ -133,9 +137,15 @@ def _series(number: int, held: Compared, plan: NoisePlan, with_loss: bool) -> Se
         held.names[number] if held.names else None,
         hidden,
         seen,
+        _shares(hidden, plan.noise.states),
         float(wrong.mean()) if len(wrong) else float("nan"),
         own_loss(_runs(truth, known), plan) if with_loss else None,
     )
+
+
+def _shares(truth: Any, states: int) -> tuple[float, ...]:
+    held = np.ma.compressed(truth)
+    return tuple((np.bincount(held, minlength=states) / max(len(held), 1)).tolist())
 
 
 def _runs(truth: NDArray[Any], known: Any) -> list[NDArray[Any]]:

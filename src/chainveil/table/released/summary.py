@@ -17,6 +17,7 @@ from chainveil import estimate
 from chainveil.certificate import Certificate, Verification
 from chainveil.errors import ChainveilError
 from chainveil.estimate import Estimate
+from chainveil.mechanism import seeded
 from chainveil.model.chain import MarkovChain
 from chainveil.privacy.baselines import success_bound
 from chainveil.table.read.frames import FrameSource
@@ -27,6 +28,8 @@ from chainveil.table.states.prepare import Progress
 
 # Into how many stretches the longest series is cut, and how long one is at least.
 STRETCHES, SHORTEST = 24, 10
+# Points of the made-up series, and the seed of its noise: a study, no release.
+EXAMPLE, EXAMPLE_SEED = 120, 1
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ class Summary:
         What could not be checked of the release.
     files : tuple of two str or None
         The names of the files of certificate and release, without their folders.
+    example : two arrays of states, or None
+        A series drawn from the chain of the certificate, with a seed, and reports of it.
     """
 
     certificate: Certificate
@@ -62,6 +67,7 @@ class Summary:
     width: int | None = None
     notes: tuple[str, ...] = ()
     files: tuple[str | None, str | None] = (None, None)
+    example: tuple[Any, Any] | None = None
 
 
 def summarize(
@@ -80,7 +86,9 @@ def summarize(
     Parameters
     ----------
     certificate : Certificate or path
+        What was handed over.
     release : path or data frame, optional
+        The published table. Without it nothing is estimated.
     level : float
         Probability that an interval covers the truth.
     time, step, max_gap : optional
@@ -108,12 +116,22 @@ def summarize(
     return Summary(
         document, checked, level, _even_odds(document), asked.answers, asked.refused, asked.width,
         tuple(asked.notes), (_file(certificate), _file(release)),
+        _example(document) if checked.holds else None,
     )  # fmt: skip
 
 
 def _even_odds(document: Certificate) -> float:
     """What a chance of one half can become, rounded up."""
     return success_bound(MarkovChain.symmetric(0.5), document["loss.epsilon"])
+
+
+def _example(document: Certificate) -> tuple[Any, Any] | None:
+    """A made-up series and its reports; the same at each call, and nobody's."""
+    plan = document.plan()
+    if plan.noise.outputs != plan.noise.states:
+        return None
+    series = plan.chain.sample(min(EXAMPLE, plan.loss.length or EXAMPLE), rng=EXAMPLE_SEED)
+    return series, plan.sanitize(series, rng=seeded(EXAMPLE_SEED))
 
 
 def _file(table: Any) -> str | None:
