@@ -108,16 +108,15 @@ def _page(
     from chainveil.table import review, summarize
 
     asked = {name: given[name] for name in ("level", "time", "step", "max_gap")}
-    if given["private"]:
-        refuse_beside(goal, folders(certificate, release))
-        # A release names its columns, whether or not the table did.
-        reading = {"form": None, **options.read_lines({**given, "no_header": False})}
-    else:
-        reading = {"form": given["form"], **options.read_lines(given)}
-    summary = summarize(certificate, release, progress=tell, **asked, **reading)
+    reading = {"form": given["form"], **options.read_lines(given)}
     if not given["private"]:
+        summary = summarize(certificate, release, progress=tell, **asked, **reading)
         return public_page(summary), summary.verification
-    tables = (options.read_beside(str(given["original"]), given),
-              options.read_beside(str(release), {**given, "no_header": False}))  # fmt: skip
-    found = review(summary.certificate, *tables)
+    refuse_beside(goal, folders(certificate, release))
+    # A release names its columns, whether or not the table did.
+    fitting = options.fitting(str(release), {**given, "no_header": False})
+    reading = {"form": fitting["form"], **options.read_lines(fitting)}
+    summary = summarize(certificate, release, progress=tell, **asked, **reading)
+    original = options.read_beside(str(given["original"]), given)
+    found = review(summary.certificate, original, options.read_source(str(release), fitting))
     return private_page(summary, found, folders(certificate, release)), summary.verification

@@ -76,10 +76,9 @@ def folders(*tables: Any) -> tuple[Path, ...]:
 
 def private_sections(found: Review, certificate: Certificate) -> list[Section]:
     """What only the holder of the original may see."""
+    called = certificate["release.series_column"]
     return [
-        Section(
-            "The original beside the release", _beside(found, certificate["release.series_column"])
-        ),  # fmt: skip
+        Section("The original beside the release", _beside(found, called)),
         Section("What each series loses on its own chain", _own(found)),
         Section("Whether the data follow the chain", _misfit(found)),
         Section("What attackers get", _attacks(found)),

@@ -206,7 +206,7 @@ class _Asking:
     def _calendar(self, time: str) -> tuple[str, ...]:
         """What of a calendar the time column tells; nothing where it holds numbers."""
         named = isinstance(self._release, str | Path)
-        source = open_source(self._release) if named else FrameSource(self._release)
+        source = open_source(self._release, **self._reading) if named else FrameSource(self._release)
         if time not in source.columns:
             return ("hour",)
         kind = source.schema.field(time).type
