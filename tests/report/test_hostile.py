@@ -19,7 +19,7 @@ NAMES = [
     "<script>window.ran=1</script>",
     "</script><script>window.ran=2</script>",
     "<img src=x onerror='window.ran=3'>",
-    "\"><svg onload=window.ran=4>",
+    '"><svg onload=window.ran=4>',
     "<!--<script>window.ran=5",
     "javascript:window.ran=6",
     "{{ 7 * 7 }}{% raw %}",
@@ -94,8 +94,8 @@ def test_one_series_without_a_name(tmp_path: Path, opening: Any) -> None:
 
 def test_constant_series_and_intervals_without_limits(tmp_path: Path, opening: Any) -> None:
     """Of two people one never changes; from so few points a sojourn may be of any length."""
-    rates = np.concatenate([np.full(40, 50.0), np.where(states(1, 40)[0] == 1, 70.0, 50.0)])
-    table = pa.table({"person": ["still"] * 40 + ["moving"] * 40, "bpm": rates})
+    rates = np.concatenate([np.full(80, 50.0), np.where(states(1, 80)[0] == 1, 70.0, 50.0)])
+    table = pa.table({"person": ["still"] * 80 + ["moving"] * 80, "bpm": rates})
     made = released(tmp_path, table, mechanism="independent")
     with opening(made.private) as opened:
         assert opened.complaints == []

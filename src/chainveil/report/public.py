@@ -189,7 +189,7 @@ def _estimates(summary: Summary) -> tuple[Block, ...]:
         else:
             blocks.append(answers.whole(titles[question], found, labels))
     for question, reason in summary.refused.items():
-        blocks.append(Text(f"{titles[question]} Not answered: {reason}", "careful"))
+        blocks.append(Text(f"{titles[question]}: not answered. {reason}", "careful"))
     meaning = next((found.meaning for found in summary.answers.values()), None)
     if meaning is not None:
         blocks.insert(0, Text(f"Intervals cover {meaning}."))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chainveil import estimate
+from chainveil import checks, estimate
 from chainveil.certificate import Certificate, Verification
 from chainveil.errors import ChainveilError
 from chainveil.estimate import Estimate
@@ -106,6 +106,7 @@ def summarize(
     >>> summarize(plan.certificate()).verification.holds
     True
     """
+    checks.probability("level", level, zero=False, one=False)
     given = isinstance(certificate, Certificate)
     document: Certificate = certificate if given else Certificate.read(str(certificate))
     checked = verify(document, release, progress=progress, **reading)
@@ -147,6 +148,7 @@ class _Asking:
     ) -> None:
         self._document, self._release, self._level = document, release, level
         self._reading, self._gaps = reading, gaps
+        self._timed = any(value is not None for value in gaps.values())
         self.answers: dict[str, Estimate] = {}
         self.refused: dict[str, str] = {}
         self.notes: dict[str, None] = {}
@@ -155,6 +157,7 @@ class _Asking:
     def everything(self, time: str | None) -> None:
         """All questions; what one of them meets keeps no other from its answer."""
         series = self._document["release.series_column"]
+        self._timed |= time is not None
         self._ask("share", lambda: self._shares(time, None))
         if series is not None:
             self._ask("by series", lambda: self._shares(time, series))
@@ -170,6 +173,9 @@ class _Asking:
         try:
             self.answers[question] = answer()
         except ChainveilError as error:
+            # What the caller got wrong is no finding about the release.
+            if self._timed and getattr(error, "argument", None) in ("time", *self._gaps):
+                raise
             self.refused[question] = str(error)
 
     def _read(self, time: str | None, by: str | None, neighbours: bool = False) -> ReleasedStates:
@@ -206,7 +212,9 @@ class _Asking:
     def _calendar(self, time: str) -> tuple[str, ...]:
         """What of a calendar the time column tells; nothing where it holds numbers."""
         named = isinstance(self._release, str | Path)
-        source = open_source(self._release, **self._reading) if named else FrameSource(self._release)
+        source = (
+            open_source(self._release, **self._reading) if named else FrameSource(self._release)
+        )
         if time not in source.columns:
             return ("hour",)
         kind = source.schema.field(time).type
