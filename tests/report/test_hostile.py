@@ -41,9 +41,11 @@ def _table(names: list[str], points: int = 60, column: str = "person") -> Any:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A release in which every name is an attack: of series, of columns, of states."""
     column = "<b onclick='window.ran=7'>"
-    how = {"series": column, "labels": ["</script><script>window.ran=8</script>", "<i>high"],
-           "mechanism": "independent"}  # fmt: skip
-    return released(tmp_path_factory.mktemp("hostile"), _table(NAMES, column=column), **how)
+    labels = ["</script><script>window.ran=8</script>", "<i>high"]
+    return released(
+        tmp_path_factory.mktemp("hostile"), _table(NAMES, column=column), series=column,
+        labels=labels, mechanism="independent",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["public", "private"])

@@ -19,7 +19,7 @@ from chainveil.table.released.comparing import compare
 from tests.report.test_browser import BESIDE, BY_PERSON, NOISE, OVER_TIME
 
 
-def _answer(made: Any, question: str, **how: Any) -> Any:
+def _answer(made: Any, question: Any, **how: Any) -> Any:
     frame = cv.estimate_table(made.release, made.certificate, question, **how)
     return frame[["estimate", "low", "high"]].to_numpy()
 
@@ -121,7 +121,7 @@ def test_the_private_page_has_the_numbers_of_attacks_losses_and_misfit(
     own = [own_loss([truth], plan).epsilon for truth in held.truth]
     assert private.values("What does the noise lose", 1) == own
     lost = [float(row[1][0]) for row in private.table("What does the noise lose")]
-    assert all(shown >= loss for shown, loss in zip(lost, own, strict=True))
+    assert all(loss is not None and read >= loss for read, loss in zip(lost, own, strict=True))
     readings = misfit(held.truth, plan.noise, nominal=plan.epsilon).readings
     told = "Do the data remember more than one point?"
     assert private.values(told, 1) == [one.worst.loss for one in readings]

@@ -73,7 +73,7 @@ def demo(
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     write_sample(place / "heart.csv")
-    tasks = [(place, _simulated(place / "heart.csv"))]
+    tasks = [(place, simulated(place / "heart.csv"))]
     record, reason = (None, "left out") if offline else _record(data, mirror)
     if record is not None:
         (place / RECORD).mkdir(exist_ok=True)
@@ -106,7 +106,8 @@ def demo(
     return 0
 
 
-def _simulated(table: Path) -> Sample:
+def simulated(table: Path) -> Sample:
+    """The table of :func:`write_sample`."""
     columns = ["--column", "bpm", "--series", "person", "--time", "minute"]
     states = ["--threshold", "60", "--labels", "low,high"]
     return Sample(table, [], columns, states, "Heart rate above 60")

@@ -132,7 +132,7 @@ def _asked(certificate: Certificate) -> list[tuple[str, str]]:
     series, kept = certificate["release.series_column"], certificate["release.kept"]
     return [
         ("published column", certificate["release.column"]),
-        ("its values", f"{named}. {certificate['discretization.meaning']}"),
+        ("its values", f"{named}: {certificate['discretization.meaning']}"),
         ("series", "one" if series is None else f"named by the column {series}"),
         ("other columns", ", ".join(kept) or "none"),
         ("time", certificate["release.time"] or "not published"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -211,13 +212,9 @@ class _Asking:
 
     def _calendar(self, time: str) -> tuple[str, ...]:
         """What of a calendar the time column tells; nothing where it holds numbers."""
-        named = isinstance(self._release, str | Path)
-        source = (
-            open_source(self._release, **self._reading) if named else FrameSource(self._release)
-        )
-        if time not in source.columns:
-            return ("hour",)
-        kind = source.schema.field(time).type
+        frame = not isinstance(self._release, str | Path)
+        open_table = FrameSource if frame else partial(open_source, **self._reading)
+        kind = open_table(self._release).schema.field(time).type
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         if pa.types.is_date(kind):
             return ("date",)
