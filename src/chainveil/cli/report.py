@@ -48,7 +48,7 @@ def report(certificate: str, release: str | None, **given: Any) -> int:
     Ends with 0, with 1 where the certificate fails (which the page says), and with
     3 where that cannot be decided within --max-seconds.
     \b
-    Examples:
+    Example:
       chainveil report release.certificate.json release.parquet
       chainveil report release.certificate.json release.parquet \\
         --private --original heart.csv -o private/curator.html
