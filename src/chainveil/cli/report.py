@@ -42,7 +42,8 @@ def report(certificate: str, release: str | None, **given: Any) -> int:
 
     For whoever receives the release: what was asked, what is promised and against whom, what is
     not protected, what was checked, the noise, how to estimate and, with RELEASE, estimates with
-    intervals. It opens from disk, needs no network, and is made from these two files alone.
+    intervals. It opens from disk, needs no network, and is made from these two files alone. With
+    --private, --original TABLE and -o, a page for the curator alone, in a folder of its own.
 
     \b
     Ends with 0, with 1 where the certificate fails (which the page says), and with
@@ -50,8 +51,6 @@ def report(certificate: str, release: str | None, **given: Any) -> int:
     \b
     Example:
       chainveil report release.certificate.json release.parquet
-      chainveil report release.certificate.json release.parquet \\
-        --private --original heart.csv -o private/curator.html
     """
     goal = _goal(certificate, release, given)
     with progress(None, given["as_json"]) as tell:
