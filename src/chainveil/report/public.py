@@ -174,10 +174,6 @@ def _estimates(summary: Summary) -> tuple[Block, ...]:
     blocks: list[Block] = []
     for note in summary.notes:
         blocks.append(Text(f"{note}.", "careful"))
-    often = summary.certificate["noise.every"]
-    if often > 1:
-        words = "transitions and sojourns are about those points alone"
-        blocks.append(Text(f"One point in {often} reports: {words}.", "careful"))
     for question, found in summary.answers.items():
         if question == "by series":
             blocks.append(answers.by_name(titles[question], found, labels, series))
@@ -188,9 +184,13 @@ def _estimates(summary: Summary) -> tuple[Block, ...]:
             blocks.append(answers.along(titles[question], found, labels, question[3:]))
         else:
             blocks.append(answers.whole(titles[question], found, labels))
-    for question, reason in summary.refused.items():
-        blocks.append(Text(f"{titles[question]}: not answered. {reason}", "careful"))
-    meaning = next((found.meaning for found in summary.answers.values()), None)
+            if found.fit is not None:
+                blocks.append(Text(f"By likelihood: intervals cover {found.meaning}."))
+    for reason in dict.fromkeys(summary.refused.values()):
+        unanswered = [titles[one] for one, why in summary.refused.items() if why == reason]
+        blocks.append(Text(f"Not answered: {reason}", "careful"))
+        blocks.append(Bullets(tuple(unanswered)))
+    meaning = next((one.meaning for one in summary.answers.values() if one.fit is None), None)
     if meaning is not None:
         blocks.insert(0, Text(f"Intervals cover {meaning}."))
     return tuple(blocks)

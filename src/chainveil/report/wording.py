@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from chainveil.certificate import Certificate
+from chainveil.noise.base import noise_class
 
 
 def states(certificate: Certificate) -> list[str]:
@@ -55,11 +56,12 @@ def commands(summary: Any) -> str:
     certificate, release = (shlex.quote(name) for name in files(summary))
     series = summary.certificate["release.series_column"]
     by = "" if series is None else f" --by {shlex.quote(series)}"
-    return (
-        f"chainveil verify {certificate} {release}\n"
-        f"chainveil estimate {release} frequency{by}\n"
-        f"chainveil estimate {release} durations"
-    )
+    shares, lasting, method = _answerable(summary.certificate)
+    how = f" --method {method}" if method else ""
+    lines = [f"chainveil verify {certificate} {release}"]
+    lines += [f"chainveil estimate {release} frequency{by}"] * shares
+    lines += [f"chainveil estimate {release} durations{how}"] * lasting
+    return "\n".join(lines)
 
 
 def python_lines(summary: Any) -> str:
@@ -67,9 +69,18 @@ def python_lines(summary: Any) -> str:
     certificate, release = (repr(name) for name in files(summary))
     series = summary.certificate["release.series_column"]
     by = "" if series is None else f", by={series!r}"
-    return (
-        "import chainveil as cv\n\n"
-        f"print(cv.verify({certificate}, {release}))\n"
-        f'shares = cv.estimate_table({release}, {certificate}, "share"{by})\n'
-        f'lasting = cv.estimate_table({release}, {certificate}, "sojourns")'
-    )
+    shares, lasting, method = _answerable(summary.certificate)
+    how = f", method={method!r}" if method else ""
+    ask = f"cv.estimate_table({release}, {certificate}"
+    lines = ["import chainveil as cv", "", f"print(cv.verify({certificate}, {release}))"]
+    lines += [f"shares = {ask}, 'share'{by})"] * shares
+    lines += [f"lasting = {ask}, 'sojourns'{how})"] * lasting
+    return "\n".join(lines)
+
+
+def _answerable(certificate: Certificate) -> tuple[bool, bool, str]:
+    """Whether shares and sojourns can be asked for, and by which method but counting."""
+    kind = noise_class(certificate["noise.mechanism"])
+    # Reports that mix two points cannot be counted.
+    mixed = kind.sees == "series" and kind.holds
+    return not mixed, certificate["noise.every"] == 1, "likelihood" if mixed else ""

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from chainveil import checks, estimate
 from chainveil.certificate import Certificate, Verification
-from chainveil.errors import ChainveilError
+from chainveil.errors import ChainveilError, InvalidInput, NotSupported
 from chainveil.estimate import Estimate
 from chainveil.mechanism import seeded
 from chainveil.model.chain import MarkovChain
@@ -192,14 +192,26 @@ class _Asking:
         return estimate.frequency(held.states, held.plan, by=held.groups, level=self._level)
 
     def _over_time(self, time: str | None) -> Estimate:
-        """All series together, a stretch after another, by the place of a point in its series."""
+        """All series together, a stretch after another, by the place of a point in its series.
+
+        Where a stretch has too few points for its noise, stretches are made longer.
+        """
         held = self._read(time, None)
         lines = held.states if isinstance(held.states, list) else [held.states]
         longest = max(len(line) for line in lines)
-        self.width = max(SHORTEST, -(-longest // STRETCHES))
-        places = [np.arange(len(line)) // self.width * self.width for line in lines]
-        by = places if isinstance(held.states, list) else places[0]
-        return estimate.frequency(held.states, held.plan, by=by, level=self._level)
+        width = max(SHORTEST, -(-longest // STRETCHES))
+        while True:
+            places = [np.arange(len(line)) // width * width for line in lines]
+            by = places if isinstance(held.states, list) else places[0]
+            try:
+                found = estimate.frequency(held.states, held.plan, by=by, level=self._level)
+            except InvalidInput:
+                if 2 * width >= longest:
+                    raise
+                width *= 2
+            else:
+                self.width = width
+                return found
 
     def _neighbours(self, time: str | None, ask: Callable[..., Estimate]) -> Estimate:
         held = self._read(time, None, neighbours=True)
@@ -208,7 +220,11 @@ class _Asking:
                 f"{held.splits:,} neighbouring rows are no neighbouring points, by the "
                 "certificate; transitions and sojourns count them as if they were"
             ] = None
-        return ask(held.states, held.plan, level=self._level)
+        try:
+            return ask(held.states, held.plan, level=self._level)
+        except NotSupported:
+            # Reports that mix two points cannot be counted; a chain can be fitted to them.
+            return ask(held.states, held.plan, level=self._level, method="likelihood")
 
     def _calendar(self, time: str) -> tuple[str, ...]:
         """What of a calendar the time column tells; nothing where it holds numbers."""
