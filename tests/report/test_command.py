@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -162,12 +161,10 @@ def test_a_page_is_not_overwritten_unless_asked(plain: Any, tmp_path: Path) -> N
     assert (tmp_path / "a.html").read_text("utf-8").startswith("<!doctype html>")
 
 
-def test_without_the_extra_the_error_says_what_to_install(plain: Any) -> None:
-    code = (
-        "import sys; sys.modules['altair'] = None\n"
-        "import chainveil as cv\n"
-        f"try: cv.report.release_page({str(plain.certificate)!r})\n"
-        "except cv.MissingExtra as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install 'chainveil[report]'" in done.stdout
+def test_without_the_extra_the_error_says_what_to_install(
+    plain: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    done = called("report", plain.certificate, "-o", "a.html", folder=tmp_path, code=2)
+    assert b"pip install 'chainveil[report]'" in done.stderr
+    assert not (tmp_path / "a.html").exists()

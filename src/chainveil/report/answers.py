@@ -70,16 +70,24 @@ def by_name(title: str, found: Estimate, labels: Sequence[Any], group: str) -> B
     return Figure(f"{title}{words}", told(drawn, found.unit), spec, values)
 
 
-def along(title: str, found: Estimate, labels: Sequence[Any], scale: str) -> Block:
-    """A curve with its band, along the groups in their order."""
+def along(title: str, found: Estimate, labels: Sequence[Any], scale: str) -> list[Block]:
+    """Curves with their bands along the groups in their order, a figure a state."""
     held = rows(found, labels)
+    kinds = list(dict.fromkeys(row.about for row in held))
+    if len(kinds) > len(charts.CYCLE):
+        return [table(title, held, scale, found.unit)]
+    parts = [[row for row in held if row.about == kind] for kind in kinds]
+    titles = [title if len(kinds) == 1 else f"{title}: {short(kind)}" for kind in kinds]
+    return [_curve(words, found, part, scale) for words, part in zip(titles, parts, strict=True)]
+
+
+def _curve(title: str, found: Estimate, held: list[Row], scale: str) -> Block:
     values = table(title, held, scale, found.unit)
     drawn = [row for row in held if not math.isnan(row.value)]
-    if not drawn or len({row.about for row in held}) > len(charts.CYCLE):
+    if not drawn:
         return values
-    marks = [
-        {**mark, "at": _place(row.group)} for mark, row in zip(_marks(drawn), drawn, strict=True)
-    ]
+    pairs = zip(_marks(drawn), drawn, strict=True)
+    marks = [{**mark, "at": _place(row.group)} for mark, row in pairs]
     spec = charts.curve(marks, scale, found.unit, _domain(found, drawn))
     return Figure(title, told(drawn, found.unit), spec, values)
 

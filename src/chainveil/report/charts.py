@@ -66,8 +66,16 @@ def _told(name: str = "told") -> dict[str, Any]:
     return {"tooltip": alt.Tooltip(f"{name}:N"), "description": alt.Description(f"{name}:N")}
 
 
-def _hue(**words: Any) -> dict[str, Any]:
-    return {"color": altair().Color("of:N", title=None, **words)}
+def _hue(kinds: list[Any], **words: Any) -> dict[str, Any]:
+    scale = altair().Scale(domain=kinds)
+    return {"color": altair().Color("of:N", title=None, scale=scale, **words)}
+
+
+def _shape(kinds: list[Any]) -> dict[str, Any]:
+    """Shape and colour, which share one legend."""
+    alt = altair()
+    scale = alt.Scale(domain=kinds)
+    return {"shape": alt.Shape("of:N", title=None, scale=scale)} | _hue(kinds)
 
 
 def _apart(layers: Any) -> Any:
@@ -82,14 +90,15 @@ def intervals(rows: Rows, value: str, domain: tuple[float, float] | None = None)
     what is estimated. A limit that is infinite ends at the edge of ``domain``.
     """
     alt = altair()
-    several = len({row.get("of") for row in rows})
+    kinds = list(dict.fromkeys(row.get("of") for row in rows))
+    several = len(kinds)
     scale = alt.Scale(domain=list(domain), clamp=True) if domain else alt.Scale(zero=False)
     names = list(dict.fromkeys(row["name"] for row in rows))
     base = alt.Chart(alt.Data(values=list(rows))).encode(
         y=alt.Y("name:N", title=None, sort=names), **_told()
     )
-    apart = {"yOffset": alt.YOffset("of:N")} | _hue(legend=None)
-    shape = {"shape": alt.Shape("of:N", title=None)} | _hue()
+    apart = {"yOffset": alt.YOffset("of:N", sort=kinds)} | _hue(kinds, legend=None)
+    shape = _shape(kinds)
     lines = base.mark_rule(strokeWidth=2, color=BLUE, aria=False).encode(
         x=alt.X("low:Q", title=value, scale=scale), x2="high:Q", **(apart if several > 1 else {})
     )
@@ -106,19 +115,20 @@ def curve(rows: Rows, x: str, y: str, domain: tuple[float, float] | None = None)
     ``rows``: ``at``, ``value``, ``low``, ``high``, ``told`` and, where there are several, ``of``.
     """
     alt = altair()
-    several = len({row.get("of") for row in rows}) > 1
+    kinds = list(dict.fromkeys(row.get("of") for row in rows))
+    several = len(kinds) > 1
     scale = alt.Scale(domain=list(domain), clamp=True) if domain else alt.Scale(zero=False)
     kind = "Q" if all(isinstance(row["at"], int | float) for row in rows) else "N"
     base = alt.Chart(alt.Data(values=list(rows))).encode(
         x=alt.X(f"at:{kind}", title=x, scale=alt.Scale(zero=False, nice=False), sort=None),
-        **(_hue(legend=None) if several else {}),
+        **(_hue(kinds, legend=None) if several else {}),
     )
     band = base.mark_area(opacity=0.2, color=BLUE, aria=False).encode(
         y=alt.Y("low:Q", title=y, scale=scale), y2="high:Q"
     )
     line = base.mark_line(color=BLUE, aria=False).encode(y=alt.Y("value:Q", scale=scale))
-    # One legend, that of the points: colour and shape together.
-    shape = {"shape": alt.Shape("of:N", title=None)} | _hue() if several else {}
+    # One legend, that of the points.
+    shape = _shape(kinds) if several else {}
     points = base.mark_point(filled=True, size=50, color=BLUE, opacity=1).encode(
         y=alt.Y("value:Q", scale=scale), **shape, **_told()
     )

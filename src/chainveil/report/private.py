@@ -165,6 +165,11 @@ def _losses(title: str, known: list[Any], budget: float, values: Table) -> Block
     return Figure(title, words, charts.bars(marks, "loss, at most", across), values)
 
 
+def _p_value(value: float | None) -> str:
+    """Order 1 is not tested against itself."""
+    return "" if value is None else shown_number(value)
+
+
 def _misfit(found: Review) -> tuple[Block, ...]:
     if isinstance(found.misfit, str):
         return (Text(f"Not tested: {found.misfit}", "careful"),)
@@ -174,7 +179,7 @@ def _misfit(found: Review) -> tuple[Block, ...]:
     ]
     columns = (
         number("order of the chain"), number("loss, at least", downwards),
-        number("p-value against order 1"), number("largest difference of a step"),
+        number("p-value against order 1", _p_value), number("largest difference of a step"),
         number("contexts never seen"),
     )  # fmt: skip
     return (

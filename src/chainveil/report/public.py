@@ -179,9 +179,9 @@ def _estimates(summary: Summary) -> tuple[Block, ...]:
             blocks.append(answers.by_name(titles[question], found, labels, series))
         elif question == "over time":
             scale = f"first of {summary.width} points, counted from 0 in each series"
-            blocks.append(answers.along(titles[question], found, labels, scale))
+            blocks += answers.along(titles[question], found, labels, scale)
         elif found.groups is not None:
-            blocks.append(answers.along(titles[question], found, labels, question[3:]))
+            blocks += answers.along(titles[question], found, labels, question[3:])
         else:
             blocks.append(answers.whole(titles[question], found, labels))
             if found.fit is not None:

@@ -115,9 +115,16 @@
   }
 
   document.querySelectorAll("table").forEach(sortable);
-  // On paper nothing can be opened: the values go with their charts.
+  // On paper nothing can be opened: the values go with their charts, where they are not many.
+  const MOST_PRINTED = 40;
   const open = [];
-  addEventListener("beforeprint", () => document.querySelectorAll("details:not([open])").forEach((part) => { part.open = true; open.push(part); }));
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details:not([open])")) {
+      if (part.querySelector("tbody").rows.length > MOST_PRINTED) continue;
+      part.open = true;
+      open.push(part);
+    }
+  });
   addEventListener("afterprint", () => { while (open.length) open.pop().open = false; });
   const drawn = [...document.querySelectorAll("figure[id]")].map(draw);
   Promise.allSettled(drawn).then(() => { document.documentElement.dataset.ready = "yes"; });
