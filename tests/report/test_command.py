@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import chainveil as cv
+from chainveil.report import Page
 from chainveil.table import review
 from tests.cli.program import called
 from tests.report.releases import SENTINELS, heart_rates
@@ -149,6 +150,17 @@ def test_a_private_page_is_not_saved_beside_the_release_by_python_either(plain: 
         page.save(plain.folder / "curator.html")
     (plain.folder / "own").mkdir()
     assert page.save(plain.folder / "own" / "curator.html").is_file()
+
+
+def test_a_release_that_is_a_folder_holds_no_private_page(plain: Any, tmp_path: Path) -> None:
+    parts = tmp_path / "data" / "parts"
+    (parts / "inside").mkdir(parents=True)
+    page = Page("", "", (), not_beside=(parts, tmp_path / "certificates" / "a.json"))
+    for place in (parts, parts / "inside", tmp_path / "data", tmp_path / "certificates"):
+        place.mkdir(exist_ok=True)
+        with pytest.raises(cv.InvalidInput, match="another folder than the release"):
+            page.save(place / "curator.html")
+    assert page.save(tmp_path / "curator.html").is_file()
 
 
 def test_a_page_is_not_overwritten_unless_asked(plain: Any, tmp_path: Path) -> None:

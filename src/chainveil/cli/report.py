@@ -102,7 +102,7 @@ def _page(
     certificate: str, release: str | None, given: dict[str, Any], goal: Path, tell: Any
 ) -> tuple[Any, Verification]:
     from chainveil.report.page import refuse_beside
-    from chainveil.report.private import folders, private_page
+    from chainveil.report.private import private_page, published
     from chainveil.report.public import public_page
     from chainveil.table import review, summarize
 
@@ -111,11 +111,11 @@ def _page(
     if not given["private"]:
         summary = summarize(certificate, release, progress=tell, **asked, **reading)
         return public_page(summary), summary.verification
-    refuse_beside(goal, folders(certificate, release))
+    refuse_beside(goal, published(certificate, release))
     # A release names its columns, whether or not the table did.
     fitting = options.fitting(str(release), {**given, "no_header": False})
     reading = {"form": fitting["form"], **options.read_lines(fitting)}
     summary = summarize(certificate, release, progress=tell, **asked, **reading)
     original = options.read_beside(str(given["original"]), given)
     found = review(summary.certificate, original, options.read_source(str(release), fitting))
-    return private_page(summary, found, folders(certificate, release)), summary.verification
+    return private_page(summary, found, published(certificate, release)), summary.verification

@@ -32,15 +32,15 @@ class Page:
     mark : str
         Written across every part of the page and every sheet of paper, such as "private: do not
         publish"; none where it is empty.
-    not_in : tuple of Path
-        Folders in which the page may not be saved: those of what is published.
+    not_beside : tuple of Path
+        What is published: the page may not be saved in the same folder, or inside of one.
     """
 
     title: str
     subtitle: str
     sections: tuple[Section, ...]
     mark: str = ""
-    not_in: tuple[Path, ...] = ()
+    not_beside: tuple[Path, ...] = ()
 
     def html(self) -> str:
         """The page as one text."""
@@ -64,7 +64,7 @@ class Page:
         from chainveil.table.write.atomic import drafts
 
         goal = Path(path)
-        refuse_beside(goal, self.not_in)
+        refuse_beside(goal, self.not_beside)
         written = self.html().encode()
         with drafts([goal], force) as (draft,):
             draft.file.write(written)
@@ -74,13 +74,15 @@ class Page:
         return f"Page({self.title!r}: {', '.join(section.title for section in self.sections)})"
 
 
-def refuse_beside(goal: Path, folders: tuple[Path, ...]) -> None:
-    """Error where a private page would stand beside what is published."""
-    if goal.resolve().parent in [folder.resolve() for folder in folders]:
-        raise InvalidInput(
-            "output", str(goal), "a file in another folder than the release",
-            "The page shows the original: what is published must not lie beside it.",
-        )  # fmt: skip
+def refuse_beside(goal: Path, published: tuple[Path, ...]) -> None:
+    """Error where a private page would stand beside what is published, or inside of it."""
+    place = goal.resolve()
+    for path in (path.resolve() for path in published):
+        if place.parent == path.parent or path in place.parents:
+            raise InvalidInput(
+                "output", str(goal), "a file in another folder than the release",
+                "The page shows the original: what is published must not lie beside it.",
+            )  # fmt: skip
 
 
 def _policy(scripts: list[str], style: str) -> str:

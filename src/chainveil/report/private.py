@@ -51,15 +51,15 @@ def curator_page(certificate: Any, release: Any, original: Any, **asked: Any) ->
     summary = summarize(certificate, release, **asked)
     lines = {name: value for name, value in asked.items() if name in READING}
     found = review(summary.certificate, _opened(original, {}), _opened(release, lines))
-    return private_page(summary, found, folders(certificate, release))
+    return private_page(summary, found, published(certificate, release))
 
 
-def private_page(summary: Summary, found: Review, not_in: tuple[Path, ...] = ()) -> Page:
-    """The page of a summary and a review; ``not_in``: folders in which it may not stand."""
+def private_page(summary: Summary, found: Review, not_beside: tuple[Path, ...] = ()) -> Page:
+    """The page of a summary and a review; ``not_beside``: what is published."""
     first, *rest = public_sections(summary)
     sections = (first, *private_sections(found, summary.certificate), *rest)
     return Page(f"{title(summary)}, for its curator", subtitle(summary.certificate), sections,
-                MARK, not_in)  # fmt: skip
+                MARK, not_beside)  # fmt: skip
 
 
 def _opened(table: Any, lines: dict[str, Any]) -> Any:
@@ -68,10 +68,9 @@ def _opened(table: Any, lines: dict[str, Any]) -> Any:
     return open_source(table, **lines) if isinstance(table, str | Path) else FrameSource(table)
 
 
-def folders(*tables: Any) -> tuple[Path, ...]:
-    """The folders that files lie in, and those that are folders themselves."""
-    paths = [Path(table).resolve() for table in tables if isinstance(table, str | Path)]
-    return tuple(folder for path in paths for folder in (path.parent, path))
+def published(*tables: Any) -> tuple[Path, ...]:
+    """The files and folders among certificate and release."""
+    return tuple(Path(table) for table in tables if isinstance(table, str | Path))
 
 
 def private_sections(found: Review, certificate: Certificate) -> list[Section]:

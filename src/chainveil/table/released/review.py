@@ -17,7 +17,7 @@ from chainveil.plan import NoisePlan
 from chainveil.table.leaks.finding import ENOUGH, Leak, find_leaks
 from chainveil.table.leaks.sampling import runs_of
 from chainveil.table.read.frames import FrameSource
-from chainveil.table.released.comparing import Compared, compare
+from chainveil.table.released.comparing import compare
 from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns
 from chainveil.table.request.request import Layout, Readable, one_column
@@ -89,12 +89,14 @@ def review(document: Certificate, original: Readable, release: Readable) -> Revi
         As of ``chainveil.table.read``.
     """
     held, plan = compare(document, original, release), document.plan()
-    every = max(1, -(-len(held.several) // _most(plan)))
+    several = held.several
+    names = held.names or [None] * len(several)
+    every = max(1, -(-len(several) // _most(plan)))
     series = tuple(
-        _series(number, held, plan, with_loss=number % every == 0)
-        for number in range(len(held.several))
+        _series(name, parts, plan, with_loss=number % every == 0)
+        for number, (name, parts) in enumerate(zip(names, several, strict=True))
     )
-    runs = [run for truth, _, known in held.several for run in _runs(truth, known)]
+    runs = [run for truth, _, known in several for run in _runs(truth, known)]
     return Review(
         plan,
         tuple(document["discretization.labels"]),
@@ -126,15 +128,17 @@ def _window(plan: NoisePlan) -> int:
     return window
 
 
-def _series(number: int, held: Compared, plan: NoisePlan, with_loss: bool) -> SeriesReview:
-    truth, seen, known = held.several[number]
+def _series(
+    name: Any, parts: tuple[Any, Any, Any], plan: NoisePlan, with_loss: bool
+) -> SeriesReview:
+    truth, seen, known = parts
     there = ~np.ma.getmaskarray(seen)
     wrong = np.asarray(truth)[there] != np.asarray(seen)[there]
     hidden = np.ma.MaskedArray(
         truth, mask=np.zeros(len(truth), bool) if known is None else known >= 0
     )
     return SeriesReview(
-        held.names[number] if held.names else None,
+        name,
         hidden,
         seen,
         _shares(hidden, plan.noise.states),

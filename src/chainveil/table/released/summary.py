@@ -25,6 +25,7 @@ from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
 from chainveil.table.released.states import ReleasedStates, read_released
 from chainveil.table.released.verification import verify
+from chainveil.table.request.request import Readable
 from chainveil.table.states.prepare import Progress
 
 # Into how many stretches the longest series is cut, and how long one is at least.
@@ -149,6 +150,7 @@ class _Asking:
     ) -> None:
         self._document, self._release, self._level = document, release, level
         self._reading, self._gaps = reading, gaps
+        self._held: dict[tuple[str | None, bool], ReleasedStates] = {}
         self._timed = any(value is not None for value in gaps.values())
         self.answers: dict[str, Estimate] = {}
         self.refused: dict[str, str] = {}
@@ -157,18 +159,16 @@ class _Asking:
 
     def everything(self, time: str | None) -> None:
         """All questions; what one of them meets keeps no other from its answer."""
-        series = self._document["release.series_column"]
         self._timed |= time is not None
-        self._ask("share", lambda: self._shares(time, None))
+        series = self._document["release.series_column"]
+        self._ask("share", lambda: self._shares(self._read(time, series), grouped=False))
         if series is not None:
-            self._ask("by series", lambda: self._shares(time, series))
-        self._ask("over time", lambda: self._over_time(time))
-        if time is not None:
-            for part in self._calendar(time):
-                self._ask(f"by {part}", lambda part=part: self._shares(time, part))  # type: ignore[misc]
-        for question, ask in (("transitions", estimate.transitions),
-                              ("sojourns", estimate.durations)):  # fmt: skip
-            self._ask(question, lambda ask=ask: self._neighbours(time, ask))  # type: ignore[misc]
+            self._ask("by series", lambda: self._shares(self._read(time, series)))
+        self._ask("over time", lambda: self._over_time(self._read(time, series)))
+        for part in self._calendar(time):
+            self._ask(f"by {part}", partial(self._by_calendar, time, part))
+        self._ask("transitions", lambda: self._neighbours(time, estimate.transitions))
+        self._ask("sojourns", lambda: self._neighbours(time, estimate.durations))
 
     def _ask(self, question: str, answer: Callable[[], Estimate]) -> None:
         try:
@@ -180,23 +180,28 @@ class _Asking:
             self.refused[question] = str(error)
 
     def _read(self, time: str | None, by: str | None, neighbours: bool = False) -> ReleasedStates:
-        held = read_released(
-            self._release, self._document, by, time, neighbours=neighbours,
-            **self._gaps, **self._reading,
-        )  # fmt: skip
-        self.notes |= dict.fromkeys(held.notes)
-        return held
+        """The release; the questions that read it alike share it, since it may be large."""
+        wanted = (by, neighbours)
+        if wanted not in self._held:
+            self._held[wanted] = read_released(
+                self._release, self._document, by, time, neighbours=neighbours,
+                **self._gaps, **self._reading,
+            )  # fmt: skip
+        self.notes |= dict.fromkeys(self._held[wanted].notes)
+        return self._held[wanted]
 
-    def _shares(self, time: str | None, by: str | None) -> Estimate:
-        held = self._read(time, by)
-        return estimate.frequency(held.states, held.plan, by=held.groups, level=self._level)
+    def _shares(self, held: ReleasedStates, grouped: bool = True) -> Estimate:
+        by = held.groups if grouped else None
+        return estimate.frequency(held.states, held.plan, by=by, level=self._level)
 
-    def _over_time(self, time: str | None) -> Estimate:
+    def _by_calendar(self, time: str | None, part: str) -> Estimate:
+        return self._shares(self._read(time, part))
+
+    def _over_time(self, held: ReleasedStates) -> Estimate:
         """All series together, a stretch after another, by the place of a point in its series.
 
         Where a stretch has too few points for its noise, stretches are made longer.
         """
-        held = self._read(time, None)
         lines = held.states if isinstance(held.states, list) else [held.states]
         longest = max(len(line) for line in lines)
         width = max(SHORTEST, -(-longest // STRETCHES))
@@ -226,11 +231,15 @@ class _Asking:
             # Reports that mix two points cannot be counted; a chain can be fitted to them.
             return ask(held.states, held.plan, level=self._level, method="likelihood")
 
-    def _calendar(self, time: str) -> tuple[str, ...]:
+    def _calendar(self, time: str | None) -> tuple[str, ...]:
         """What of a calendar the time column tells; nothing where it holds numbers."""
-        frame = not isinstance(self._release, str | Path)
-        open_table = FrameSource if frame else partial(open_source, **self._reading)
-        kind = open_table(self._release).schema.field(time).type
+        if time is None:
+            return ()
+        named = isinstance(self._release, str | Path)
+        source: Readable = FrameSource(self._release)
+        if named:
+            source = open_source(self._release, **self._reading)
+        kind = source.schema.field(time).type
         text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         if pa.types.is_date(kind):
             return ("date",)
