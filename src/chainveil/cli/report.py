@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import FAILED, UNREACHABLE, progress, show, warn
+from chainveil.cli.output import FAILED, UNREACHABLE, progress, show, warn, working
 
 if TYPE_CHECKING:
-    from chainveil.certificate import Verification
+    from chainveil.certificate import Certificate, Verification
+    from chainveil.table import Review, Summary
 
 ENDING = ".certificate.json"
 
@@ -53,8 +54,7 @@ def report(certificate: str, release: str | None, **given: Any) -> int:
       chainveil report release.certificate.json release.parquet
     """
     goal = _goal(certificate, release, given)
-    with progress(None, given["as_json"]) as tell:
-        page, found = _page(certificate, release, given, goal, tell)
+    page, found = _page(certificate, release, given, goal)
     page.save(goal, given["force"])
     size = goal.stat().st_size
     facts = {"page": str(goal), "bytes": size, "private": given["private"],
@@ -99,23 +99,42 @@ def _check(goal: Path, read: list[str | None], given: dict[str, Any]) -> None:
 
 
 def _page(
-    certificate: str, release: str | None, given: dict[str, Any], goal: Path, tell: Any
+    certificate: str, release: str | None, given: dict[str, Any], goal: Path
 ) -> tuple[Any, Verification]:
     from chainveil.report.page import refuse_beside
     from chainveil.report.private import private_page, published
     from chainveil.report.public import public_page
-    from chainveil.table import review, summarize
 
-    asked = {name: given[name] for name in ("level", "time", "step", "max_gap")}
-    reading = {"form": given["form"], **options.read_lines(given)}
     if not given["private"]:
-        summary = summarize(certificate, release, progress=tell, **asked, **reading)
+        summary = _summary(certificate, release, given, given)
         return public_page(summary), summary.verification
     refuse_beside(goal, published(certificate, release))
     # A release names its columns, whether or not the table did.
     fitting = options.fitting(str(release), {**given, "no_header": False})
-    reading = {"form": fitting["form"], **options.read_lines(fitting)}
-    summary = summarize(certificate, release, progress=tell, **asked, **reading)
+    summary = _summary(certificate, release, given, fitting)
+    found = _review(summary.certificate, str(release), given, fitting)
+    page = private_page(summary, found, published(certificate, release))
+    return page, summary.verification
+
+
+def _summary(
+    certificate: str, release: str | None, given: dict[str, Any], reading: dict[str, Any]
+) -> Summary:
+    from chainveil.table import summarize
+
+    asked = {name: given[name] for name in ("level", "time", "step", "max_gap")}
+    with progress(None, given["as_json"]) as tell:
+        return summarize(
+            certificate, release, progress=tell, form=reading["form"], **asked,
+            **options.read_lines(reading),
+        )  # fmt: skip
+
+
+def _review(
+    document: Certificate, release: str, given: dict[str, Any], reading: dict[str, Any]
+) -> Review:
+    from chainveil.table import review
+
     original = options.read_beside(str(given["original"]), given)
-    found = review(summary.certificate, original, options.read_source(str(release), fitting))
-    return private_page(summary, found, published(certificate, release)), summary.verification
+    with working("comparing with the original, and attacking", given["as_json"]):
+        return review(document, original, options.read_source(release, reading))

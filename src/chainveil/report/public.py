@@ -108,7 +108,7 @@ def _in_short(summary: Summary) -> tuple[Block, ...]:
             f"the release changes the odds about {summary.certificate['promise.unit']} by at most "
             f"a factor of e^{upper(summary.certificate['loss.epsilon'], 10)}: a chance of 50% "
             f"becomes {odds}% at most. This holds for series that follow the chain of the "
-            "certificate."
+            "certificate, or one of its chains where it names several."
         )
         if summary.certificate["promise.adversary.model"] == "any"
         else Text(f"Privacy budget ε = {exact(budget)}, against a weaker adversary than any: "
