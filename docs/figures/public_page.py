@@ -1,4 +1,7 @@
-"""Photograph the demo's public page: ``python docs/figures/public_page.py``; needs chromium."""
+"""Photograph the demo's public page: ``python docs/figures/public_page.py``; needs chromium.
+
+The noise is fresh at each run, since the certificate of a seeded release says that it is for study.
+"""
 
 from __future__ import annotations
 

@@ -133,6 +133,12 @@ def test_narrow_screens_do_not_scroll_sideways(name: str, made: Any, opening: An
         opened.page.eval_on_selector_all("details", "all => all.forEach(d => d.open = true)")
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
         assert opened.marks(BY_PERSON).count() == PEOPLE
+        # What a mark tells stays on the screen.
+        opened.figure(BY_PERSON).locator(".chart").focus()
+        for _ in range(PEOPLE):
+            opened.page.keyboard.press("ArrowRight")
+            box = opened.page.locator("#tooltip").bounding_box()
+            assert 0 <= box["x"] <= box["x"] + box["width"] <= 390
 
 
 # The private page holds the public one, and takes longer.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainveil.attack import OwnLoss
 from chainveil.certificate import Certificate
 from chainveil.privacy.rounding import exact, upper
 from chainveil.report import charts, noise_figures
@@ -110,15 +111,6 @@ def _beside(found: Review, called: str | None) -> tuple[Block, ...]:
 def _own(found: Review) -> tuple[Block, ...]:
     known = [(_name(one, place), one.own) for place, one in enumerate(found.series) if one.own]
     budget = found.plan.epsilon
-    two, labels = len(found.labels) == 2, [short(label) for label in found.labels]
-    lines = [
-        [name, own.epsilon, *(_steps(own.chain) if two else []), own.reason] for name, own in known
-    ]
-    steps = [number(f"{labels[0]} to {labels[1]}"), number(f"{labels[1]} to {labels[0]}")]
-    columns = (
-        Column("series"), number("loss, at most", _upwards), *(steps if two else []),
-        Column("why there is none"),
-    )  # fmt: skip
     title = "What does the noise lose on the chain that fits each series best?"
     blocks: list[Block] = [
         Text("The certificate promises for its own chain. If a series follows another one, it may "
@@ -132,8 +124,22 @@ def _own(found: Review) -> tuple[Block, ...]:
     if over:
         words = f"{len(over):,} of {len(known):,} series would lose more than ε = {exact(budget)}"
         blocks.append(Text(f"{words} on their own chains.", "careful"))
-    blocks.append(_losses(title, known, budget, Table(title, columns, lines)))
+    blocks.append(_losses(title, known, budget, _own_table(title, known, found.labels)))
     return tuple(blocks)
+
+
+def _own_table(title: str, known: list[tuple[str, OwnLoss]], labels: tuple[Any, ...]) -> Table:
+    """A line a series; how its chain moves where there are two states, and why one has no loss."""
+    columns = [Column("series"), number("loss, at most", _upwards)]
+    lines: list[list[Any]] = [[name, own.epsilon] for name, own in known]
+    if len(labels) == 2:
+        low, high = map(short, labels)
+        columns += [number(f"{low} to {high}"), number(f"{high} to {low}")]
+        lines = [[*line, *_steps(own.chain)] for line, (_, own) in zip(lines, known, strict=True)]
+    if any(own.reason for _, own in known):
+        columns.append(Column("why there is none"))
+        lines = [[*line, own.reason] for line, (_, own) in zip(lines, known, strict=True)]
+    return Table(title, tuple(columns), lines)
 
 
 def _upwards(value: float | None) -> str:

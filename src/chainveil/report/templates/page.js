@@ -6,6 +6,8 @@
     tip.hidden = !text;
     tip.textContent = text || "";
     if (!text) return;
+    // As wide as it may be, before it is asked how wide it is.
+    tip.style.left = "0px";
     const box = tip.getBoundingClientRect();
     tip.style.left = Math.max(4, Math.min(x + 12, innerWidth - box.width - 4)) + "px";
     tip.style.top = (y + box.height + 20 > innerHeight ? y - box.height - 8 : y + 14) + "px";
