@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import chainveil as cv
-from chainveil.report import Column, Page, Section, Table, Text, number
+from chainveil.report import Column, Figure, Page, Section, Table, Text, number
 from tests.report.releases import released, states
 
 LARGEST = 5_000_000
@@ -65,6 +65,11 @@ def test_no_script_runs_even_without_the_policy(name: str, hostile: Any, opening
         assert NAMES[6] in shown
         assert "\\u202egnitirw fo noitcerid\\x1b[31m" in shown
         assert len(shown) == len(set(shown)) == len(NAMES)
+        if name == "private":
+            lost = opened.marks("What does the noise lose")
+            assert lost.count() == len(NAMES) + 1, "and a line at the budget"
+            told = lost.evaluate_all("all => all.map(mark => mark.getAttribute('aria-label'))")
+            assert len(set(told)) == len(told)
         marks = opened.marks(TITLE)
         assert marks.count() == len(NAMES), "two long names that begin alike are two lines"
         assert page.evaluate("document.documentElement.scrollWidth") <= 1000
@@ -92,6 +97,24 @@ def test_one_series_without_a_name(tmp_path: Path, opening: Any) -> None:
         assert opened.page.locator("figcaption", has_text="by None").count() == 0
         assert opened.marks("Where do reports of series 1 differ").count() > 2
         assert len(opened.table("What does the noise lose")) == 1
+
+
+def test_a_loss_without_limit_is_drawn_to_the_end_and_says_so(tmp_path: Path) -> None:
+    """A person who changes at each point gives every point away, whatever the noise."""
+    rates = np.concatenate(
+        [np.tile([50.0, 70.0], 100), np.where(states(1, 200)[0] == 1, 70.0, 50.0)]
+    )
+    table = pa.table({"person": ["fidgety"] * 200 + ["usual"] * 200, "bpm": rates})
+    made = released(tmp_path, table, pages=False, mechanism="independent")
+    page = cv.report.curator_page(made.certificate, made.release, made.original)
+    (section,) = (one for one in page.sections if one.title.startswith("What each series loses"))
+    warned, figure = section.blocks[1:]
+    assert isinstance(warned, Text)
+    assert warned.text.startswith("1 of 2 series would lose more")
+    assert isinstance(figure, Figure)
+    assert figure.table.cells[0][1].shown == "inf"
+    text = json.dumps(figure.spec, allow_nan=False)
+    assert "fidgety: without limit" in text
 
 
 def test_constant_series_and_intervals_without_limits(tmp_path: Path, opening: Any) -> None:

@@ -10,7 +10,16 @@ from typing import Any
 from chainveil.estimate import Estimate
 from chainveil.estimate.answer_table import in_words, once, place_words, shown
 from chainveil.report import charts
-from chainveil.report.blocks import Block, Column, Figure, Table, number, short, shown_text
+from chainveil.report.blocks import (
+    Block,
+    Column,
+    Figure,
+    Table,
+    distinct,
+    number,
+    short,
+    shown_text,
+)
 
 # Lines of one chart: of more groups some are drawn, evenly by rank, and all are in the table.
 MOST_LINES = 60
@@ -129,28 +138,14 @@ def _some(held: list[Row]) -> tuple[list[Row], str]:
 def _marks(drawn: list[Row]) -> list[dict[str, Any]]:
     """What a chart draws; an interval without a limit goes to the end of the scale."""
     top = _top(drawn)
-    names = _names(drawn)
+    names, kinds = (distinct(part) for part in zip(*((row.group, row.about) for row in drawn),
+                                                   strict=True))  # fmt: skip
     return [
-        {"name": names[row.group], "of": short(row.about), "value": row.value, "low": row.low,
+        {"name": names[row.group], "of": kinds[row.about], "value": row.value, "low": row.low,
          "high": min(row.high, top),
          "told": f"{_named(row, drawn)}: {row.words}"}
         for row in drawn
     ]  # fmt: skip
-
-
-def _names(drawn: list[Row]) -> dict[Any, str]:
-    """Short names of the groups; those that would be alike get a number."""
-    names: dict[Any, str] = {}
-    taken: set[str] = set()
-    for row in drawn:
-        if row.group in names:
-            continue
-        name = short(row.group)
-        if name in taken:
-            name = f"{name[:50]} [{len(names) + 1}]"
-        taken.add(name)
-        names[row.group] = name
-    return names
 
 
 def _named(row: Row, drawn: list[Row]) -> str:

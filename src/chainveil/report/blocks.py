@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -172,3 +172,16 @@ def short(name: Any) -> str:
     """A name that a chart has room for."""
     text = printable(name)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+
+
+def distinct(names: Iterable[Any]) -> dict[Any, str]:
+    """Short names, all of them different: two that begin alike would be one line of a chart."""
+    found: dict[Any, str] = {}
+    taken: set[str] = set()
+    for name in dict.fromkeys(names):
+        words = short(name)
+        if words in taken:
+            words = f"{words[:50]} [{len(found) + 1}]"
+        taken.add(words)
+        found[name] = words
+    return found

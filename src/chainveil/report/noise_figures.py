@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chainveil.noise.base import Noise
 from chainveil.report import charts
-from chainveil.report.blocks import Block, Column, Figure, Table, number, short
+from chainveil.report.blocks import Block, Column, Figure, Table, distinct, number
 
 # Squares that a chart of the noise has room for.
 MOST_SQUARES = 200
@@ -24,7 +24,7 @@ GIVEN = {
 
 def kernel(noise: Noise, labels: Sequence[Any]) -> Block:
     """How often each value is reported, given what the report is drawn from."""
-    named = [short(label) for label in labels]
+    named = list(distinct(labels).values())
     laws = _laws(noise, named)
     title = f"How often is each value reported, given {GIVEN[noise.sees]}?"
     if len(laws) * noise.outputs > MOST_SQUARES:
@@ -64,7 +64,7 @@ def stripes(
     title: str, series: Sequence[tuple[str, Any]], labels: Sequence[Any], first: int = 0
 ) -> Block:
     """Series beside each other, a stripe each, in runs of one state; nothing at masked points."""
-    named = [short(label) for label in labels]
+    named = list(distinct(labels).values())
     runs = [run for name, states in series for run in _runs(name, states, named, first)]
     lines = [(run["name"], run["state"], run["begin"], run["end"] - 1) for run in runs]
     columns = (Column("series"), Column("state"), number("from point"), number("to point"))

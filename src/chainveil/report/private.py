@@ -19,9 +19,11 @@ from chainveil.report.blocks import (
     Section,
     Table,
     Text,
+    distinct,
     number,
     short,
     shown_number,
+    shown_text,
 )
 from chainveil.report.page import Page
 from chainveil.report.public import downwards, public_sections, subtitle, title
@@ -87,13 +89,13 @@ def private_sections(found: Review, certificate: Certificate) -> list[Section]:
 
 
 def _name(one: Any, number: int) -> str:
-    return short(one.name) if one.name is not None else f"series {number + 1}"
+    return shown_text(one.name) if one.name is not None else f"series {number + 1}"
 
 
 def _beside(found: Review, called: str | None) -> tuple[Block, ...]:
     blocks: list[Block] = []
     for place, one in enumerate(found.series[:SHOWN]):
-        name = _name(one, place)
+        name = short(_name(one, place))
         rows = [("original", one.truth[:POINTS]), ("release", one.seen[:POINTS])]
         whose = name if called is None else f"{short(called)} {name}"
         words = f"Where do reports of {whose} differ from the original? The first {POINTS} points"
@@ -147,6 +149,10 @@ def _upwards(value: float | None) -> str:
     return shown_number(None) if value is None else upper(value, 4)
 
 
+def _at_most(loss: float) -> str:
+    return f"at most {_upwards(loss)}" if np.isfinite(loss) else "without limit"
+
+
 def _steps(chain: Any) -> list[float | None]:
     """How often each of two states is left."""
     if chain is None:
@@ -156,13 +162,15 @@ def _steps(chain: Any) -> list[float | None]:
 
 def _losses(title: str, known: list[Any], budget: float, values: Table) -> Block:
     """Bars, those of the largest losses where there are many, with the budget across."""
-    drawn = [(name, own.epsilon) for name, own in known
-             if own.epsilon is not None and np.isfinite(own.epsilon)]  # fmt: skip
+    drawn = [(name, own.epsilon) for name, own in known if own.epsilon is not None]
     if not drawn:
         return values
     drawn = sorted(drawn, key=lambda pair: -pair[1])[:MOST_BARS]
+    # A loss without limit goes to the end of the scale, and says so.
+    end = 1.5 * max([budget, *(loss for _, loss in drawn if np.isfinite(loss))])
+    names = distinct(name for name, _ in drawn)
     marks = [
-        {"name": name, "value": loss, "told": f"{name}: at most {_upwards(loss)}"}
+        {"name": names[name], "value": min(loss, end), "told": f"{names[name]}: {_at_most(loss)}"}
         for name, loss in drawn
     ]
     across = [{"value": budget, "told": f"budget ε = {exact(budget)}"}]
