@@ -25,7 +25,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Tests of several files that share what is dear to make, by words in their names: one worker runs
 # all of them.
-TOGETHER = ("spark", "tests/test_site.py")
+TOGETHER = ("spark", "tests/test_site.py", "tests/report/")
 # What is begun first: long files, so that none is left for the end, and those that compile most,
 # so that two workers seldom compile the same.
 FIRST = (
@@ -34,6 +34,7 @@ FIRST = (
     "tests/privacy/letters/test_calibrate.py",
     "tests/inference/test_remembering.py",
     "tests/fuzz/test_documents.py",
+    "tests/report/",
     "tests/cli/test_session.py",
     "tests/cli/test_faults.py",
     "tests/table/write/test_publishing.py",

@@ -222,13 +222,20 @@ def test_the_demo_goes_on_without_a_network(
     monkeypatch.setattr(demo, "SECONDS", 0.5)
     place = tmp_path / "shown"
     assert run(["demo", "--folder", str(place)]) == 0
-    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("N10")]
+    lines = capsys.readouterr().out.splitlines()
+    told = [line for line in lines if line.startswith("N10")]
     assert len(told) == 1
     assert "no answer in 0.5 seconds" in told[0]
+    # It ends with two pages, the private one in a folder of its own, and says how to open them.
+    pages = (place / "release.report.html", place / "private" / "curator.html")
+    assert all(page.as_uri() in line for page, line in zip(pages, lines[-2:], strict=True))
+    marked = ["private: do not publish" in page.read_text(encoding="utf-8") for page in pages]
+    assert marked == [False, True]
     assert cached(tmp_path) == []
     assert run(["demo", "--folder", str(place), "--offline", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["record"] == {"name": "N10", "path": None, "reason": "left out"}
+    assert facts["pages"] == {"public": str(pages[0]), "private": str(pages[1])}
 
 
 @pytest.mark.parametrize("how", ["option", "variable"])

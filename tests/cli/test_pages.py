@@ -27,7 +27,8 @@ def test_the_pages_that_follow_from_the_code_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["curator.md", "estimates.md", "finite-states.md", "memory.md", "../README.md"]
+    "name",
+    ["curator.md", "estimates.md", "finite-states.md", "memory.md", "report.md", "../README.md"],
 )
 def test_a_session_in_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

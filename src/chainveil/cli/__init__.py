@@ -19,6 +19,7 @@ from chainveil.cli import (
     fit,
     loss,
     plan,
+    report,
     sanitize,
     verify,
 )
@@ -90,7 +91,7 @@ def cli() -> None:
 
 for command in (
     fit.fit, plan.plan, calibrate.calibrate, sanitize.sanitize, export.export,
-    verify.verify, estimate.estimate, loss.loss, attack.attack, demo.demo, data.data,
+    verify.verify, estimate.estimate, report.report, loss.loss, attack.attack, demo.demo, data.data,
 ):  # fmt: skip
     cli.add_command(command)
 

@@ -10,7 +10,8 @@ import click
 
 from chainveil.cli import options
 from chainveil.cli.fetching import PHYSIONET
-from chainveil.cli.output import note, printable, show
+from chainveil.cli.output import note, show
+from chainveil.text import printable
 
 SEED, SERIES, MINUTES = 2026, 20, 1500
 Q, R = 0.0893, 0.1092
@@ -56,13 +57,14 @@ class Sample:
 def demo(
     folder: str, epsilon: float, offline: bool, data: str | None, mirror: str, as_json: bool
 ) -> int:
-    """Do the whole job on built-in data: fit, calibrate, sanitize, verify, attack, draw.
+    """Do the whole job on built-in data: fit, calibrate, sanitize, verify, attack, show.
 
     The noise is sticky: each report leans on the one before it. The picture shows the release
     beside what independent noise makes of the same series at the same budget. The data are 20
     series of simulated heart beats from a known chain, and, where --data, the network or an
     earlier demo brings them, the real ones of PhysioNet's record N10. Every step is the command
-    that is printed above it.
+    that is printed above it. It ends with two pages to open in a browser: one for whoever receives
+    the release, and one for its curator, which is private, in a folder of its own.
 
     \b
     Example:
@@ -71,7 +73,7 @@ def demo(
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     write_sample(place / "heart.csv")
-    tasks = [(place, _simulated(place / "heart.csv"))]
+    tasks = [(place, simulated(place / "heart.csv"))]
     record, reason = (None, "left out") if offline else _record(data, mirror)
     if record is not None:
         (place / RECORD).mkdir(exist_ok=True)
@@ -81,22 +83,31 @@ def demo(
             code = _run(step, as_json)
             if code:
                 return code
+    pages = page_steps(*tasks[0])
+    for step in pages.values():
+        code = _run(step, as_json)
+        if code:
+            return code
     shown = [_comparison(where, sample) for where, sample in tasks]
     pictures = [_picture(where, one) for (where, _), one in zip(tasks, shown, strict=True)]
     found = sorted(str(path) for path in place.rglob("*") if path.is_file())
     facts = {
         "files": found, "picture": pictures[0],
+        "pages": {name: step[-2] for name, step in pages.items()},
         "wrong": [one.wrong for one in shown],
         "record": {"name": RECORD, "path": record and str(record), "reason": reason},
     }  # fmt: skip
     lines = [("", ""), *(line for one in shown for line in one.lines()), ("files", " ".join(found))]
     if reason is not None:
         lines.append((RECORD, reason))
+    lines += [(f"{name} page", f"open {Path(step[-2]).resolve().as_uri()} in a browser")
+              for name, step in pages.items()]  # fmt: skip
     show(facts, lines, as_json)
     return 0
 
 
-def _simulated(table: Path) -> Sample:
+def simulated(table: Path) -> Sample:
+    """The table of :func:`write_sample`."""
     columns = ["--column", "bpm", "--series", "person", "--time", "minute"]
     states = ["--threshold", "60", "--labels", "low,high"]
     return Sample(table, [], columns, states, "Heart rate above 60")
@@ -140,6 +151,23 @@ def steps(place: Path, sample: Sample, epsilon: float) -> list[list[str]]:
         ["verify", certificate, release],
         ["attack", release, "--original", table, *sample.reading],
     ]  # fmt: skip
+
+
+def page_steps(place: Path, sample: Sample) -> dict[str, list[str]]:
+    """The commands that write the two pages; none without the extra that they need."""
+    from importlib.util import find_spec
+
+    if any(find_spec(package) is None for package in ("altair", "jinja2", "vl_convert")):
+        note("no pages: they need pip install 'chainveil[report]'")
+        return {}
+    private = place / "private"
+    private.mkdir(exist_ok=True)
+    report = ["report", str(place / "release.certificate.json"), str(place / "release.parquet")]
+    original = ["--private", "--original", str(sample.table), *sample.reading]
+    return {
+        "public": [*report, "-o", str(place / "release.report.html"), "--force"],
+        "private": [*report, *original, "-o", str(private / "curator.html"), "--force"],
+    }
 
 
 def write_sample(path: Path) -> None:

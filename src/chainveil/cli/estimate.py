@@ -282,8 +282,8 @@ def _truth(held: Any, question: str, document: Any, release: str, given: dict[st
 
     if held.reordered:
         raise click.UsageError("--original needs the rows of RELEASE in their own order.")
-    named = options.read_either(release, {**given, "no_header": False})
-    private = options.read_either(given["original"], given)
+    named = options.read_beside(release, {**given, "no_header": False})
+    private = options.read_beside(given["original"], given)
     states = original_states(document, private, named, held.states, held.order)
     clear = replace(held, states=states, plan=Channel(np.eye(len(held.labels))))
     return _ask(clear, question, {**given, "method": "counts", "covers": "noise"})

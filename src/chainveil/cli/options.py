@@ -238,15 +238,19 @@ def read_source(table: str, options: dict[str, Any], text: bool = True) -> FileS
     return open_source(table, options["form"], text=text, **read_lines(options))
 
 
-def read_either(path: str, given: dict[str, Any]) -> Any:
-    """A table; --format and --delimiter are for the one of the two that they fit."""
+def read_beside(path: str, options: dict[str, Any]) -> FileSource:
+    """One of two tables, by the options that fit it."""
+    return read_source(path, fitting(path, options))
+
+
+def fitting(path: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Of two tables, --format and --delimiter are for the one that they fit."""
     from chainveil.table.read import formats
 
     if path == "-" or not formats.told_by(path):
-        return read_source(path, given)
+        return options
     is_csv = formats.by_path(path).name == "csv"
-    other = {"form": None, "delimiter": given["delimiter"] if is_csv else None}
-    return read_source(path, {**given, **other})
+    return {**options, "form": None, "delimiter": options["delimiter"] if is_csv else None}
 
 
 def read_lines(options: dict[str, Any]) -> dict[str, Any]:
