@@ -35,11 +35,13 @@ TESTERS = ("pytest", "hypothesis")
 # environment has them all.
 EXTRAS = {
     "plot": "import chainveil as cv; cv.plot.tradeoff([1, 2], {'a': [0.2, 0.1]})",
+    "report": "import chainveil as cv; plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), 2); "
+    "cv.report.release_page(plan.certificate()).save('page.html')",
     "docs": "import furo, myst_parser, numpydoc, sphinx",
     "lstm": "import chainveil as cv; cv.attack.LSTMSettings()",
     "spark": "import chainveil.spark",
 }
-QUICK = ("plot",)
+QUICK = ("plot", "report")
 SESSION = """
 import csv, pathlib, random
 random.seed(1)
@@ -109,8 +111,9 @@ def missing(wheel: Path, source: Path) -> list[str]:
     tracked = told.stdout.splitlines() if told.returncode == 0 else []
     gone = [f"sdist: {name}" for name in tracked if not (source / name).exists()]
     names = set(zipfile.ZipFile(wheel).namelist())
-    files = (ROOT / "src/chainveil").rglob("*.py")
-    wanted = {path.relative_to(ROOT / "src").as_posix() for path in files} | {"chainveil/py.typed"}
+    files = [path for path in (ROOT / "src/chainveil").rglob("*")
+             if path.is_file() and "__pycache__" not in path.parts]  # fmt: skip
+    wanted = {path.relative_to(ROOT / "src").as_posix() for path in files}
     return gone + [f"wheel: {name}" for name in sorted(wanted - names)]
 
 

@@ -46,7 +46,7 @@ def _imported() -> dict[str, str]:
 def test_every_package_that_is_imported_is_declared() -> None:
     extras = {name: _declared(lines) for name, lines in PROJECT["optional-dependencies"].items()}
     declared = _declared(PROJECT["dependencies"]).union(
-        *(extras[e] for e in ("plot", "lstm", "spark"))
+        *(extras[e] for e in ("plot", "report", "lstm", "spark"))
     )
     homes = packages_distributions()
     for package, where in _imported().items():

@@ -15,7 +15,7 @@ import chainveil
 ROOT = Path(chainveil.__file__).parent
 GOAL = Path(__file__).with_suffix(".svg")
 # What every room needs is drawn as one.
-COMMON = ("errors", "checks", "sequences", "counts", "compiled", "plugins")
+COMMON = ("errors", "text", "checks", "sequences", "counts", "compiled", "plugins")
 BASE = "errors, checks, …"
 # A plan hands out its certificate, which is made from plans: the one name that points forward.
 FORWARD = {("plan", "certificate"), ("estimate", "plot"), ("table", "plot")}
@@ -27,14 +27,15 @@ WORDS = {
     "attack": "attackers, audits", "estimate": "what may be learnt",
     "certificate": "promised and done", "device": "a program for devices",
     "table": "files and frames", "spark": "the same on a cluster", "plot": "figures",
+    "report": "pages",
     "cli": "parse, call, print",
 }  # fmt: skip
 # The way of the data, in the order in which they pass.
 WAY = ("table", "model", "calibration", "plan", "mechanism", "certificate")
 COLUMNS = {
-    "attack": 0, "estimate": 1, "spark": 2.5, "device": 4, "plot": 5, "cli": 2.5, "table": 2.5,
-    "calibration": 2, "certificate": 3, "plan": 2.5, "inference": 1, "mechanism": 2, "privacy": 3,
-    "noise": 2.5, "model": 2.5, BASE: 2.5,
+    "attack": 0, "estimate": 1, "spark": 2.5, "device": 4, "plot": 5, "report": 3.5, "cli": 2.5,
+    "table": 2.5, "calibration": 2, "certificate": 3, "plan": 2.5, "inference": 1, "mechanism": 2,
+    "privacy": 3, "noise": 2.5, "model": 2.5, BASE: 2.5,
 }  # fmt: skip
 # Where a room stands that nobody gave a place.
 LAST = 5

@@ -13,7 +13,8 @@ What it gives away     privacy_loss -> PrivacyLoss; Adversary, success_bound
 From budget to noise   calibrate -> NoisePlan: sanitize, stream, reports, certificate
 Tables                 sanitize_table -> TableRelease; verify -> Verification; Certificate;
                        estimate_table, compare_table
-Afterwards             estimate (what an analyst may learn), attack (attackers, audits), plot
+Afterwards             estimate (what an analyst may learn), attack (attackers, audits), plot,
+                       report (pages)
 Underneath             mechanism (the only module that draws), inference, device, spark
 
 Errors are ChainveilErrors: InvalidInput, NotSupported, TooLarge, UnreachableBudget, ….
@@ -107,6 +108,7 @@ _ROOMS = {
     "model": "chainveil.model",
     "noise": "chainveil.noise",
     "plot": "chainveil.plot",
+    "report": "chainveil.report",
     "spark": "chainveil.spark",
 }
 

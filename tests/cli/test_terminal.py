@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from chainveil.cli import run
-from chainveil.cli.output import printable, show, to_json, warn
+from chainveil.cli.output import show, to_json, warn
+from chainveil.text import printable
 from tests.cli.program import PROGRAM, environment
 
 # Clear the screen, the same in one byte of C1, reversed writing, isolates, a bell, a surrogate.

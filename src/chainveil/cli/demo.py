@@ -10,7 +10,8 @@ import click
 
 from chainveil.cli import options
 from chainveil.cli.fetching import PHYSIONET
-from chainveil.cli.output import note, printable, show
+from chainveil.cli.output import note, show
+from chainveil.text import printable
 
 SEED, SERIES, MINUTES = 2026, 20, 1500
 Q, R = 0.0893, 0.1092

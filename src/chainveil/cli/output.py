@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import sys
 import traceback
 import warnings
@@ -21,32 +20,19 @@ from typing import Any
 import click
 
 from chainveil.errors import ChainveilWarning
+from chainveil.text import STEERING, printable
 
 FAILED, USAGE, UNREACHABLE, WEAKER, BUG, INTERRUPTED = 1, 2, 3, 4, 70, 130
 # Set in the environment, it lets errors of the program itself show all they know.
 TRACEBACK = "CHAINVEIL_TRACEBACK"
 # Losses that are known this closely need no remark.
 CLOSED = 1e-5
-# Characters that steer a terminal or the direction of writing, or that cannot be written at all.
-_STEERING = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-
-
-def printable(text: object) -> str:
-    """Text for a terminal; what would steer it becomes visible, as in \\x1b."""
-    return _STEERING.sub(lambda found: _escape(found[0]), str(text))
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def to_json(facts: Any, indent: int | None = None) -> str:
     """JSON in which no character steers a terminal; its meaning is the same."""
     text = json.dumps(facts, indent=indent, ensure_ascii=False, default=_plain)
-    return _STEERING.sub(lambda found: _json_escape(found[0]), text)
+    return STEERING.sub(lambda found: _json_escape(found[0]), text)
 
 
 def _json_escape(character: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,22 @@ class Compared:
         States and reports. At a gap the state is 0 and the report is masked.
     known : array, or list of arrays, or None
         0 at a gap, which needs no guess, and -1 elsewhere; None where there is no gap.
+    names : tuple
+        What the series are called, in the same order; empty where the table has one.
     """
 
     truth: Any
     seen: Any
     known: Any
+    names: tuple[Any, ...] = ()
+
+    @property
+    def several(self) -> list[tuple[Any, Any, Any]]:
+        """States, reports and whether each is known, of each series; also where there is one."""
+        if not isinstance(self.truth, list):
+            return [(self.truth, self.seen, self.known)]
+        known = [None] * len(self.truth) if self.known is None else self.known
+        return list(zip(self.truth, self.seen, known, strict=True))
 
 
 def compare(document: Certificate, original: Readable, release: Readable) -> Compared:
@@ -47,12 +58,13 @@ def compare(document: Certificate, original: Readable, release: Readable) -> Com
     if private.num_rows != wanted:
         raise InvalidInput("original", f"{private.num_rows} rows", f"{wanted}, as was released")
     order, ends = series_order(private, series)
+    called = () if series is None else _names(one_column(private, series), order, ends)
     if document["noise.every"] > 1:
-        return _rare(document, private, public, order, ends)
+        return replace(_rare(document, private, public, order, ends), names=called)
     truth = discretizer.codes(one_column(private, column), column)
     seen = discretizer.read_back(one_column(public, column), column)
     if discretizer.missing == "error":
-        return Compared(cut(truth, order, ends), cut(seen, order, ends), None)
+        return Compared(cut(truth, order, ends), cut(seen, order, ends), None, called)
     gaps = discretizer.gaps(seen)
     if np.any(gaps != discretizer.gaps(truth)):
         raise InvalidInput("original", "gaps at other rows", "gaps where the release has them")
@@ -60,7 +72,15 @@ def compare(document: Certificate, original: Readable, release: Readable) -> Com
     truth, known, gaps = (
         cut(part, order, ends) for part in (np.where(gaps, 0, truth), np.where(gaps, 0, -1), gaps)
     )
-    return Compared(truth, _masked(reports, gaps), known)
+    return Compared(truth, _masked(reports, gaps), known, called)
+
+
+def _names(column: pa.Array, order: IntArray, ends: IntArray) -> tuple[Any, ...]:
+    """The name of each series, from its first row."""
+    if not len(order):
+        return ()
+    starts = np.concatenate([[0], ends]).astype(np.int64)
+    return tuple(column.take(pa.array(order[starts])).to_pylist())
 
 
 def _rare(

@@ -1,0 +1,70 @@
+"""What a release loses on each series' own chain, rather than on the one of the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chainveil.errors import ChainveilError
+from chainveil.model.chain import MarkovChain
+from chainveil.plan import NoisePlan
+from chainveil.privacy.loss import privacy_loss
+
+# Seconds for one series of more than two states, after which its bound is as good as it is.
+SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class OwnLoss:
+    """The loss of the noise on the chain of order 1 that fits one series best.
+
+    Attributes
+    ----------
+    chain : MarkovChain or None
+        None where no chain can be fitted, as of a constant series.
+    epsilon : float or None
+        Upper bound on the loss if the series were drawn from that chain; a fit of few points is
+        far from the chain behind them, so it is no promise about the series.
+    reason : str
+        Why there is no loss.
+    """
+
+    chain: MarkovChain | None
+    epsilon: float | None
+    reason: str = ""
+
+
+def own_loss(runs: Sequence[Any], plan: NoisePlan) -> OwnLoss:
+    """The loss of a plan's noise on the chain of one series.
+
+    Parameters
+    ----------
+    runs : sequence of 1-D arrays
+        The states of the series, one array a stretch without gaps. Private: so is the result.
+    plan : NoisePlan
+        The noise, those of earlier releases, the secret and the adversary.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), epsilon=2.0)
+    >>> slower = cv.MarkovChain.symmetric(0.05).sample(5000, rng=1)
+    >>> cv.attack.own_loss([slower], plan).epsilon > 2.0
+    True
+    """
+    states = plan.noise.states
+    try:
+        # It leaves this room only in what the curator sees.
+        chain = MarkovChain.fit([run for run in runs if len(run)], states, public=True)
+    except ChainveilError:
+        return OwnLoss(None, None, "no chain fits: a state that never comes, or is never left")
+    shown = [*plan.spent, plan.noise] if plan.spent else plan.noise
+    try:
+        found = privacy_loss(
+            chain, shown, plan.loss.length, plan.loss.adversary,
+            event=plan.event, gaps=plan.gaps, max_seconds=SECONDS,
+        )  # fmt: skip
+    except ChainveilError:
+        return OwnLoss(chain, None, "no engine answers for this chain")
+    return OwnLoss(chain, found.epsilon)
