@@ -22,6 +22,8 @@ ORDER = [
     "errors",
     "text",
     "checks",
+    "notebook",
+    "progress",
     "counts",
     "sequences",
     "compiled",

@@ -15,7 +15,10 @@ import chainveil
 ROOT = Path(chainveil.__file__).parent
 GOAL = Path(__file__).with_suffix(".svg")
 # What every room needs is drawn as one.
-COMMON = ("errors", "text", "checks", "sequences", "counts", "compiled", "plugins")
+COMMON = (
+    "errors", "text", "checks", "notebook", "progress", "sequences", "counts", "compiled",
+    "plugins",
+)  # fmt: skip
 BASE = "errors, checks, …"
 # A plan hands out its certificate, which is made from plans: the one name that points forward.
 FORWARD = {("plan", "certificate"), ("estimate", "plot"), ("table", "plot")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from chainveil import notebook
 from chainveil.errors import InvalidInput
 from chainveil.model.base import Origin
 from chainveil.model.region import ChainRegion
@@ -188,3 +189,17 @@ class NoisePlan:
             f"loss {upper(self.loss.epsilon, 10)} of {exact(self.epsilon)}, "
             f"against {describe(self.loss.adversary)}"
         )
+
+    def _repr_html_(self) -> str:
+        secret = "one point" if self.event == 1 else f"any {self.event} consecutive points"
+        lines = [
+            ("loss", f"at most {upper(self.loss.epsilon)} of epsilon {exact(self.epsilon)}"),
+            ("against", describe(self.loss.adversary)),
+            ("protects", secret),
+            ("noise", f"{self.mechanism}: {self.noise.describe()}"),
+            ("chain", self.chain.describe()),
+        ]
+        if self.spent:
+            lines.append(("together with", f"{len(self.spent)} earlier releases"))
+        title = f"noise plan: {self.expected_flips:.2%} of the points change on average"
+        return notebook.card(title, lines)

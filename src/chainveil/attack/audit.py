@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil import checks, inference
+from chainveil import checks, inference, notebook
 from chainveil.attack.simulation import sample_given
 from chainveil.attack.success import clopper_pearson
 from chainveil.checks import FloatArray
@@ -27,6 +27,7 @@ from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise, check_noise
 from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import AdversaryName
+from chainveil.privacy.rounding import lower
 from chainveil.sequences import as_sequences, is_column
 
 if TYPE_CHECKING:
@@ -81,6 +82,16 @@ class AuditResult:
         if self.exceeds_nominal:
             return f"{text}: more than the nominal {self.nominal:g}"
         return f"{text}; the nominal {self.nominal:g} was not refuted, which does not confirm it"
+
+    def _repr_html_(self) -> str:
+        counted = (
+            f"{self.value_hits:,} of {self.value_trials:,} outputs spoke for it where it was true, "
+            f"{self.other_hits:,} of {self.other_trials:,} where it was not"
+        )
+        title = f"audit: epsilon at least {lower(self.lower_bound, 4)}"
+        lines = [("confidence", f"{self.confidence:.12g}"), ("result", self),
+                 ("adversary", self.witness), ("counted", counted)]  # fmt: skip
+        return notebook.card(title, lines, "An audit can refute a promise; it confirms none.")
 
 
 def audit_sanitizer(

@@ -21,6 +21,7 @@ from chainveil.attack.lstm_folds import Fold, all_points, contiguous_folds
 from chainveil.attack.success import Success, score
 from chainveil.errors import InvalidInput, MissingExtra, NotSupported
 from chainveil.inference.observations import is_masked, read
+from chainveil.progress import showing
 from chainveil.sequences import as_sequences
 
 
@@ -224,14 +225,8 @@ def _train(
 @contextmanager
 def _progress(shown: bool, models: int, steps: int) -> Iterator[Any]:
     """A function to call after each step; it moves a bar where one is wanted."""
-    if not shown:
-        yield lambda: None
-        return
-    from rich.progress import Progress
-
-    with Progress() as progress:
-        task = progress.add_task(f"Training {models} LSTMs", total=steps)
-        yield lambda: progress.advance(task)
+    with showing(steps, shown, "steps") as tell:
+        yield (lambda: tell(f"training {models} LSTMs", 1)) if tell else (lambda: None)
 
 
 def _torch_part() -> Any:

@@ -11,9 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chainveil import notebook
 from chainveil.certificate.reading import parse, read_text
 from chainveil.certificate.schema import ABSENT, validate
 from chainveil.errors import InvalidInput
+from chainveil.privacy.rounding import exact
 
 if TYPE_CHECKING:
     from chainveil.certificate.results import Verification
@@ -112,6 +114,22 @@ class Certificate:
 
     def __str__(self) -> str:
         return self.to_json()
+
+    def __repr__(self) -> str:
+        said = "a plan" if self["release"] is None else f"column {self['release.column']!r}"
+        return (
+            f"Certificate of {said}: {self['noise.mechanism']} noise, epsilon "
+            f"{exact(self['promise.epsilon'])}, sealed {self['seal.digest'][:12]}"
+        )
+
+    def _repr_html_(self) -> str:
+        from chainveil.certificate.promise import in_words
+
+        (_, promise), *rest = in_words(self)
+        lines = [line for line in rest if line[0] != "not protected"]
+        lines.append(("seal", self["seal.digest"][:12]))
+        note = "What it claims; verify() computes it again. promise.unprotected: what is not."
+        return notebook.card(f"certificate: {promise}", lines, note)
 
 
 def seal(fields: Mapping[str, Any]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from chainveil import notebook
+
 Status = Literal["holds", "fails", "open"]
 
 AS_PROMISED = "holds as promised to anyone"
@@ -96,3 +98,12 @@ class Verification:
         return "\n".join(
             [*lines, *(f"{check.status:5}  {check.field}: {check.text}" for check in self.checks)]
         )
+
+    def _repr_html_(self) -> str:
+        (_, verdict), *rest = self.summary
+        made = {status: [check for check in self.checks if check.status == status]
+                for status in ("holds", "fails", "open")}  # fmt: skip
+        counted = f"{len(made['holds'])} hold, {len(made['fails'])} fail"
+        lines = [*(line for line in rest if line[0] != "not protected"), ("checks", counted)]
+        note = f"{len(made['open'])} things could not be checked; print() lists every check."
+        return notebook.card(f"verification: {verdict}", lines, note)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import progress, show, warn
+from chainveil.cli.output import claimed_rows, progress, show, warn
 
 # Questions with numbers and intervals for an answer, and the one about the series itself.
 NUMBERS = ("frequency", "transitions", "durations", "autocorrelation")
@@ -67,7 +67,7 @@ def estimate(release: str, question: str, **given: Any) -> None:
     _check_goals(given, release, certificate)
     # A share of points depends on neighbours only where a chain is fitted beside it.
     neighbours = question != "frequency" or given["covers"] == "sampling"
-    with progress(None, given["as_json"]) as tell:
+    with progress(claimed_rows(certificate), given["as_json"]) as tell:
         held = read_released(
             release, certificate, given["by"], given["time"], given["form"],
             progress=tell, step=given["step"], max_gap=given["max_gap"],

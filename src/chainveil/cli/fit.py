@@ -47,7 +47,7 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
 
     source = options.read_source(table, given)
     layout, rules = options.read_layout(given), options.read_rules(given)
-    with progress(source.rows, given["as_json"]) as tell:
+    with progress(source.about_rows, given["as_json"]) as tell:
         memory = {"order": given["order"], "pseudocount": given["pseudocount"]}
         found = fit_table(source, layout, rules, tell, **memory)
     file = ChainFile(found.chain, "reference" if public else "private", found.discretizer)

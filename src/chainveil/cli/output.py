@@ -19,7 +19,8 @@ from typing import Any
 
 import click
 
-from chainveil.errors import ChainveilWarning
+from chainveil.errors import ChainveilError, ChainveilWarning
+from chainveil.progress import showing
 from chainveil.text import STEERING, printable
 
 FAILED, USAGE, UNREACHABLE, WEAKER, BUG, INTERRUPTED = 1, 2, 3, 4, 70, 130
@@ -112,35 +113,18 @@ def complain_of_bug(error: BaseException) -> None:
 @contextmanager
 def progress(total: int | None, quiet: bool) -> Iterator[Any]:
     """A function to tell the rows done; draws a bar on a terminal and nothing elsewhere."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} rows"),
-        TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-
-        def tell(what: str, rows: int) -> None:
-            if what not in tasks:
-                # Work that counts no rows has no end that could be foreseen.
-                name = escape(printable(what))
-                tasks[what] = bar.add_task(name, total=total if rows else None)
-            bar.advance(tasks[what], rows)
-
+    with showing(total, not quiet) as tell:
         yield tell
+
+
+def claimed_rows(certificate: Any) -> int | None:
+    """How many rows a certificate speaks of; what is wrong with it is said later."""
+    from chainveil.certificate import Certificate
+
+    try:
+        return Certificate.read(certificate)["release.rows"]  # type: ignore[no-any-return]
+    except ChainveilError:
+        return None
 
 
 @contextmanager

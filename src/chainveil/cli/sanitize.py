@@ -134,7 +134,7 @@ def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> 
     source = options.read_source(table, given, text=given["text"] or not typed)
     goal = file_sink(output, source, given["output_format"], given["certificate"], given["force"])
     request = _request(given)
-    with progress(source.rows, given["as_json"]) as tell:
+    with progress(source.about_rows, given["as_json"]) as tell:
         return release_table(source, goal, request, rng, tell)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import FAILED, UNREACHABLE, WEAKER, progress, show
+from chainveil.cli.output import FAILED, UNREACHABLE, WEAKER, claimed_rows, progress, show
 
 if TYPE_CHECKING:
     from chainveil.certificate import Verification
@@ -38,7 +38,7 @@ def verify(certificate: str, release: str | None, **given: Any) -> int:
     """
     from chainveil.table.released.verification import verify as check
 
-    with progress(None, given["as_json"]) as tell:
+    with progress(claimed_rows(certificate), given["as_json"]) as tell:
         reading = options.read_lines(given)
         result = check(certificate, release, form=given["form"], progress=tell, **reading)
     show(_facts(result), _lines(result), given["as_json"])

@@ -11,7 +11,8 @@ from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, ro
 from chainveil.estimate.questions.accuracy import Accuracy
 from chainveil.estimate.questions.autocorrelation import autocorrelation
 from chainveil.estimate.questions.comparison import Comparison, compare
-from chainveil.estimate.questions.denoise import Denoised, denoise
+from chainveil.estimate.questions.denoise import denoise
+from chainveil.estimate.questions.denoised import Denoised
 from chainveil.estimate.questions.durations import durations
 from chainveil.estimate.questions.frequency import frequency
 from chainveil.estimate.questions.pairs import pairs

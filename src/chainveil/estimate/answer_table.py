@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from chainveil import checks
+from chainveil import checks, notebook
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, MissingExtra
 from chainveil.estimate.intervals import quantile, within
@@ -140,17 +140,34 @@ def in_words(value: float, low: float, high: float, digits: int = 5) -> str:
 
 def text(found: Estimate, labels: Sequence[Any] | None = None) -> str:
     """A few lines: what was asked, and the first answers."""
-    name = type(found).__name__
+    answers = _answers(found, labels)
+    lines = [f"  {', '.join(place)}: {words}" for place, words in answers[:MOST_LINES]]
+    more = [f"  … {len(answers) - MOST_LINES:,} more"] if len(answers) > MOST_LINES else []
+    return "\n".join([_head(found), *lines, *more])
+
+
+def html(found: Estimate, labels: Sequence[Any] | None = None) -> str:
+    """The same for a notebook, with what the intervals cover."""
+    rows = [[", ".join(place[:-1]), place[-1], words] for place, words in _answers(found, labels)]
+    names = ["group", "about", f"{found.unit} ({found.level:.12g} interval)"]
+    alone = int(found.groups is None)
+    table = notebook.grid(names[alone:], [row[alone:] for row in rows])
+    return notebook.card(_head(found), [("covers", found.meaning)], below=table)
+
+
+def _answers(found: Estimate, labels: Sequence[Any] | None) -> list[tuple[list[str], str]]:
+    """What each number is about, and the number with its interval; nothing twice."""
     groups, places = group_values(found, ("group",)), found.places(labels)
     value, low, high = (part.reshape(len(groups), len(places)) for part in shown(found))
-    kept = once(found, labels)
-    lines = [
-        f"  {', '.join([*map(str, group.values()), place_words(found, places[j])])}: "
-        f"{in_words(value[i, j], low[i, j], high[i, j], 4)}"
+    return [
+        ([*map(str, group.values()), place_words(found, places[j])],
+         in_words(value[i, j], low[i, j], high[i, j], 4))
         for i, group in enumerate(groups)
-        for j in kept
-    ]
-    more = [f"  … {len(lines) - MOST_LINES:,} more"] if len(lines) > MOST_LINES else []
-    size = f", {len(groups):,} groups" if found.groups is not None else ""
-    head = f"{name}{size}, {found.level:.12g} intervals ({found.unit}; {found.how})"
-    return "\n".join([head, *lines[:MOST_LINES], *more])
+        for j in once(found, labels)
+    ]  # fmt: skip
+
+
+def _head(found: Estimate) -> str:
+    size = f", {len(found.groups):,} groups" if found.groups is not None else ""
+    name = type(found).__name__
+    return f"{name}{size}, {found.level:.12g} intervals ({found.unit}; {found.how})"

@@ -137,6 +137,9 @@ class Estimate:
     def __repr__(self) -> str:
         return answer_table.text(self)
 
+    def _repr_html_(self) -> str:
+        return answer_table.html(self)
+
     @property
     def interval(self) -> tuple[FloatArray, FloatArray]:
         """``(low, high)``."""

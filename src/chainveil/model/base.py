@@ -63,6 +63,11 @@ class DataModel(ABC):
             "Models of its kind cannot be rounded; fit public data with public=True.",
         )  # fmt: skip
 
+    def _repr_html_(self) -> str:
+        from chainveil.model.shown import model_card
+
+        return model_card(self)
+
     @property
     @abstractmethod
     def stationary(self) -> FloatArray:

@@ -89,6 +89,14 @@ class ChainRegion(DataModel):
         """That of the estimate."""
         return self.likeliest.hidden_chain()
 
+    def describe(self) -> str:
+        """How often each state is left, at least and at most."""
+        (q_low, q_high), (r_low, r_high) = self.q, self.r
+        return (
+            f"any chain of order 1 on 2 states, 0 to 1 with {q_low!r} to {q_high!r}, "
+            f"1 to 0 with {r_low!r} to {r_high!r}"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """The limits of q and of r, the estimate, and the origin unless they were given."""
         words: dict[str, Any] = {"q": self.q, "r": self.r, "estimate": self.estimate}

@@ -9,6 +9,7 @@ from chainveil.plot.answers import estimates
 from chainveil.plot.budget import budget
 from chainveil.plot.intervals import intervals
 from chainveil.plot.noise_region import noise_region
+from chainveil.plot.probabilities import probabilities
 from chainveil.plot.release_figure import release_figure
 from chainveil.plot.style import check_ending, save
 from chainveil.plot.tradeoff import tradeoff
@@ -19,6 +20,7 @@ __all__ = [
     "estimates",
     "intervals",
     "noise_region",
+    "probabilities",
     "release_figure",
     "save",
     "tradeoff",

@@ -32,10 +32,10 @@ def new_panels(
 ) -> tuple[Figure, list[Axes]]:
     """An empty figure with several pairs of axes, row by row."""
     try:
-        from matplotlib.figure import Figure
+        from chainveil.plot.chart import Chart
     except ImportError:
         raise MissingExtra("matplotlib", "plot", "drawing a figure") from None
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Chart(figsize=(width, height), layout="constrained")
     panels = list(figure.subplots(rows, columns, squeeze=False, sharey=share_y).flat)
     for axes in panels:
         axes.grid(True, linewidth=0.4, color="0.85")

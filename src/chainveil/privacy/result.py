@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chainveil import notebook
 from chainveil.noise.base import Noise
 from chainveil.privacy.adversary import Adversary, AdversaryName, describe
-from chainveil.privacy.rounding import upper
+from chainveil.privacy.rounding import lower, upper
 from chainveil.privacy.witness import Witness
 
 if TYPE_CHECKING:
@@ -64,6 +65,18 @@ class PrivacyLoss:
         points = "any length" if self.length is None else f"length {self.length}"
         return (
             f"epsilon <= {upper(self.epsilon, 10)} at {points}, against {describe(self.adversary)}"
+        )
+
+    def _repr_html_(self) -> str:
+        points = "any" if self.length is None else f"{self.length:,} points"
+        return notebook.card(
+            f"privacy loss: epsilon at most {upper(self.epsilon)}",
+            [
+                ("at least", f"{lower(self.lower)}, by the worst attack found"),
+                ("against", describe(self.adversary)),
+                ("length", points),
+                ("worst attack", self.witness or "none: no point has two possible values"),
+            ],
         )
 
 

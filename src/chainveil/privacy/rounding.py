@@ -28,6 +28,15 @@ def upper(number: float, digits: int = 6) -> str:
     return f"{Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(number)).normalize():f}"
 
 
+def lower(number: float, digits: int = 6) -> str:
+    """A float in decimal digits, rounded down: for what is attained at least."""
+    from decimal import ROUND_FLOOR, Context, Decimal
+
+    if math.isinf(number):
+        return "inf"
+    return f"{Context(prec=digits, rounding=ROUND_FLOOR).plus(Decimal(number)).normalize():f}"
+
+
 def exact(number: float) -> str:
     """A float as a user types it: the fewest digits that are no other float."""
     from decimal import Decimal

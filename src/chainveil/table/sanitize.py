@@ -18,6 +18,7 @@ from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.problem import Family, Objective
+from chainveil.progress import showing
 from chainveil.table.estimating import Question, estimate_table
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.release import Draw, Drawn, RowRelease, Steps, as_it_is, release_table
@@ -31,6 +32,7 @@ from chainveil.table.request.request import (
     Request,
     StateRules,
 )
+from chainveil.table.shown import release_card
 from chainveil.table.states.prepare import Progress
 from chainveil.table.states.tracker import Tracker
 from chainveil.table.write.framing import framed
@@ -84,6 +86,9 @@ class TableRelease:
             f"{series:,} series, {noise} noise, epsilon {said['promise.epsilon']:g}"
         )
 
+    def _repr_html_(self) -> str:
+        return release_card(self.table, self.certificate)
+
 
 def sanitize_table(
     frame: Any,
@@ -118,6 +123,7 @@ def sanitize_table(
     time_as: str | float | None = None,
     allow_leak: Sequence[str] = (),
     rng: Randomness | None = None,
+    progress: bool | None = None,
 ) -> TableRelease:
     """Publish one column of a data frame under Bayesian differential privacy.
 
@@ -187,6 +193,9 @@ def sanitize_table(
         depends on the series of a row and its place in it alone: whatever order the rows of
         several series are mixed in, each series is sanitized as
         ``plan.sanitize(x, rng=seeded(seed).at(series=series_number(name)))`` does it.
+    progress : bool, optional
+        Whether a bar shows what is being done; by default in notebooks alone. True shows one on
+        a terminal too. It is gone when the release is made.
 
     Examples
     --------
@@ -214,7 +223,8 @@ def sanitize_table(
         order,
     )  # fmt: skip
     sink = FrameSink()
-    certificate = release_table(table, sink, request, rng)
+    with showing(table.size, progress) as tell:
+        certificate = release_table(table, sink, request, rng, tell)
     return TableRelease(sink.table, certificate)
 
 
@@ -231,13 +241,15 @@ class FrameSink:
 
     @contextmanager
     def _drawn(
-        self, table: FrameSource, steps: Steps, seen: Tracker | None, _: Progress | None
+        self, table: FrameSource, steps: Steps, seen: Tracker | None, progress: Progress | None
     ) -> Iterator[Drawn]:
         rows = RowRelease(steps, table.columns, seen is None or steps.ordered)
         made: dict[str, pa.Array] = {}
         kept = None
         for batch in table.batches(steps.layout.names):
             made, kept = rows.made(batch)
+            if progress is not None:
+                progress("releasing", batch.num_rows)
         if made and steps.rare and steps.hold:
             name = steps.layout.column
             made[name] = pa.concat_arrays([made[name], rows.rest()])

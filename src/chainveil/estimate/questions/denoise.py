@@ -5,7 +5,7 @@ Post-processing: nothing here looks at the original, so nothing here costs priva
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,60 +20,12 @@ from chainveil.estimate.counts.places import between_reports, check_neighbours, 
 from chainveil.estimate.likelihood.fit_test import FitTest, fit_test
 from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest, neighbours
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
-from chainveil.estimate.questions.accuracy import Accuracy, accuracy
+from chainveil.estimate.questions.accuracy import accuracy
+from chainveil.estimate.questions.denoised import Denoised
 from chainveil.estimate.results import read_chain, valid_chain
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.sequences import as_column, is_column
-
-
-@dataclass(frozen=True)
-class Denoised:
-    """What a release says about each point.
-
-    Attributes
-    ----------
-    probability : array, or list of arrays, of shape (…, k)
-        ``Pr[state | release]`` for each point, under ``chain``; NaN where one is missing.
-    path : array, or list of arrays, in the shape of the release
-        The single likeliest series; masked where the release is.
-    chain : MarkovChain or another model
-        The one that was used.
-    fit : FitTest or None
-        Whether the release looks like one of that chain.
-    accuracy : Accuracy or None
-        How often the likelier state is right, from the release itself, whatever the series
-        follows; None where reports do not tell (noise that mixes points, or rare reports).
-    """
-
-    probability: Any
-    path: Any
-    chain: Any
-    fit: FitTest | None = None
-    accuracy: Accuracy | None = None
-
-    @property
-    def misfit(self) -> bool:
-        """Whether the release contradicts the chain."""
-        return self.fit is not None and self.fit.misfit
-
-    @property
-    def standard_error(self) -> Any:
-        """Standard deviation of the indicator of each state, given the release."""
-        if isinstance(self.probability, list):
-            return [np.sqrt(part * (1 - part)) for part in self.probability]
-        return np.sqrt(self.probability * (1 - self.probability))
-
-    @property
-    def expected_accuracy(self) -> float:
-        """Share of points at which the likelier state is right, on average under ``chain``.
-
-        A chain that was fitted to the same release is taken for the true one, which makes the
-        figure too high, the more so the heavier the noise. ``accuracy`` leans on no chain.
-        """
-        held = self.probability if isinstance(self.probability, list) else [self.probability]
-        best = np.concatenate([part.max(axis=-1).reshape(-1) for part in held])
-        return float(np.nanmean(best))
 
 
 def denoise(

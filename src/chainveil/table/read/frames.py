@@ -73,6 +73,12 @@ class FrameSource:
             arrays = [_array(piece.get_column(name), name) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
+    @property
+    def size(self) -> int | None:
+        """Number of rows where they are at hand; lazy frames are not collected for it."""
+        lazy = isinstance(self.wrapped, nw.LazyFrame) and "frame" not in vars(self)
+        return None if lazy else len(self.frame)
+
     def rows(self, kept: Any) -> FrameSource:
         """The frame with some of its rows, by a mask; None: all of them."""
         if kept is None:

@@ -20,7 +20,7 @@ from chainveil.errors import InvalidInput
 from chainveil.table.read import formats
 from chainveil.table.read.formats import Format
 from chainveil.table.read.header import UTF8_ADVICE, check_names, first_cells
-from chainveil.table.read.pieces import MOST_SAMPLED, spread
+from chainveil.table.read.pieces import MOST_SAMPLED, lines_by_size, spread
 from chainveil.table.read.strict import StrictText
 from chainveil.table.read.trouble import Text, in_words
 from chainveil.table.read.unchanged import Identity, check_unchanged, identity
@@ -109,6 +109,14 @@ class FileSource:
             return None
         with in_words(self.name):
             return sum(int(pq.read_metadata(part._binary()).num_rows) for part in self.parts)
+
+    @property
+    def about_rows(self) -> int | None:
+        """Number of rows, or about how many where that can be told without reading them."""
+        if self.rows is not None or not self.format.is_text or self.format.compression:
+            return self.rows
+        told = [lines_by_size(path) for path in self._files]
+        return None if not told or None in told else sum(filter(None, told))
 
     @cached_property
     def parquet(self) -> Any:
