@@ -18,7 +18,6 @@ from chainveil.comparison.recommend import For, read_for, recommend
 from chainveil.comparison.results import About, Comparison
 from chainveil.comparison.rows import Row
 from chainveil.comparison.settings import (
-    SLOW,
     USUAL,
     Refused,
     Setting,
@@ -226,7 +225,7 @@ def _chosen(
 ) -> tuple[list[Setting], list[Refused]]:
     """What is compared, and what would take long."""
     wanted = [one for one in settings if thorough or not slow(one)]
-    left = [Refused(one, SLOW) for one in settings if one not in wanted]
+    left = [Refused(one, slow(one)) for one in settings if one not in wanted]
     return wanted, left
 
 

@@ -219,7 +219,7 @@ def _by_counts(plan: NoisePlan, points: int) -> tuple[Expected, Expected] | None
         return None
     if moves.refused:
         return None
-    return _expected(moves.largest, "counts"), _expected(_relative(spells), "counts")
+    return _told(moves.largest, _relative(spells), "counts")
 
 
 def _relative(spells: ExpectedError) -> float:
@@ -240,8 +240,7 @@ def _by_likelihood(
     if error.max() > FLAT:
         return None
     ends = np.array([model.transition[0, 1], model.transition[1, 0]])
-    largest, relative = float(error.max()), float((error / ends).max())
-    return _expected(largest, "likelihood"), _expected(relative, "likelihood")
+    return _told(float(error.max()), float((error / ends).max()), "likelihood")
 
 
 def _too_flat(plan: NoisePlan, points: int) -> bool:
@@ -250,8 +249,12 @@ def _too_flat(plan: NoisePlan, points: int) -> bool:
     return law.from_counts and points < law.points_needed(PAIR, flattest(law.states))
 
 
-def _expected(error: float, method: str) -> Expected:
-    return Expected(error, quantile(LEVEL) * error, method)
+def _told(moves: float, spells: float, method: str) -> tuple[Expected, Expected] | None:
+    """Errors of transitions and sojourns; None where a spell of no length is as likely as any."""
+    reach = quantile(LEVEL)
+    if reach * spells >= 1:
+        return None
+    return Expected(moves, reach * moves, method), Expected(spells, reach * spells, method)
 
 
 def own_losses(plan: NoisePlan, study: Study) -> OwnLosses:
