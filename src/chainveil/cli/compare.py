@@ -41,8 +41,13 @@ HEADS = (
 @click.option("--thorough", is_flag=True, help="Compare also tracking and correlated noise on one "
               "point in several, which takes from seconds to minutes for each budget.")  # fmt: skip
 @options.format_options
-@click.option("-o", "--output", type=options.FILE, help="Write the comparison to this file, as "
-              "private as the table: .json, .csv, or .html for a page with the trade-off drawn.")
+@click.option(
+    "-o",
+    "--output",
+    type=options.FILE,
+    help="Write the comparison to this file, as "
+    "private as the table: .json, .csv, or .html for a page with the trade-off drawn.",
+)
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @options.max_seconds
 @options.as_json

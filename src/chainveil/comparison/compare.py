@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from chainveil import checks
 from chainveil.comparison import simulated
 from chainveil.comparison.command import shell_words
 from chainveil.comparison.figures import Figures, figures
@@ -167,8 +166,7 @@ def compare_source(
     rows = tuple(row for part, _ in found for row in part)
     refused = _merged([one for _, part in found for one in part], budgets)
     best = tuple(
-        recommend(part, question, number)
-        for number, (part, _) in zip(budgets, found, strict=True)
+        recommend(part, question, number) for number, (part, _) in zip(budgets, found, strict=True)
     )
     about = _about(study, question, rows, request.promise.length)
     return Comparison(about, rows, (*refused, *left_out), best, said, words)
@@ -220,9 +218,7 @@ class Search:
         return plan_for(self._study.plan_chain, replace(self._request, promise=promise))
 
 
-def _chosen(
-    settings: Sequence[Setting], thorough: bool
-) -> tuple[list[Setting], list[Refused]]:
+def _chosen(settings: Sequence[Setting], thorough: bool) -> tuple[list[Setting], list[Refused]]:
     """What is compared, and what would take long."""
     wanted = [one for one in settings if thorough or not slow(one)]
     left = [Refused(one, slow(one)) for one in settings if one not in wanted]
@@ -311,7 +307,7 @@ def _about(study: Study, question: For, rows: Sequence[Row], length: int | None)
     drawn = simulated.drawn(study.model, length).size
     words = (
         f"error after smoothing, attacker and curvature of the likelihood: {drawn:,} points drawn "
-        f"from that chain with seed {simulated.SEED}, the same for all settings; all else by formula"
+        f"from that chain with seed {simulated.SEED}, the same for all settings; else by formula"
     )
     return About(
         question, study.points, len(study.runs), study.part, study.of_a_series, study.of_a_part,

@@ -32,19 +32,20 @@ ERRORS: dict[For, str] = {
     "points": "share of points wrong after smoothing",
 }
 Value = Callable[[Row], float | None]
+Columns = tuple[tuple[Column, Callable[[Row], Any]], ...]
 
 
 def page(found: Comparison) -> Page:
     """Recommendation, trade-off, all figures, what is not compared, and where figures come from."""
     about = found.about
     return Page(
-        f"What each release would tell: {ASKS[about.question]}",
+        f"Before a release: {ASKS[about.question]}",
         f"{about.points:,} points in {about.series:,} series; budgets "
         f"{', '.join(map(exact, found.epsilons))}",
         (
-            Section("What to take", tuple(_recommended(found))),
+            *(_recommended(found, best) for best in found.recommendations),
             Section("What a larger budget buys", tuple(_figures(found))),
-            Section("All figures", (Text(_reading(found)), _table(found))),
+            Section("All figures", (Text(_reading(found)), *_tables(found))),
             Section("Not compared", (Bullets(tuple(_refused(found))),)),
             Section("Where the figures come from", (Facts(_facts(found)),)),
         ),
@@ -60,22 +61,20 @@ def chart(found: Comparison) -> Any:
     return alt.Chart.from_dict(charts.curve(rows, "budget ε", ERRORS[question]))
 
 
-def _recommended(found: Comparison) -> Iterator[Any]:
-    for best in found.recommendations:
-        yield from _one(found, best)
-
-
-def _one(found: Comparison, best: Recommendation) -> Iterator[Any]:
+def _recommended(found: Comparison, best: Recommendation) -> Section:
     name = "nothing" if best.row is None else best.row.name
-    yield Text(f"Budget {exact(best.epsilon)}: take {name}. {best.reason}.", "good")
+    return Section(f"Budget {exact(best.epsilon)}: take {name}", tuple(_why(found, best)))
+
+
+def _why(found: Comparison, best: Recommendation) -> Iterator[Any]:
+    yield Text(f"{best.reason[0].upper()}{best.reason[1:]}.")
     if best.row is not None:
         yield Text(f"Who must see what: {best.row.needs}.")
-        words = f"{name}, at budget {exact(best.epsilon)}"
         if found.words:
-            yield Code(f"The release by {words}:", found.command(best.epsilon))
+            yield Code("The command for this release:", found.command(best.epsilon))
         else:
             lines = f"cv.sanitize_table(table, **comparison.call({best.epsilon!r}))"
-            yield Code(f"The release by {words}, in Python:", lines)
+            yield Code("The release in Python:", lines)
     if best.warning:
         yield Text(f"{best.warning}.", "careful")
 
@@ -94,9 +93,11 @@ def _figures(found: Comparison) -> Iterator[Figure]:
 
 def _figure(found: Comparison, what: str, value: Value) -> Figure:
     rows = _lines(found, value, what)
-    columns = (Column("setting"), number("budget ε", _plain), number(what))
+    columns = (Column("setting"), number("budget ε", exact), number(what))
     table = Table(
-        f"Values of the chart: {what}", columns, [(row["of"], row["at"], row["value"]) for row in rows]
+        f"Values of the chart: {what}",
+        columns,
+        [(row["of"], row["at"], row["value"]) for row in rows],
     )
     told = (
         f"A line for each mechanism, over budgets {', '.join(map(exact, found.epsilons))}; of "
@@ -109,9 +110,8 @@ def _figure(found: Comparison, what: str, value: Value) -> Figure:
 def _lines(found: Comparison, value: Value, what: str) -> list[dict[str, Any]]:
     """The points of a chart: of each way to report, the objective that does best at a budget."""
     best: dict[tuple[str, float], float] = {}
-    # The fewer right guesses of an attacker the better for who is guarded, but not for who reads.
     for row in found.rows:
-        there, key = value(row), (row.setting.way, row.epsilon)
+        there, key = value(row), (row.setting.line, row.epsilon)
         if there is not None:
             best[key] = min(there, best.get(key, there))
     return [
@@ -126,40 +126,43 @@ def _reach(row: Row, question: For) -> float | None:
     return None if there is None else there.half_width
 
 
-def _plain(value: Any) -> str:
-    return exact(value)
-
-
 def _bound(value: Any) -> str:
     """A figure that must not be read as less than it is."""
     return "not known" if value is None else upper(value, 4)
 
 
-def _table(found: Comparison) -> Table:
-    columns: tuple[tuple[Column, Callable[[Row], Any]], ...] = (
-        (number("budget ε", _plain), lambda row: row.epsilon),
-        (Column("setting"), lambda row: row.name),
-        (Column("recommended"), lambda row: "yes" if _taken(found, row) else ""),
+def _tables(found: Comparison) -> Iterator[Table]:
+    yield _table(found, "How precise are the answers?", (
         (number("wrong reports"), lambda row: row.figures.wrong),
-        (number("wrong after smoothing"), lambda row: row.figures.smoothed),
+        (number("smoothed"), lambda row: row.figures.smoothed),
         (number("share ±"), lambda row: _half(row.figures.share)),
-        (number("share by series ±"), lambda row: _half(row.figures.by_series)),
-        (number("share by part ±"), lambda row: _half(row.figures.by_part)),
+        (number("by series ±"), lambda row: _half(row.figures.by_series)),
+        (number("by part ±"), lambda row: _half(row.figures.by_part)),
         (number("transitions ±"), lambda row: _half(row.figures.transitions)),
         (number("sojourns ±"), lambda row: _half(row.figures.sojourns)),
-        (number("attacker right"), lambda row: row.figures.attacked.success),
-        (number("attacker right at most", _bound), lambda row: row.figures.attacked.bound),
+    ))  # fmt: skip
+    yield _table(found, "What is given away, and what does a report look at?", (
         (number("loss at most", _bound), lambda row: row.loss),
+        (number("attacker right"), lambda row: row.figures.attacked.success),
+        (number("at most", _bound), lambda row: row.figures.attacked.bound),
         (number("own loss, worst", _bound), lambda row: row.figures.own.worst),
-        (number("own loss, median", _bound), lambda row: row.figures.own.median),
-        (Column("who must see what"), lambda row: row.needs),
-    )
-    rows = [[value(row) for _, value in columns] for row in found.rows]
-    return Table("What does each setting leave?", tuple(column for column, _ in columns), rows)
+        (number("median", _bound), lambda row: row.figures.own.median),
+        (Column("looks at"), lambda row: row.sees),
+    ))  # fmt: skip
 
 
-def _taken(found: Comparison, row: Row) -> bool:
-    return any(best.row is row for best in found.recommendations)
+def _table(found: Comparison, title: str, columns: Columns) -> Table:
+    heads = (number("ε", exact), Column("setting"), *(column for column, _ in columns))
+    rows = [
+        [row.epsilon, _named(found, row), *(value(row) for _, value in columns)]
+        for row in found.rows
+    ]
+    return Table(title, heads, rows)
+
+
+def _named(found: Comparison, row: Row) -> str:
+    taken = any(best.row is row for best in found.recommendations)
+    return f"{row.name} (take this)" if taken else row.name
 
 
 def _half(expected: Any) -> float | None:
@@ -169,12 +172,13 @@ def _half(expected: Any) -> float | None:
 def _reading(found: Comparison) -> str:
     about = found.about
     return (
-        "± is half of a 95% interval. Share by series: of a series of "
-        f"{about.of_a_series:,} points; by part: {about.part}, {about.of_a_part:,} points. Sojourns "
-        "as shares of a spell. The attacker knows the chain and the noise and no point; without a "
-        f"release it is right in {_guess(found)} of its guesses. Own loss: if a series followed the "
-        f"chain that fits it best, over {about.own_series:,} series. Not known: the release does "
-        "not answer it, or the points are too few."
+        "± is half of a 95% interval. Smoothed: share of points wrong after smoothing. By series: "
+        f"share of a state in a series of {about.of_a_series:,} points; by part: {about.part}, "
+        f"{about.of_a_part:,} points. Sojourns as shares of a spell. The attacker knows the chain "
+        f"and the noise and no point; without a release it is right in {_guess(found)} of its "
+        "guesses. Own loss: if a series followed the chain that fits it best, over "
+        f"{about.own_series:,} series. Not known: the release does not answer it, or the points "
+        "are too few."
     )
 
 
@@ -190,7 +194,9 @@ def _refused(found: Comparison) -> Iterator[str]:
 
 def _facts(found: Comparison) -> tuple[tuple[str, str], ...]:
     about = found.about
+    seen = dict.fromkeys((f"looks at: {row.sees}", row.needs) for row in found.rows)
     return (
+        *seen,
         ("chain", about.chain),
         ("simulated", about.simulated),
         ("private", PRIVATE),

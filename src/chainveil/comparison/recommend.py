@@ -66,8 +66,8 @@ def recommend(rows: Sequence[Row], question: For, epsilon: float) -> Recommendat
     answers = [(row, found) for row in rows if (found := answer(row, question)) is not None]
     if not answers:
         return Recommendation(
-            epsilon, None, f"no setting tells {ASKS[question]} from these data at this budget: take "
-            "a larger one, or more points",
+            epsilon, None, f"no setting tells {ASKS[question]} from these data at this budget: "
+            "take a larger one, or more points",
         )  # fmt: skip
     near = _near(answers, [found.error for _, found in answers], SAME[question])
     near = _near(near, [found.half_width for _, found in near], SAME[question])
@@ -91,9 +91,7 @@ def _privileges(row: Row) -> tuple[int, int]:
     return list(NEEDS).index(row.sees), order.index(row.setting.objective)
 
 
-def _reason(
-    row: Row, best: Expected, answers: list[tuple[Row, Expected]], question: For
-) -> str:
+def _reason(row: Row, best: Expected, answers: list[tuple[Row, Expected]], question: For) -> str:
     """What is least, and what the baselines would do."""
     words = f"least error of {len(answers)} settings for {ASKS[question]}: {_words(best, question)}"
     for name, every in (("on every point", False), ("on one point in several", True)):

@@ -15,7 +15,7 @@ from chainveil.comparison.settings import Refused
 from chainveil.errors import InvalidInput
 from chainveil.estimate.answer_table import Kind, framed
 from chainveil.notebook import card, grid
-from chainveil.privacy.rounding import exact, upper
+from chainveil.privacy.rounding import exact
 
 PRIVATE = (
     "private: these figures were computed from the data themselves, exactly; keep them where the "
@@ -115,7 +115,9 @@ class Comparison:
                 "sanitize_table(table, **comparison.call(epsilon)) makes the release.",
             )  # fmt: skip
         options = [("--epsilon", exact(epsilon))]
-        options += [(f"--{name}", str(value)) for name, value in self._row(epsilon).setting.asked.items()]
+        options += [
+            (f"--{name}", str(value)) for name, value in self._row(epsilon).setting.asked.items()
+        ]
         if self.about.question == "pattern" and self.about.part.startswith("hour"):
             # Analysts need the hours; rounded, times say as little else as they can.
             options.append(("--time-as", "1h"))
@@ -206,9 +208,10 @@ class Comparison:
     def _repr_html_(self) -> str:
         names = ("epsilon", "setting", "wrong reports", "after smoothing", "share ±", "attacker")
         rows = [
-            (exact(row.epsilon), row.name, f"{row.figures.wrong:.1%}", f"{row.figures.smoothed:.1%}",
+            (exact(row.epsilon), row.name, f"{row.figures.wrong:.1%}",
+             f"{row.figures.smoothed:.1%}",
              "" if row.figures.share is None else f"{row.figures.share.half_width:.4f}",
-             upper(row.figures.attacked.success, 3))
+             f"{row.figures.attacked.success:.1%}")
             for row in self.rows
         ]  # fmt: skip
         lines = [
@@ -234,5 +237,7 @@ def _beside(table: str) -> str:
         return "release.csv"
     path = Path(table)
     stem = path.name.split(".")[0]
-    known = path.name[len(stem) :] if path.suffix.lower() in (".csv", ".tsv", ".parquet") else ".csv"
+    known = (
+        path.name[len(stem) :] if path.suffix.lower() in (".csv", ".tsv", ".parquet") else ".csv"
+    )
     return str(path.with_name(f"{stem}-release{known}"))

@@ -18,9 +18,7 @@ USUAL = OBJECTIVES[0]
 # Kinds whose search for the best number of points to a report takes about a second; that of the
 # others takes from many seconds to minutes.
 QUICK_TO_THIN = (Channel.kind, StickyNoise.kind)
-SLOW = (
-    "left out, as the search takes from seconds to minutes for each budget; thorough compares it"
-)
+SLOW = "left out, as the search takes from seconds to minutes for each budget; thorough compares it"
 SAME_AS_FLIPS = (
     "left out, as it counts points that report alone: with as many of them as the fewest wrong "
     "reports have, it found the same noise wherever that was tried; thorough compares it"
@@ -44,10 +42,9 @@ class Setting:
     objective: str = USUAL
 
     @property
-    def way(self) -> str:
-        """What differs between the lines of a picture: all but the objective."""
-        often = "" if self.every == 1 else ", one point in several"
-        return f"{self.mechanism}{often}{', one step late' if self.delay else ''}"
+    def line(self) -> str:
+        """Its line in a picture: settings of one mechanism that report as often share one."""
+        return self.mechanism if self.every == 1 else f"{self.mechanism}, rare reports"
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -60,7 +57,8 @@ class Setting:
         }
 
     def __str__(self) -> str:
-        return f"{self.way}, {self.objective}"
+        late = ", one step late" if self.delay else ""
+        return f"{self.line}{late}, {self.objective}"
 
 
 @dataclass(frozen=True)

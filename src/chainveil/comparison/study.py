@@ -70,7 +70,7 @@ class Study:
 
     @property
     def of_a_part(self) -> int:
-        """Points of the hour of the day in the middle; of a 24th of a series where none is known."""
+        """Points of the hour in the middle, or of a 24th of a series where none is known."""
         if self.by_hour is not None:
             return int(np.median(self.by_hour))
         return max(self.of_a_series // PARTS, 1)
