@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import printable, to_json, warn
+from chainveil.cli.output import to_json, warn
 from chainveil.privacy.rounding import exact, upper
+from chainveil.text import printable
 
 # What is said of the table here as it is said to sanitize; the rest is about the comparison.
 OWN = ("table", "epsilon", "question", "mechanism", "thorough", "output", "force", "as_json")
@@ -64,21 +65,15 @@ def compare(table: str, epsilon: str, question: str, mechanism: str | None, **gi
       chainveil compare heart.csv --column bpm --series person --threshold 60 \\
         --epsilon 1,2,4 --for episodes -o comparison.html
     """
-    from chainveil.comparison.compare import compare_source
+    from chainveil.comparison.compare import Wanted, compare_source
     from chainveil.comparison.results import PRIVATE
 
     _check_goal(given["output"], given["force"], table)
-    found = compare_source(
-        options.read_source(table, given),
-        _request(given),
-        [options.read_number("epsilon", part) for part in epsilon.split(",")],
-        {},
-        _words(table),
-        for_=question,  # type: ignore[arg-type]
-        mechanism=None if mechanism is None else [part.strip() for part in mechanism.split(",")],
-        thorough=given["thorough"],
-        progress=not given["as_json"],
-    )
+    budgets = [options.read_number("epsilon", part) for part in epsilon.split(",")]
+    kinds = None if mechanism is None else [part.strip() for part in mechanism.split(",")]
+    wanted = Wanted.read(budgets, question, kinds, given["thorough"])
+    source, request = options.read_source(table, given), _request(given)
+    found = compare_source(source, request, wanted, {}, _words(table), not given["as_json"])
     if given["output"] is not None:
         found.save(given["output"], given["force"])
     warn(PRIVATE)

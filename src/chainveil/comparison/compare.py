@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -137,38 +137,50 @@ max_gap, length, adversary, event, missing, family, spent : optional
         del said["spent"]
     source, said, path = _opened(table, column, said)
     words = () if path is None else shell_words(path, said)
-    asked = {"for_": for_, "mechanism": mechanism, "thorough": thorough, "progress": progress}
-    return compare_source(source, read_request(said), epsilon, said, words, **asked)
+    wanted = Wanted.read(epsilon, for_, mechanism, thorough)
+    return compare_source(source, read_request(said), wanted, said, words, progress)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be compared, and for what."""
+
+    budgets: tuple[float, ...]
+    question: For
+    mechanisms: tuple[str, ...]
+    thorough: bool
+
+    @classmethod
+    def read(cls, epsilon: Any, question: str, mechanism: Any, thorough: bool) -> Wanted:
+        """From arguments of :func:`compare`."""
+        return cls(
+            read_budgets(epsilon), read_for(question), read_mechanisms(mechanism), bool(thorough)
+        )
 
 
 def compare_source(
     source: Readable,
     request: Request,
-    epsilon: float | Sequence[float],
+    wanted: Wanted,
     said: dict[str, Any],
     words: tuple[str, ...],
-    *,
-    for_: For = "share",
-    mechanism: str | Sequence[str] | None = None,
-    thorough: bool = False,
     progress: bool | None = None,
 ) -> Comparison:
     """The same for a table that is open and a request that is read."""
-    question, budgets = read_for(for_), read_budgets(epsilon)
-    mechanisms = read_mechanisms(mechanism)
     study = read_study(source, request)
     ordered = study.model.states > 2 and request.rules.edges is not None
-    wanted, left_out = _chosen(candidates(mechanisms, ordered), thorough)
-    total = len(budgets) * sum(map(_weight, wanted))
+    settings, left_out = _chosen(candidates(wanted.mechanisms, ordered), wanted.thorough)
+    total = len(wanted.budgets) * sum(map(_weight, settings))
     with showing(total, progress, "steps") as tell:
         search = Search(study, request, tell)
-        found = [search.at(number, wanted) for number in budgets]
+        found = [search.at(number, settings) for number in wanted.budgets]
     rows = tuple(row for part, _ in found for row in part)
-    refused = _merged([one for _, part in found for one in part], budgets)
+    refused = _merged([one for _, part in found for one in part], wanted.budgets)
     best = tuple(
-        recommend(part, question, number) for number, (part, _) in zip(budgets, found, strict=True)
+        recommend(part, wanted.question, number)
+        for number, (part, _) in zip(wanted.budgets, found, strict=True)
     )
-    about = _about(study, question, rows, request.promise.length)
+    about = _about(study, wanted.question, rows, request.promise.length)
     return Comparison(about, rows, (*refused, *left_out), best, said, words)
 
 
@@ -208,10 +220,7 @@ class Search:
         plan = self._plan(epsilon, setting)
         if plan.noise not in self._figures:
             self._figures[plan.noise] = figures(plan, self._study)
-        return Row(
-            epsilon, setting, plan.noise.every, plan.loss.epsilon, plan.noise.sees,
-            self._figures[plan.noise],
-        )  # fmt: skip
+        return Row(setting, self._figures[plan.noise], plan)
 
     def _plan(self, epsilon: float, setting: Setting) -> NoisePlan:
         promise = replace(self._request.promise, epsilon=epsilon, **vars(setting))
@@ -247,7 +256,8 @@ def _merged(refused: Sequence[Refused], budgets: Sequence[float]) -> Iterator[Re
 def read_budgets(epsilon: Any) -> tuple[float, ...]:
     """Budgets, each once, in order."""
     if isinstance(epsilon, str | bytes) or not np.iterable(epsilon):
-        return (budget(epsilon),)
+        number: Any = epsilon
+        return (budget(number),)
     found = sorted({budget(number) for number in epsilon})
     if not found:
         raise InvalidInput("epsilon", [], "at least one budget")

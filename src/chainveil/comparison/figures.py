@@ -130,13 +130,14 @@ def figures(plan: NoisePlan, study: Study) -> Figures:
     told = simulated.decoded(study.model, plan.noise, length)
     here = replace(plan, chain=study.model)
     shares = _shares(here)
+    sizes = (study.points, study.of_a_series, study.of_a_part)
+    share, by_series, by_part = (None if shares is None else shares.of(n) for n in sizes)
     transitions, sojourns = _movements(here, study, length)
     guess = float(np.max(study.model.stationary))
     bound = success_bound(plan.chain, plan.loss.epsilon)
     return Figures(
         plan.noise.expected_flips(study.model), told.wrong, told.error,
-        *(shares and shares.of(n) for n in (study.points, study.of_a_series, study.of_a_part)),
-        transitions, sojourns,
+        share, by_series, by_part, transitions, sojourns,
         Attacked(told.success, told.success_error, guess, bound), own_losses(plan, study),
     )  # fmt: skip
 
@@ -214,7 +215,7 @@ def _movements(
 
 def _by_counts(plan: NoisePlan, points: int) -> tuple[Expected, Expected] | None:
     try:
-        moves, spells = (error_at(plan, points, name) for name in ("transitions", "durations"))  # type: ignore[arg-type]
+        moves, spells = (error_at(plan, points, name) for name in ("transitions", "durations"))
     except ChainveilError:
         return None
     if moves.refused:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from chainveil.comparison.figures import Expected, Figures
 from chainveil.comparison.settings import Setting
-from chainveil.noise.base import NEEDS, Sees
+from chainveil.noise.base import Sees
+from chainveil.plan import NoisePlan
 
 
 @dataclass(frozen=True)
@@ -16,30 +17,41 @@ class Row:
 
     Attributes
     ----------
-    epsilon : float
-        The budget.
     setting : Setting
         As it was asked for.
-    every : int
-        One point in so many reports, as was found.
-    loss : float
-        Certified upper bound.
-    sees : "point", "last report" or "series"
-        What a report looks at.
     figures : Figures
+    plan : NoisePlan
+        The noise itself; :meth:`chainveil.NoisePlan.sanitize` applies it.
     """
 
-    epsilon: float
     setting: Setting
-    every: int
-    loss: float
-    sees: Sees
     figures: Figures
+    plan: NoisePlan = field(repr=False)
+
+    @property
+    def epsilon(self) -> float:
+        """The budget."""
+        return self.plan.epsilon
+
+    @property
+    def every(self) -> int:
+        """One point in so many reports, as was found."""
+        return self.plan.noise.every
+
+    @property
+    def loss(self) -> float:
+        """Certified upper bound."""
+        return self.plan.loss.epsilon
+
+    @property
+    def sees(self) -> Sees:
+        """What a report looks at."""
+        return self.plan.noise.sees
 
     @property
     def needs(self) -> str:
         """Who must see what."""
-        return NEEDS[self.sees]
+        return self.plan.noise.needs
 
     @property
     def name(self) -> str:
