@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import shlex
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -81,14 +83,21 @@ def test_wrong_use_is_said_before_the_work(
     assert told in done.stderr
 
 
-def test_an_interrupt_leaves_nothing_behind(folder: Path) -> None:
+def test_a_bar_on_a_terminal_and_an_interrupt_leaves_nothing_behind(folder: Path) -> None:
+    ours, theirs = pty.openpty()
     command = [*PROGRAM, "compare", "heart.csv", *SAID, "-o", "found.html"]
     running = subprocess.Popen(
-        command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL, stderr=theirs
     )
-    time.sleep(2)
+    os.close(theirs)
+    told = b""
+    while b"comparing" not in told or b"%" not in told:
+        told += os.read(ours, 4096)
     running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert b"interrupted; nothing was written" in told
-    assert not (folder / "found.html").exists()
+    with contextlib.suppress(OSError):
+        # The end of a terminal whose program is gone is an error.
+        while part := os.read(ours, 4096):
+            told += part
+    assert running.wait(timeout=60) == 130
+    assert b"nothing was written" in told
+    assert sorted(path.name for path in folder.iterdir()) == ["heart.csv"]

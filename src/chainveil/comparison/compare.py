@@ -169,9 +169,14 @@ def compare_source(
     """The same for a table that is open and a request that is read."""
     study = read_study(source, request)
     ordered = study.model.states > 2 and request.rules.edges is not None
-    settings, left_out = _chosen(candidates(wanted.mechanisms, ordered), wanted.thorough)
-    total = len(wanted.budgets) * sum(map(_weight, settings))
+    settings, left_out = _chosen(
+        candidates(wanted.mechanisms, ordered), study.model.states, wanted.thorough
+    )
+    # One step is done: the table is read.
+    total = 1 + len(wanted.budgets) * sum(map(_weight, settings))
     with showing(total, progress, "steps") as tell:
+        if tell is not None:
+            tell("comparing", 1)
         search = Search(study, request, tell)
         found = [search.at(number, settings) for number in wanted.budgets]
     rows = tuple(row for part, _ in found for row in part)
@@ -196,7 +201,6 @@ class Search:
 
     def at(self, epsilon: float, wanted: Sequence[Setting]) -> tuple[list[Row], list[Refused]]:
         """Rows and refusals at one budget."""
-        self._tell("comparing", 0)
         rows: list[Row] = []
         refused: list[Refused] = []
         for setting in wanted:
@@ -227,15 +231,17 @@ class Search:
         return plan_for(self._study.plan_chain, replace(self._request, promise=promise))
 
 
-def _chosen(settings: Sequence[Setting], thorough: bool) -> tuple[list[Setting], list[Refused]]:
+def _chosen(
+    settings: Sequence[Setting], states: int, thorough: bool
+) -> tuple[list[Setting], list[Refused]]:
     """What is compared, and what would take long."""
-    wanted = [one for one in settings if thorough or not slow(one)]
-    left = [Refused(one, slow(one)) for one in settings if one not in wanted]
-    return wanted, left
+    reasons = {one: "" if thorough else slow(one, states) for one in settings}
+    wanted = [one for one, reason in reasons.items() if not reason]
+    return wanted, [Refused(one, reason) for one, reason in reasons.items() if reason]
 
 
 def _weight(setting: Setting) -> int:
-    if slow(setting):
+    if slow(setting, 2):
         return SLOWLY
     tracked = setting.mechanism == "tracking"
     return THINNED if setting.every != 1 else TRACKED if tracked else ONCE

@@ -24,7 +24,7 @@ ASKS: dict[For, str] = {
 # Errors that are this close, as a share of the least, are taken for the same: then the narrower
 # interval decides, and then who must see what. Those of episodes come from a simulation, which
 # leaves them this uncertain themselves at small budgets.
-SAME: dict[For, float] = {"share": 0.02, "episodes": 0.05, "pattern": 0.02, "points": 0.02}
+SAME: dict[For, float] = {"share": 0.01, "episodes": 0.03, "pattern": 0.01, "points": 0.003}
 
 
 @dataclass(frozen=True)

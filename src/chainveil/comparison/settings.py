@@ -15,8 +15,8 @@ Often = int | Literal["best"]
 OBJECTIVES = ("flips", "estimate", "decoded")
 # With the fewest wrong reports first: the others lean on the number that it finds.
 USUAL = OBJECTIVES[0]
-# Kinds whose search for the best number of points to a report takes about a second; that of the
-# others takes from many seconds to minutes.
+# Kinds whose search for the best number of points to a report takes about a second, for two
+# states; that of the others, and of more states, takes from many seconds to minutes.
 QUICK_TO_THIN = (Channel.kind, StickyNoise.kind)
 SLOW = "left out, as the search takes from seconds to minutes for each budget; thorough compares it"
 SAME_AS_FLIPS = (
@@ -97,10 +97,10 @@ def _ways(kind: str) -> Iterator[Setting]:
     yield Setting(kind, every="best")
 
 
-def slow(setting: Setting) -> str:
+def slow(setting: Setting, states: int) -> str:
     """Why a setting is left to thorough comparisons; empty where it is not."""
     if setting.every == 1:
         return ""
-    if setting.mechanism not in QUICK_TO_THIN:
+    if states > 2 or setting.mechanism not in QUICK_TO_THIN:
         return SLOW
     return SAME_AS_FLIPS if setting.objective == "decoded" else ""
