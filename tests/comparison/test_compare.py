@@ -13,7 +13,7 @@ import pyarrow.csv
 import pytest
 
 import chainveil as cv
-from chainveil.comparison.compare import Search, read_budgets, read_request
+from chainveil.comparison.comparing import Search, read_budgets, read_request
 from chainveil.comparison.recommend import FOR, answer, recommend
 from chainveil.comparison.results import PRIVATE
 from chainveil.comparison.settings import Setting

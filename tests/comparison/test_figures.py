@@ -19,7 +19,7 @@ CHAIN = cv.MarkovChain.binary(q=0.09, r=0.14)
 
 
 def _study(chain: cv.MarkovChain = CHAIN, count: int = 3, points: int = 4000) -> Study:
-    runs = tuple((chain.sample(points, rng=number),) for number in range(count))
+    runs = tuple((chain.sample(points, rng=n).astype(np.uint8),) for n in range(count))
     return Study(chain, chain, True, runs, None, (0, 1))
 
 

@@ -65,7 +65,7 @@ def compare(table: str, epsilon: str, question: str, mechanism: str | None, **gi
       chainveil compare heart.csv --column bpm --series person --threshold 60 \\
         --epsilon 1,2,4 --for episodes -o comparison.html
     """
-    from chainveil.comparison.compare import Wanted, compare_source
+    from chainveil.comparison.comparing import Wanted, compare_source
     from chainveil.comparison.results import PRIVATE
 
     _check_goal(given["output"], given["force"], table)

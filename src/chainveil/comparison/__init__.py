@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chainveil.comparison.compare import compare
+from chainveil.comparison.comparing import compare
 from chainveil.comparison.recommend import Recommendation
 from chainveil.comparison.results import Comparison
 
