@@ -63,7 +63,7 @@ class Clock:
         """
         ticks = self.ticks(column, first_row)
         kind = self._text_type if _is_text(column.type) else _value_type(column.type)
-        if not (pa.types.is_timestamp(kind) or pa.types.is_time(kind)):
+        if kind is None or not (pa.types.is_timestamp(kind) or pa.types.is_time(kind)):
             return None
         return np.asarray(ticks // (3600 * TICKS_PER_SECOND[kind.unit]) % 24, np.int64)
 
