@@ -21,7 +21,15 @@ HERE = Path(__file__).parent
 RESULTS = HERE / "results.md"
 # Coverage is a study of many minutes, with a table in the documentation; the peers of sanitizing
 # are called by its benchmark; the clock is shared.
-SKIP = {"__init__", "__main__", "coverage", "coverage_table", "sanitize_peers", "timing"}
+SKIP = {
+    "__init__",
+    "__main__",
+    "coverage",
+    "coverage_table",
+    "recommendation",
+    "sanitize_peers",
+    "timing",
+}
 PACKAGES = ("numpy", "numba", "scipy", "cryptography", "python-flint", "hmmlearn", "dynamax")
 # A Python with the packages of peers.txt, which want older versions of what we use.
 PEERS = "CHAINVEIL_PEERS"

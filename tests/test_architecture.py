@@ -43,6 +43,7 @@ ORDER = [
     "spark",
     "plot",
     "report",
+    "comparison",
     "cli",
 ]
 

@@ -30,13 +30,14 @@ WORDS = {
     "attack": "attackers, audits", "estimate": "what may be learnt",
     "certificate": "promised and done", "device": "a program for devices",
     "table": "files and frames", "spark": "the same on a cluster", "plot": "figures",
-    "report": "pages",
+    "report": "pages", "comparison": "before a release",
     "cli": "parse, call, print",
 }  # fmt: skip
 # The way of the data, in the order in which they pass.
 WAY = ("table", "model", "calibration", "plan", "mechanism", "certificate")
 COLUMNS = {
-    "attack": 0, "estimate": 1, "spark": 2.5, "device": 4, "plot": 5, "report": 3.5, "cli": 2.5,
+    "attack": 0, "estimate": 1, "spark": 2.5, "device": 4, "plot": 5, "report": 3.5, "comparison": 1,
+    "cli": 2.5,
     "table": 2.5, "calibration": 2, "certificate": 3, "plan": 2.5, "inference": 1, "mechanism": 2,
     "privacy": 3, "noise": 2.5, "model": 2.5, BASE: 2.5,
 }  # fmt: skip

@@ -11,6 +11,7 @@ What the data follow   MarkovChain, HigherOrderChain, ChainRegion; choose_order 
 How a report is drawn  Channel, StickyNoise, TrackingNoise, CorrelatedNoise
 What it gives away     privacy_loss -> PrivacyLoss; Adversary, success_bound
 From budget to noise   calibrate -> NoisePlan: sanitize, stream, reports, certificate
+Before a release       compare -> Comparison
 Tables                 sanitize_table -> TableRelease; verify -> Verification; Certificate;
                        estimate_table, compare_table
 Afterwards             estimate (what an analyst may learn), attack (attackers, audits), plot,
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from chainveil.calibration import calibrate
     from chainveil.certificate import Certificate, Verification
+    from chainveil.comparison import Comparison, compare
     from chainveil.errors import (
         ChainveilError,
         ChainveilWarning,
@@ -70,6 +72,7 @@ _HOMES = {
     "ChainveilError": "chainveil.errors",
     "ChainveilWarning": "chainveil.errors",
     "Channel": "chainveil.noise.channel",
+    "Comparison": "chainveil.comparison",
     "CorrelatedNoise": "chainveil.noise.correlated",
     "EngineFailure": "chainveil.errors",
     "HigherOrderChain": "chainveil.model.higher_order",
@@ -88,6 +91,7 @@ _HOMES = {
     "Verification": "chainveil.certificate",
     "calibrate": "chainveil.calibration",
     "choose_order": "chainveil.model.orders",
+    "compare": "chainveil.comparison",
     "compare_table": "chainveil.table",
     "estimate_table": "chainveil.table",
     "privacy_loss": "chainveil.privacy.loss",
@@ -119,6 +123,7 @@ __all__ = [
     "ChainveilError",
     "ChainveilWarning",
     "Channel",
+    "Comparison",
     "CorrelatedNoise",
     "EngineFailure",
     "HigherOrderChain",
@@ -139,6 +144,7 @@ __all__ = [
     "calibrate",
     "choose_order",
     "closed_form",
+    "compare",
     "compare_table",
     "estimate_table",
     "privacy_loss",

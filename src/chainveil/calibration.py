@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, cast, overload
 
 import numpy as np
@@ -278,8 +279,8 @@ def _plan(mechanism: str, problem: Problem, aim: Aim) -> NoisePlan:
     )  # fmt: skip
     if problem.model.single:
         return plan
-    known = engines.least_noise(mechanism, problem.on(chain), aim)
-    return replace(plan, region=problem.region, if_known=known.noise)
+    known = partial(engines.least_noise, mechanism, problem.on(chain), aim)
+    return replace(plan, region=problem.region, known_noise=known)
 
 
 def _as_realised(spent: Any) -> tuple[Noise, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from chainveil import notebook
@@ -14,7 +16,7 @@ from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import describe
 from chainveil.privacy.closed_form import HalfPlanes
 from chainveil.privacy.problem import Objective
-from chainveil.privacy.result import PrivacyLoss
+from chainveil.privacy.result import Calibrated, PrivacyLoss
 from chainveil.privacy.rounding import exact, upper
 
 if TYPE_CHECKING:
@@ -47,8 +49,9 @@ class NoisePlan:
         Earlier releases of the same series; ``loss`` is that of all releases together.
     region : ChainRegion or None
         The chains the loss holds for, where the chain is only roughly known.
-    if_known : Channel or None
-        The noise that would do if ``chain`` were known to be the right one of ``region``.
+    known_noise : callable or None
+        Looks for the noise that would do if ``chain`` were known to be the right one of
+        ``region``; ``if_known`` is what it finds.
     event : int
         The secret: any two values of so many consecutive points.
     gaps : bool
@@ -74,9 +77,17 @@ class NoisePlan:
     half_planes: HalfPlanes | None
     spent: tuple[Noise, ...] = ()
     region: ChainRegion | None = None
-    if_known: Noise | None = None
+    known_noise: Callable[[], Calibrated] | None = field(default=None, compare=False, repr=False)
     event: int = 1
     gaps: bool = False
+
+    @cached_property
+    def if_known(self) -> Noise | None:
+        """The noise that would do if ``chain`` were known; None where it is known.
+
+        Looked for when it is first asked for: most plans are never asked.
+        """
+        return None if self.known_noise is None else self.known_noise().noise
 
     @property
     def cost_of_uncertainty(self) -> float:

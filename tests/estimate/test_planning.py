@@ -114,3 +114,13 @@ def test_what_cannot_be_planned() -> None:
         estimate.epsilon_for(CHAIN, 0.01, 100, covers="sampling")
     with pytest.raises(UnreachableBudget, match="rows"):
         estimate.rows_for(plan, 1e-9)
+
+
+def test_the_part_of_silent_points_is_told_apart() -> None:
+    plans = [calibrate(CHAIN, 2.0, every=every) for every in (1, 5)]
+    often, rare = (estimate.error_at(plan, 10_000) for plan in plans)
+    assert often.sampling_error is None
+    assert often.noise_error is often.standard_error
+    assert rare.sampling_error is not None
+    both = rare.noise_error**2 + rare.sampling_error**2
+    assert both == pytest.approx(rare.standard_error**2)

@@ -12,6 +12,7 @@ from chainveil import __version__
 from chainveil.cli import (
     attack,
     calibrate,
+    compare,
     data,
     demo,
     estimate,
@@ -90,7 +91,7 @@ def cli() -> None:
 
 
 for command in (
-    fit.fit, plan.plan, calibrate.calibrate, sanitize.sanitize, export.export,
+    fit.fit, compare.compare, plan.plan, calibrate.calibrate, sanitize.sanitize, export.export,
     verify.verify, estimate.estimate, report.report, loss.loss, attack.attack, demo.demo, data.data,
 ):  # fmt: skip
     cli.add_command(command)

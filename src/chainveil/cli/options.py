@@ -268,7 +268,7 @@ def read_rules(options: dict[str, Any], discretizer: Discretizer | None = None) 
 
     threshold = options["threshold"]
     if threshold is not None and threshold not in ("mean", "median"):
-        threshold = _number("threshold", threshold)
+        threshold = read_number("threshold", threshold)
     return StateRules(
         threshold,
         None if options["edges"] is None else _numbers("edges", options["edges"]),
@@ -321,7 +321,7 @@ def _labels(value: str | None) -> list[Any] | None:
     except ValueError:
         pass
     try:
-        return [_number("labels", text) for text in texts]
+        return [read_number("labels", text) for text in texts]
     except click.UsageError:
         return texts
 
@@ -335,10 +335,11 @@ def read_numbers(name: str, value: str, count: int) -> list[float]:
 
 
 def _numbers(name: str, value: str) -> list[float]:
-    return [_number(name, part) for part in value.split(",")]
+    return [read_number(name, part) for part in value.split(",")]
 
 
-def _number(name: str, text: str) -> float:
+def read_number(name: str, text: str) -> float:
+    """One number, or an error that names the option."""
     try:
         return float(text)
     except ValueError:

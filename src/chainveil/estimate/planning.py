@@ -54,6 +54,9 @@ class ExpectedError:
     covers : "noise" or "sampling"
     needed : int
         Points that the estimate asks for; from fewer it refuses to answer.
+    sampling_error : array of the shape of ``value``, or None
+        The part of the standard error that is due to points that do not report, on the safe
+        side; ``noise_error`` is the rest.
     """
 
     question: Question
@@ -62,6 +65,15 @@ class ExpectedError:
     standard_error: FloatArray
     covers: Covers
     needed: int = 0
+    sampling_error: FloatArray | None = None
+
+    @property
+    def noise_error(self) -> FloatArray:
+        """The part of the standard error that is due to the noise."""
+        if self.sampling_error is None:
+            return self.standard_error
+        squares = self.standard_error**2 - self.sampling_error**2
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     @property
     def refused(self) -> bool:
@@ -125,14 +137,17 @@ def error_at(
     series = between_reports(plan.chain, noise)
     reports = max(-(-(points - noise.noise.first_place) // noise.every), 1)
     value, variance = _variance(series, noise, reports, question, about)
+    silent = None
     if noise.every > 1 and about == "noise":
         pairs = series.patterns((0, 1)).reshape(noise.states, noise.states)
         between = pairs / pairs.sum(axis=1, keepdims=True)
-        variance = variance + expected_silent(series.stationary, between, noise.every, reports)
+        silent = expected_silent(series.stationary, between, noise.every, reports)
+        variance = variance + silent
     window = (0,) if question == "frequency" else PAIR
     # Where reports look back the first one is not looked at.
     needed = (noise.points_needed(window) + len(window) - 1 + noise.looks_back) * noise.every
-    return ExpectedError(question, points, value, np.sqrt(variance), about, needed)
+    rest = None if silent is None else np.sqrt(silent)
+    return ExpectedError(question, points, value, np.sqrt(variance), about, needed, rest)
 
 
 def rows_for(

@@ -188,6 +188,17 @@ def test_correlated_noise_refuses_what_it_is_not_made_for(asked: dict[str, Any])
         cv.calibrate(cv.MarkovChain.binary(*N10), 2, mechanism="correlated", **asked)
 
 
+@pytest.mark.parametrize("mechanism", ["independent", "sticky"])
+def test_rare_reports_far_apart_are_found_over_a_region_too(mechanism: str) -> None:
+    """From 13 points to a report on the search asks for losses in another way."""
+    box = cv.ChainRegion((0.088, 0.091), (0.107, 0.111))
+    plan = cv.calibrate(box, 2.0, mechanism=mechanism, every=13)
+    assert (plan.noise.every, plan.region) == (13, box)
+    assert 1.99 < plan.loss.epsilon <= 2.0
+    known = cv.calibrate(box.likeliest, 2.0, mechanism=mechanism, every=13)
+    assert known.expected_flips <= plan.expected_flips <= known.expected_flips + 0.02
+
+
 def test_correlated_noise_on_rare_points_of_a_region_is_refused() -> None:
     box = cv.ChainRegion((0.088, 0.091), (0.107, 0.111))
     with pytest.raises(cv.NotSupported, match="known"):

@@ -426,5 +426,5 @@ def _over_region(attempt: Callable[[float], Calibrated], epsilon: float) -> Cali
         above = found.loss.epsilon - epsilon
         if above <= 0:
             return found
-        share = min(max(2 * share, MORE * above / epsilon), 1.0)
+        share = min(max(2 * share, share + MORE * above / epsilon), 1.0)
     return None

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from chainveil.checks import FloatArray
+from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
@@ -126,13 +127,21 @@ class Quest:
         return np.asarray(parts.reshape(len(parts), -1).max(axis=0))
 
     def _slow(self, ones: FloatArray) -> FloatArray:
-        problem: Any = self.problem.with_release(self.noise(ones))
+        problem: Any = self._one_chain.with_release(self.noise(ones))
         past = any(noise.sees_past_silence for noise in problem.releases)
         usual = problem.event == 1 and not problem.gaps
         # From point to point events and gaps are quick, and from report to report they are not.
         if (past or usual) and block_places.solves(problem):
             return block_loss.Blocks.of(problem).parts()
         return Setting.of(problem).parts()
+
+    @property
+    def _one_chain(self) -> Problem:
+        """The problem on the chain that the search is made for: of a box, its corner."""
+        if self.problem.model.single:
+            return self.problem
+        ((q, r),) = self.corners
+        return self.problem.on(MarkovChain.binary(q, r))
 
     @cached_property
     def _blocks(self) -> BlockLosses | None:
