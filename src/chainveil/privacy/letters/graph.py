@@ -27,21 +27,22 @@ NEVER = 1 << 40
 
 
 class Tables(NamedTuple):
-    """What the compiled search reads; see ``words``."""
+    """What the compiled search reads; see ``words``.
+
+    ``weight`` and ``next`` are of letters by phase, label and letter, ``ends`` vectors of ends;
+    ``counts`` how many of each there are. By depth: ``prior`` with each value known, at an end
+    and of what lies behind; ``used``, points that a word takes up, with each value known, at an
+    end, at least, and behind.
+    """
 
     matrix: FloatArray
-    choices: IntArray
     weight: FloatArray
     next: IntArray
-    end_count: IntArray
+    counts: IntArray
     ends: FloatArray
     phase: IntArray
-    known: FloatArray
-    end: FloatArray
-    behind: FloatArray
+    prior: FloatArray
     used: IntArray
-    least: IntArray
-    further: IntArray
     mix: FloatArray
     limit: int
 
@@ -50,23 +51,33 @@ class Graph(NamedTuple):
     """What the compiled search writes; see ``words``."""
 
     made: IntArray
-    over: FloatArray
-    under: FloatArray
-    far_over: FloatArray
-    far_under: FloatArray
-    depth: IntArray
-    label: IntArray
-    parent: IntArray
-    letter: IntArray
-    older: IntArray
-    newest: IntArray
+    rows: FloatArray
+    whole: IntArray
+    real: FloatArray
+    attained: FloatArray
     kids: IntArray
     cost: FloatArray
-    attained: FloatArray
-    ending: IntArray
-    bound: FloatArray
-    best: FloatArray
-    reach: FloatArray
+    newest: IntArray
+
+    @property
+    def depth(self) -> IntArray:
+        """Of each node that there is, as are the following."""
+        return self.whole[: self.made[0], words.DEPTH]
+
+    @property
+    def label(self) -> IntArray:
+        """The label of each node."""
+        return self.whole[: self.made[0], words.LABEL]
+
+    @property
+    def bound(self) -> FloatArray:
+        """Of each node and all behind it."""
+        return self.real[: self.made[0], words.BOUND]
+
+    @property
+    def reach(self) -> FloatArray:
+        """The longest way to each node."""
+        return self.real[: self.made[0], words.REACH]
 
 
 @dataclass(frozen=True)
@@ -159,71 +170,79 @@ class Side:
     ) -> None:
         self.spelling, self.priors, self.pair, self.place = spelling, priors, pair, place
         self.allowed, self.nearest = allowed, nearest
-        self.tables = self._tables(FIRST_DEPTHS)
-        self.graph = _empty(FIRST_NODES, self.tables)
-        a, b = pair
-        rows = np.eye(len(spelling.matrix)) if spelling.is_left else spelling.matrix
-        graph = self.graph
-        graph.over[0], graph.under[0] = rows[a], rows[b]
-        graph.label[0], graph.depth[0] = place[1], 0
-        graph.parent[0] = graph.letter[0] = graph.older[0] = -1
-        graph.newest[0, place[1]] = 0
-        graph.kids[0, 0] = -1
-        graph.made[0] = 1
-        words.measure(graph, self.tables, 0)
-        graph.best[0] = graph.bound[0]
-        graph.reach[0] = 0.0
+        self._open([])
+
+    def _open(self, word: list[int]) -> None:
+        """Nodes of the target and of one word."""
+        depths, nodes = FIRST_DEPTHS, FIRST_NODES
+        while depths < len(word) + 2:
+            depths *= 2
+        while nodes < len(word) + 2:
+            nodes *= 2
+        self.tables = self._tables(depths)
+        self.graph = _empty(nodes, self.tables)
+        letters, states = np.array(word, np.int64), len(self.spelling.matrix)
+        room = np.zeros((len(word) + 1, states + 1))
+        words.begin(self.graph, self.tables, self._rows(len(word)), room, self.place[1], letters)
+
+    def _rows(self, letters: int) -> FloatArray:
+        """Room for the rows of a word, behind those of the target."""
+        spelling = self.spelling
+        first = np.eye(len(spelling.matrix)) if spelling.is_left else spelling.matrix
+        rows = np.zeros((letters + 1, 4, len(first)))
+        rows[0, : words.UNDER + 1] = first[list(self.pair)]
+        return rows
 
     def fresh(self, nearest: int) -> Side:
         """The same side, not laid out yet but for the best word so far."""
         new = Side(self.spelling, self.priors, self.pair, self.place, self.allowed, nearest)
         word = self.climbed()
-        while len(new.tables.phase) < len(word) + 2:
-            new._deepen()
-        while len(new.graph.depth) < len(word) + 2:
-            new._widen(2 * len(new.graph.depth))
-        rows, node = np.empty((2, len(self.spelling.matrix))), 0
-        for letter in word:
-            words.spell_child(new.graph, new.tables, node, letter, rows)
-            node = words.add_node(new.graph, new.tables, node, letter, rows[0], rows[1])
-            new.graph.reach[node] = -np.inf
+        if word:
+            new._open(word)
         return new
 
     def climbed(self) -> list[int]:
         """The best word, improved letter by letter."""
-        count = self.nodes
         best, letters = -np.inf, []
         states = len(self.spelling.matrix)
         for kind in range(states + 1):
-            attained = self.graph.attained[:count, kind]
+            attained = self.graph.attained[: self.nodes, kind]
             node = int(np.argmax(attained))
-            if not math.isfinite(attained[node]):
-                continue
-            word = np.array(self.word(node), np.int64)
-            depth, is_end = len(word), kind == states
-            prior = self.tables.end[depth] if is_end else self.tables.known[depth, kind]
-            value = words.climb(
-                self.tables, self.graph.over[0], self.graph.under[0], word, self.place[1],
-                -1 if is_end else kind, int(self.graph.ending[node]),
-            ) + prior  # fmt: skip
-            if value > best:
-                best, letters = value, word.tolist()
+            if math.isfinite(attained[node]):
+                word = np.array(self.word(node), np.int64)
+                value = self._climb(word, kind, int(self.graph.whole[node, words.ENDING]))
+                if value > best:
+                    best, letters = value, word.tolist()
         return letters
+
+    def _climb(self, word: IntArray, kind: int, ending: int) -> float:
+        """Improve a word in place; what it is then worth with an end of this kind."""
+        count, states, tables = len(word), len(self.spelling.matrix), self.tables
+        labels = np.full(count + 1, self.place[1])
+        for depth, letter in enumerate(word):
+            labels[depth + 1] = tables.next[tables.phase[depth], labels[depth], letter]
+        after = np.zeros((count + 3, states))
+        after[count] = np.eye(states)[kind] if kind < states else 0.0
+        if kind == states:
+            after[count] = tables.ends[tables.phase[count], labels[count], ending]
+        rows = self._rows(count)
+        found = words.climb(tables, rows, after, word, labels, kind < states)
+        return float(found + tables.prior[count, kind])
 
     def first_that_matters(self, low: float) -> int:
         """The least depth at which a side may end and be worth more than ``low``."""
         self.settle(None)
         graph, count = self.graph, self.nodes
-        depth = graph.depth[:count]
+        depth = graph.depth
         # No way leads to some nodes, whatever they are worth.
-        least = np.where(graph.reach[:count] > -np.inf, low - graph.reach[:count], np.inf)
+        least = np.where(graph.reach > -np.inf, low - graph.reach, np.inf)
         matters = graph.attained[:count].max(axis=1) > least
         first = int(depth[matters].min(initial=len(self.tables.phase)))
         closed = graph.kids[:count, 0] == -1
-        cut = closed & (graph.bound[:count] > least)
+        cut = closed & (graph.bound > least)
         first = min(first, int(depth[cut].min(initial=first)) + 1)
         letters = np.arange(graph.kids.shape[1])[None, :]
-        opened = self.tables.choices[self.tables.phase[depth], graph.label[:count]][:, None]
+        opened = self.tables.counts[0, self.tables.phase[depth], graph.label][:, None]
         lost = (graph.kids[:count] == words.CLOSED) & (letters < opened) & ~closed[:, None]
         lost &= graph.cost[:count] > least[:, None]
         return min(first, int(depth[lost.any(axis=1)].min(initial=first)) + 1)
@@ -236,7 +255,7 @@ class Side:
     @property
     def upper(self) -> float:
         """Bound on what the side is worth, in as much room as the last :meth:`refine` had."""
-        return float(self.graph.best[0])
+        return float(self.graph.real[0, words.BEST])
 
     def build(self, tolerance: float, most: int, low: float, nodes: int) -> None:
         """Lay out the words, until the bounds of what lies further out do not matter."""
@@ -256,17 +275,18 @@ class Side:
                 self._deepen()
                 last = len(self.tables.phase) - 1
             elif first < last and self.nodes < nodes and self._waits(first):
-                self._widen(2 * len(self.graph.depth))
+                self._widen(2 * len(self.graph.whole))
             else:
                 return
 
     def _waits(self, depth: int) -> bool:
         """Whether some node of this depth has letters that lead on."""
-        return bool(words.waiting(self.graph, self.tables, depth))
+        there = self.graph.newest[depth, :, 0] >= 0
+        return bool(np.any(there & (self.tables.counts[0, self.tables.phase[depth]] > 0)))
 
     def _is_unbounded(self, depth: int) -> bool:
         """Whether no bound is in sight: two values that never meet again in a periodic chain."""
-        there = np.flatnonzero(self.graph.depth[: self.nodes] == depth)
+        there = np.flatnonzero(self.graph.depth == depth)
         return depth > 8 * len(self.spelling.matrix) ** 2 and bool(
             np.isinf(self.graph.bound[there]).all()
         )
@@ -274,14 +294,14 @@ class Side:
     def _is_settled(self, depth: int, low: FloatArray, tolerance: float) -> bool:
         """Whether what may follow the words of a depth is worth no more than is attained."""
         graph, count = self.graph, self.nodes
-        reached = graph.reach[:count] > -np.inf
-        there = np.flatnonzero((graph.depth[:count] == depth) & reached)
+        reached = graph.reach > -np.inf
+        there = np.flatnonzero((graph.depth == depth) & reached)
         best = (graph.bound[there] + graph.reach[there]).max(initial=-np.inf)
-        met = np.where(reached, graph.reach[:count], 0.0)[:, None] + graph.attained[:count]
+        met = np.where(reached, graph.reach, 0.0)[:, None] + graph.attained[:count]
         met[~reached] = -np.inf
         if self.allowed.limit is not None:
             # Of words with no more points than those that may follow.
-            used = self.tables.used[graph.depth[:count], graph.label[:count]]
+            used = self.tables.used[graph.depth, graph.label, : met.shape[1]]
             met = np.where(used <= depth, met, -np.inf)
         lowest = float(low[min(depth, len(low) - 1)])
         return bool(best <= max(lowest, met.max()) + tolerance / 4)
@@ -295,16 +315,15 @@ class Side:
         """Twice as many depths."""
         graph = self.graph
         self.tables = self._tables(2 * len(self.tables.phase))
-        newest = np.full((len(self.tables.phase), graph.newest.shape[1]), -1)
+        newest = _no_nodes(self.tables)
         newest[: len(graph.newest)] = graph.newest
         self.graph = graph._replace(newest=newest)
 
     def _widen(self, nodes: int) -> None:
         """Room for so many nodes."""
         graph, larger = self.graph, _empty(nodes, self.tables)
-        for name, array in graph._asdict().items():
-            if name not in ("made", "newest"):
-                getattr(larger, name)[: len(array)] = array
+        for old, new in zip(graph[1:-1], larger[1:-1], strict=True):
+            new[: len(old)] = old
         self.graph = larger._replace(made=graph.made, newest=graph.newest)
 
     def lower(self, points: int) -> tuple[FloatArray, IntArray, IntArray]:
@@ -315,14 +334,15 @@ class Side:
         graph, tables = self.graph, self.tables
         value = np.full(points + 1, -np.inf)
         node, kind = np.zeros(points + 1, np.int64), np.zeros(points + 1, np.int64)
-        count = self.nodes
         for which in range(graph.attained.shape[1]):
-            used = tables.used[graph.depth[:count], graph.label[:count], which]
-            attained = graph.attained[:count, which]
-            for i in np.argsort(attained):
-                at = min(used[i], points) if self.allowed.limit is None else used[i]
-                if attained[i] > -np.inf and at <= points and attained[i] >= value[at]:
-                    value[at], node[at], kind[at] = attained[i], i, which
+            used = tables.used[graph.depth, graph.label, which]
+            at = np.minimum(used, points) if self.allowed.limit is None else used
+            attained = graph.attained[: self.nodes, which]
+            there = np.flatnonzero((attained > -np.inf) & (at <= points))
+            # Of those with as many points, the best one is written last.
+            there = there[np.argsort(attained[there], kind="stable")]
+            there = there[attained[there] >= value[at[there]]]
+            value[at[there]], node[at[there]], kind[at[there]] = attained[there], there, which
         return value, node, kind
 
     def table(self, points: int) -> FloatArray:
@@ -333,18 +353,19 @@ class Side:
         self.settle(None)
         graph, tables, count = self.graph, self.tables, self.nodes
         bound = np.full(points + 1, -np.inf)
-        depth, label, reach = graph.depth[:count], graph.label[:count], graph.reach[:count]
+        depth, label, reach = graph.depth, graph.label, graph.reach
         for which in range(graph.attained.shape[1]):
             used = self._in_table(tables.used[depth, label, which], points)
             fits = (used <= points) & (reach > -np.inf)
             np.maximum.at(bound, used[fits], (reach + graph.attained[:count, which])[fits])
         closed = graph.kids[:count, 0] == -1
         links = np.where(graph.kids[:count] == words.CLOSED, graph.cost[:count], -np.inf)
-        opened = tables.choices[tables.phase[depth], label]
+        opened = tables.counts[0, tables.phase[depth], label]
         mask = np.arange(links.shape[1])[None, :] < opened[:, None]
         lost = np.where(mask & ~closed[:, None], links, -np.inf).max(axis=1)
-        behind = np.where(closed, graph.bound[:count], lost)
-        further = self._in_table(tables.further[depth, label], points)
+        behind = np.where(closed, graph.bound, lost)
+        behind_at = tables.used[depth, label, -1]
+        further = self._in_table(behind_at, points)
         fits = (further <= points) & (reach > -np.inf)
         np.maximum.at(bound, further[fits], reach[fits] + behind[fits])
         return np.maximum.accumulate(bound)
@@ -363,9 +384,10 @@ class Side:
     def word(self, node: int) -> list[int]:
         """The letters of a node's word, from the target outwards."""
         letters = []
-        while self.graph.parent[node] >= 0:
-            letters.append(int(self.graph.letter[node]))
-            node = int(self.graph.parent[node])
+        whole = self.graph.whole
+        while whole[node, words.PARENT] >= 0:
+            letters.append(int(whole[node, words.LETTER]))
+            node = int(whole[node, words.PARENT])
         return letters[::-1]
 
     def read(self, node: int, kind: int) -> tuple[list[Reports], int | None]:
@@ -383,7 +405,9 @@ class Side:
             return reports, kind
         phase = int(self.tables.phase[self.graph.depth[node]])
         if self.spelling.is_left:
-            reports.append(self.spelling.ends[phase, label][int(self.graph.ending[node])][1])
+            reports.append(
+                self.spelling.ends[phase, label][int(self.graph.whole[node, words.ENDING])][1]
+            )
         return reports, None
 
     def _tables(self, depths: int) -> Tables:
@@ -425,14 +449,14 @@ class Side:
             least = np.minimum.accumulate(used.min(axis=(1, 2))[::-1])[::-1]
             behind[least > self.allowed.limit] = -np.inf
         count, weight, following, end_count, ends = spelling.arrays
+        prior = np.column_stack([known, end, behind])
         tables = Tables(
-            spelling.matrix, count, weight, following, end_count, ends, phase, known, end, behind,
-            used, np.zeros_like(used[:, :, 0]), np.zeros_like(used[:, :, 0]),
+            spelling.matrix, weight, following, np.stack([count, end_count]), ends, phase, prior,
+            np.concatenate([used, np.zeros_like(used[:, :, :2])], axis=2),
             np.zeros((depths, spelling.labels, k)),
             NEVER if self.allowed.limit is None else self.allowed.limit,
         )  # fmt: skip
-        words.least_points(tables)
-        words.shares(tables, near, tables.mix)
+        words.prepare(tables, near, np.zeros((2, k)))
         return tables
 
     def _used(self, phase: IntArray, extra: int) -> IntArray:
@@ -484,14 +508,15 @@ class Side:
 
 
 def _empty(nodes: int, tables: Tables) -> Graph:
+    """Room for so many nodes."""
     k, letters = len(tables.matrix), tables.weight.shape[2]
-    whole, real = np.int64, np.float64
     return Graph(
-        np.zeros(1, whole), np.zeros((nodes, k)), np.zeros((nodes, k)), np.zeros((nodes, k)),
-        np.zeros((nodes, k)), np.zeros(nodes, whole),
-        np.zeros(nodes, whole), np.zeros(nodes, whole), np.zeros(nodes, whole),
-        np.zeros(nodes, whole), np.full((len(tables.phase), tables.choices.shape[1]), -1),
-        np.full((nodes, letters), -1), np.zeros((nodes, letters)), np.full((nodes, k + 1), -np.inf),
-        np.zeros(nodes, whole), np.full(nodes, np.inf),
-        np.full(nodes, np.inf, real), np.full(nodes, -np.inf),
+        np.zeros(1, np.int64), np.zeros((nodes, 4, k)), np.zeros((nodes, 6), np.int64),
+        np.zeros((nodes, 3)), np.zeros((nodes, k + 1)), np.zeros((nodes, letters), np.int64),
+        np.zeros((nodes, letters)), _no_nodes(tables),
     )  # fmt: skip
+
+
+def _no_nodes(tables: Tables) -> IntArray:
+    """By depth and label the newest node, of which there is none, and how many there are."""
+    return np.tile(np.array([-1, 0]), (*tables.mix.shape[:2], 1))
