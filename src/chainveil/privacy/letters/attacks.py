@@ -24,55 +24,75 @@ class Attacks:
     def __init__(self, chain: MarkovChain, earlier: tuple[Noise, ...]) -> None:
         self._chain, self._earlier = chain, earlier
         self._start = np.array([float(share) for share in exact_start(chain)])
+        self._laws = [(noise.first_law(), _kernel(noise)) for noise in earlier]
         self._known: list[Witness] = []
+        self._priors: list[float] = []
 
-    def add(self, attack: Witness) -> None:
-        """One more attack."""
-        self._known.append(attack)
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, attack: Witness | None) -> None:
+        """One more attack, if it is one and new."""
+        if attack is not None and attack not in self._known:
+            self._known.append(attack)
+            self._priors.append(float(self._gain(attack, 1, [()] * attack.length)[0]))
 
     def values(self, noises: Sequence[Noise]) -> FloatArray:
         """What each attack gains, in nats, from each noise: shape (attacks, noises)."""
-        laws = [(noise.first_law(), _kernel(noise)) for noise in noises]
-        first = np.stack([law[0] for law in laws])
-        kernel = np.stack([law[1] for law in laws])
-        return np.array([self._value(attack, noises[0], first, kernel) for attack in self._known])
+        first = np.stack([noise.first_law() for noise in noises])
+        kernel = np.stack([_kernel(noise) for noise in noises])
+        found = np.empty((len(self), len(noises)))
+        for place, attack in enumerate(self._known):
+            weights = self._weights(attack, noises[0], first, kernel)
+            found[place] = self._gain(attack, len(noises), weights) - self._priors[place]
+        return found
 
-    def _value(
+    def _gain(
+        self, attack: Witness, noises: int, weights: list[tuple[FloatArray, ...]]
+    ) -> FloatArray:
+        """Log odds of the two values for each noise, given the weights of the reports."""
+        seen = np.tile(self._start, (noises, 2, 1))
+        move = np.asarray(self._chain.transition)
+        states = np.arange(len(move))
+        for index, said in enumerate(weights):
+            if index:
+                seen = seen @ move
+            for weight in said:
+                seen *= weight
+            if index == attack.target:
+                seen *= states == np.array([[attack.value], [attack.other]])
+            elif index in attack.known:
+                seen *= states == attack.known[index]
+            if index % 4 == 3:
+                seen /= np.maximum(seen.max(axis=(1, 2), keepdims=True), 1e-300)
+        sums = seen.sum(axis=2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gained = np.log(sums[:, 0]) - np.log(sums[:, 1])
+        # Reports that cannot be made gain nothing.
+        return np.where(sums[:, 0] > 0, gained, -np.inf)
+
+    def _weights(
         self, attack: Witness, noise: Noise, first: FloatArray, kernel: FloatArray
-    ) -> FloatArray:
-        """One attack against all noises, whose laws are (noises, k, m) and (noises, m, k, m)."""
-        releases = (*self._earlier, noise)
-        gains = np.zeros(len(first))
-        for value, sign in ((attack.value, 1.0), (attack.other, -1.0)):
-            fixed = {**attack.known, attack.target: value}
-            seen = np.tile(self._start, (len(first), 1))
-            prior = self._start
-            last: list[int | None] = [None] * len(releases)
-            for index, symbol in enumerate(attack.output_array().tolist()):
-                if index:
-                    seen, prior = seen @ self._chain.transition, prior @ self._chain.transition
-                digits = _digits(attack, symbol, releases)
-                for number, digit in enumerate(digits):
-                    if digit == releases[number].outputs:
-                        continue
-                    seen = seen * self._weight(number, digit, last[number], first, kernel)
-                    last[number] = digit
-                if index in fixed:
-                    kept = np.arange(len(prior)) == fixed[index]
-                    seen, prior = seen * kept, prior * kept
-                scale = seen.sum(axis=1, keepdims=True)
-                gains += sign * (np.log(scale[:, 0]) - np.log(prior.sum()))
-                seen, prior = seen / scale, prior / prior.sum()
-        return gains
+    ) -> list[tuple[FloatArray, ...]]:
+        """What the reports of each point say of its value, (noises or 1, 1, k) each.
 
-    def _weight(
-        self, number: int, digit: int, last: int | None, first: FloatArray, kernel: FloatArray
-    ) -> FloatArray:
-        """What a report says of each state: (noises, k), or (k,) for an earlier release."""
-        if number < len(self._earlier):
-            noise = self._earlier[number]
-            first, kernel = noise.first_law(), _kernel(noise)
-        return first[..., digit] if last is None else kernel[..., last, :, digit]
+        The laws of the open release are (noises, k, m) and (noises, m, k, m).
+        """
+        releases = (*self._earlier, noise)
+        laws = [(one[None], two[None]) for one, two in self._laws] + [(first, kernel)]
+        last: list[int | None] = [None] * len(releases)
+        found = []
+        for symbol in attack.output_array().tolist():
+            said = []
+            for number, digit in enumerate(_digits(attack, symbol, releases)):
+                if digit == releases[number].outputs:
+                    continue
+                start, then = laws[number]
+                before, last[number] = last[number], digit
+                law = start[..., digit] if before is None else then[:, before, :, digit]
+                said.append(law[:, None, :])
+            found.append(tuple(said))
+        return found
 
 
 def _kernel(noise: Noise) -> FloatArray:

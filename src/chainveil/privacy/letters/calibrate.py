@@ -7,9 +7,10 @@ of the answer is certified. That it is the least of its family is found by searc
 search's tolerance for randomized response on every point, where more noise is a processing of
 less; seen, not proved, for the others.
 
-A family with one number is solved by its root. With several numbers, attacks are collected:
-the numbers are chosen so that no attack so far exceeds the budget, the loss of the result names a
-new attack, and so on. What is left over the budget at the end is taken back by more noise.
+Attacks are collected. A family with one number takes the least noise with which no attack so far
+exceeds the budget; the loss of that names a new attack, and so on, until the certified loss is
+within the budget. With several numbers the cheapest are chosen in the same way; what is then left
+over the budget is taken back by more noise.
 """
 
 from __future__ import annotations
@@ -23,24 +24,34 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
 from chainveil.model.base import DataModel
-from chainveil.noise.base import Noise
+from chainveil.noise.base import GRID, Noise
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 from chainveil.noise.wrong import mean_distance, wrong_share
 from chainveil.privacy.letters.attacks import Attacks
+from chainveil.privacy.letters.loss import Closing
 from chainveil.privacy.letters.loss import loss as loss_of
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 
 # Shares of the budget: how close losses come while noise is looked for, and at the end.
 COARSE, LOOKING, CERTIFYING = 0.02, 2e-4, 1e-8
-LOOKING_NODES, CERTIFYING_NODES = 200_000, 60_000
-# How far below the budget the certified loss may end, as a share of it, where bounds meet.
-CLOSE = 6e-4
-# Attacks that are collected at most, and the share of the last gain that is not worth another.
-MOST_ATTACKS, WORTH = 24, 1e-4
+# Nodes that a loss may have while noise is looked for, and more of them to bring bounds together.
+LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
+# How far below the budget attacks and the certified loss shall end, as shares of it, where bounds
+# meet; and where they do not.
+MARGIN, CLOSE = 3e-4, 1e-2
+# Losses that are computed at most, for one number and for several.
+MOST_ROUNDS, MOST_ATTACKS = 40, 24
+# By how much less the cost of another round must be.
+WORTH = 1e-4
+# What hides everything, as a move: see Shape.moved.
+FURTHEST = 60.0
 # Rhythms that are tried for every="best", before those next to the best of them.
 RHYTHMS = (1, 2, 3, 5, 7, 11, 15, 21, 31, 45, 63)
+
+# Probabilities to repeat with which the search for sticky response begins.
+REPEATS = (0.5, 0.85)
 
 Numbers = FloatArray
 
@@ -49,13 +60,27 @@ Numbers = FloatArray
 class Shape:
     """A family as numbers between 0 and 1, larger ones hiding more.
 
-    ``make`` turns them into noise; ``start`` are numbers to begin with, all of which are raised
-    together to hide more.
+    ``make`` turns them into noise; ``starts`` names numbers to begin with, from the solution of the
+    first shape of a family, which has one number and begins with 1/2.
     """
 
     make: Callable[[Numbers], Noise]
     size: int
-    starts: tuple[tuple[float, ...], ...]
+    starts: Callable[[float], list[tuple[float, ...]]]
+    # The first so many numbers, if they are all one, hide everything.
+    hides: int
+
+    def moved(self, numbers: Numbers, move: float) -> Numbers:
+        """Numbers nearer to hiding everything by the factor exp(-move), or further from it."""
+        found = np.array(numbers)
+        answer = 1 - (1 - found[: self.hides]) * math.exp(-move)
+        found[: self.hides] = np.clip(answer, 1e-9, 1.0)
+        return found
+
+
+def _one(level: float) -> list[tuple[float, ...]]:
+    """The start of a shape of one number."""
+    return [(level,)]
 
 
 def least_noise(problem: Problem, aim: Aim) -> Calibrated:
@@ -121,7 +146,8 @@ def _least(problem: Problem, aim: Aim, every: int, sticky: bool) -> Calibrated:
     plain = _shapes(problem.model.states, aim.family, every)
     if not sticky:
         return quest.best(plain)
-    return quest.best([_sticky(shape, every) for shape in plain])
+    # Those that repeat with probability zero are never worse than independent noise.
+    return quest.best([*map(_without_memory, plain), *(_sticky(shape, every) for shape in plain)])
 
 
 def _shapes(k: int, family: str, every: int) -> list[Shape]:
@@ -138,11 +164,22 @@ def _shapes(k: int, family: str, every: int) -> list[Shape]:
         return Channel.per_state_response(most * numbers).thinned(every)
 
     if family == "ordinal":
-        return [Shape(ordinal, 1, ((0.5,),))]
-    found = [Shape(response, 1, ((0.5,),))]
+        return [Shape(ordinal, 1, _one, 1)]
+    found = [Shape(response, 1, _one, 1)]
     if family == "per-state":
-        found.append(Shape(by_state, k, ((0.5,) * k,)))
+        found.append(Shape(by_state, k, lambda level: [(level,) * k], k))
     return found
+
+
+def _without_memory(shape: Shape) -> Shape:
+    """The channels of a shape as sticky noise that never repeats its last report."""
+
+    def make(numbers: Numbers) -> Noise:
+        channel = shape.make(numbers).on_grid()
+        law = channel.first_law()
+        return StickyNoise(np.tile(law, (channel.outputs, 1, 1)), law, channel.every)
+
+    return Shape(make, shape.size, shape.starts, shape.size)
 
 
 def _sticky(shape: Shape, every: int) -> Shape:
@@ -158,8 +195,10 @@ def _sticky(shape: Shape, every: int) -> Shape:
         start = shape.make(answer + (1 - answer) * first).thinned(1)
         return StickyNoise.response(float(numbers[shape.size]), later, start, every)  # type: ignore[arg-type]
 
-    starts = tuple((*start, repeat, 0.8) for start in shape.starts for repeat in (0.5, 0.85))
-    return Shape(make, shape.size + 2, starts)
+    def starts(level: float) -> list[tuple[float, ...]]:
+        return [(*start, repeat, 0.8) for start in shape.starts(level) for repeat in REPEATS]
+
+    return Shape(make, shape.size + 2, starts, shape.size)
 
 
 def cost(model: DataModel, noise: Noise, aim: Aim) -> float:
@@ -176,90 +215,104 @@ class _Quest:
 
     def __init__(self, problem: Problem, aim: Aim) -> None:
         self.problem, self.aim = problem, aim
-        epsilon = aim.epsilon
-        self.coarse = Effort(min(max(COARSE * epsilon, 1e-9), 1.0), LOOKING_NODES)
-        self.looking = Effort(min(max(LOOKING * epsilon, 1e-9), 1.0), LOOKING_NODES)
-        self.certifying = Effort(min(max(CERTIFYING * epsilon, 1e-9), 1.0), CERTIFYING_NODES)
+        self.attacks = Attacks(problem.chain, problem.releases)
 
-    def loss(self, noise: Noise, effort: Effort) -> PrivacyLoss:
-        """Of this noise together with the earlier releases."""
-        return loss_of(replace(self.problem.with_release(noise), effort=effort))
+    def _effort(self, share: float, nodes: int | None = None) -> Effort:
+        """Bounds within a share of the budget; nodes for all pairs of values at least."""
+        most = LOOKING_NODES + 1000 * self.problem.model.states**2
+        return Effort(min(max(share * self.aim.epsilon, 1e-9), 1.0), nodes or most)
 
-    def _near(self, noise: Noise) -> PrivacyLoss:
-        """The loss, as closely as it takes to see on which side of the budget it lies."""
-        found = self.loss(noise, self.coarse)
-        away = max(found.lower / self.aim.epsilon - 1, 1 - found.epsilon / self.aim.epsilon)
-        return found if away > 4 * COARSE else self.loss(noise, self.looking)
+    def _loss(self, noise: Noise) -> PrivacyLoss:
+        """Of this noise and the earlier releases, as closely as the budget makes it matter."""
+        epsilon = self.aim.epsilon
+        closing = Closing(self.problem.with_release(noise))
+        found = closing.to(self._effort(COARSE), epsilon * (1 + COARSE))
+        if found.lower <= epsilon:
+            found = closing.to(self._effort(LOOKING), epsilon)
+        if found.epsilon <= epsilon:
+            found = closing.to(self._effort(CERTIFYING, closing.nodes + CERTIFYING_NODES))
+        self.attacks.add(found.witness)
+        return found
 
     def leaves_room(self) -> bool:
         """Whether the earlier releases alone are within the budget."""
-        return loss_of(replace(self.problem, effort=self.looking)).lower < self.aim.epsilon
+        return loss_of(replace(self.problem, effort=self._effort(LOOKING))).lower < self.aim.epsilon
 
     def best(self, shapes: Sequence[Shape]) -> Calibrated:
-        """The best of the best of each shape."""
-        found = [
-            self._certified(shape, numbers)
-            for shape in shapes
-            for numbers in self._candidates(shape)
-        ]
+        """The best of the best of each shape; the first one is tried as it is."""
+        level, found = 0.5, []
+        for shape in shapes:
+            starts = [np.array(start) for start in shape.starts(level)]
+            numbers = starts[0] if shape.size == 1 else self._collected(shape, starts)
+            kept, numbers = self._certified(shape, numbers)
+            found.append(kept)
+            level = float(numbers[0]) if shape is shapes[0] else level
         return min(found, key=lambda one: cost(self.problem.model, one.noise, self.aim))
 
-    def _candidates(self, shape: Shape) -> list[Numbers]:
-        starts = [np.array(start) for start in shape.starts]
-        if shape.size == 1:
-            return starts
-        return [self._collected(shape, starts)]
-
-    def _certified(self, shape: Shape, numbers: Numbers) -> Calibrated:
-        """The least move towards hiding everything with which the certified loss fits.
-
-        The move t in (-inf, inf) multiplies what the numbers are short of one by exp(-t).
-        """
+    def _certified(self, shape: Shape, numbers: Numbers) -> tuple[Calibrated, Numbers]:
+        """The least move towards hiding everything with which the certified loss fits."""
         epsilon = self.aim.epsilon
-        kept: list[Calibrated] = []
-
-        def excess(move: float) -> float:
-            noise = shape.make(_moved(numbers, move)).on_grid()
-            found = self._near(noise)
+        # What attacks may reach: less of it where the certified loss stays above them.
+        target, most, kept = epsilon * (1 - MARGIN), math.inf, None
+        for _ in range(MOST_ROUNDS):
+            moved = shape.moved(numbers, self._least_move(shape, numbers, target))
+            noise = shape.make(moved).on_grid()
+            found = self._loss(noise)
             if found.epsilon <= epsilon:
-                kept.append(Calibrated(noise, found))
-            return math.log(max(found.epsilon / epsilon, 1e-9))
+                kept = Calibrated(noise, found), moved
+                if found.epsilon >= epsilon * (1 - CLOSE) or most < target * (1 + CLOSE):
+                    return kept
+                if most == math.inf:
+                    # No attack asks for more noise than there is.
+                    return kept
+                target = (target + most) / 2
+            elif found.lower <= epsilon:
+                if math.isinf(found.epsilon):
+                    break
+                most = min(most, target)
+                target -= min(1.1 * (found.epsilon - epsilon), 0.7 * target)
+                target = max(target, 0.0 if kept is None else kept[0].loss.lower)
+        if kept is not None:
+            return kept
+        nothing = _hiding(self.problem.model.states, shape.make(numbers))
+        return Calibrated(nothing, loss_of(self.problem.with_release(nothing))), numbers
 
-        low, high = _bracket(excess)
-        for _ in range(40):
-            if -high[1] <= CLOSE or high[0] - low[0] < 1e-9:
-                break
-            middle = _between(low, high)
-            value = excess(middle)
-            low, high = ((middle, value), high) if value > 0 else (low, (middle, value))
-        best = min(kept, key=lambda one: cost(self.problem.model, one.noise, self.aim))
-        sharper = self.loss(best.noise, self.certifying)
-        return Calibrated(
-            best.noise, sharper if sharper.epsilon <= best.loss.epsilon else best.loss
-        )
+    def _least_move(self, shape: Shape, numbers: Numbers, target: float) -> float:
+        """The least move after which no attack that is known gains more than the target."""
+        if not len(self.attacks):
+            return 0.0
+        low, high = math.log(float(np.min(1 - numbers[: shape.hides]))), FURTHEST
+        while high - low > 1e-6:
+            moves = np.linspace(low, high, 10)
+            noises = [shape.make(shape.moved(numbers, move)) for move in moves]
+            gained = self.attacks.values(noises).max(axis=0)
+            above = np.flatnonzero(~(gained <= target))
+            if not len(above):
+                return low
+            if above[-1] == len(moves) - 1:
+                return high
+            low, high = moves[above[-1]], moves[above[-1] + 1]
+        return high
 
     def _collected(self, shape: Shape, starts: list[Numbers]) -> Numbers:
         """Numbers that keep the budget against the attacks that were found on the way."""
-        attacks = Attacks(self.problem.chain, self.problem.releases)
         best, least = starts[0], math.inf
         for start in starts:
             numbers, before = start, math.inf
             for _ in range(MOST_ATTACKS):
+                numbers = self._against(shape, numbers)
                 noise = shape.make(numbers).on_grid()
-                found = self.loss(noise, self.looking)
-                if found.witness is not None:
-                    attacks.add(found.witness)
-                fits = found.epsilon <= self.aim.epsilon * (1 + 5 * LOOKING)
+                found = self._loss(noise)
+                fits = found.lower <= self.aim.epsilon * (1 + 5 * LOOKING)
                 value = cost(self.problem.model, noise, self.aim)
                 if fits and value < least:
                     best, least = numbers, value
                 if fits and before - value < WORTH:
                     break
                 before = value
-                numbers = self._against(shape, attacks, numbers)
         return best
 
-    def _against(self, shape: Shape, attacks: Attacks, numbers: Numbers) -> Numbers:
+    def _against(self, shape: Shape, numbers: Numbers) -> Numbers:
         """The cheapest numbers with which no attack that is known exceeds the budget."""
         from scipy.optimize import minimize
 
@@ -267,12 +320,12 @@ class _Quest:
             return cost(self.problem.model, shape.make(x), self.aim)
 
         def room(x: Numbers) -> FloatArray:
-            return 1 - attacks.values([shape.make(x)])[:, 0] / self.aim.epsilon
+            return 1 - self.attacks.values([shape.make(x)])[:, 0] / self.aim.epsilon
 
         def slopes(x: Numbers) -> FloatArray:
             step = np.where(x < 0.5, 1e-6, -1e-6)
             moved = [shape.make(x + step * unit) for unit in np.eye(len(x))]
-            values = attacks.values([shape.make(x), *moved])
+            values = self.attacks.values([shape.make(x), *moved])
             return -(values[:, 1:] - values[:, :1]) / step / self.aim.epsilon
 
         found = minimize(
@@ -283,41 +336,11 @@ class _Quest:
         return np.asarray(np.clip(found.x, 1e-6, 1 - 1e-6))
 
 
-def _moved(numbers: Numbers, move: float) -> Numbers:
-    """All numbers nearer to hiding everything by the factor exp(-move), or further from it."""
-    return np.asarray(np.clip(1 - (1 - numbers) * math.exp(-move), 1e-9, 1.0))
-
-
-def _bracket(excess: Callable[[float], float]) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Two moves between which the loss crosses the budget: too little, and enough."""
-    value = excess(0.0)
-    # The loss falls about as what is kept does: the log of its excess is the move to make.
-    here, step = (0.0, value), 0.02 + abs(value)
-    if value > 0:
-        while True:
-            there = here[0] + step
-            value = excess(there)
-            if value <= 0:
-                return here, (there, value)
-            if there > 60:
-                raise UnreachableBudget(
-                    "epsilon: no noise of this family could be certified on this chain; the "
-                    "search for the worst attack does not close. Try another family."
-                )
-            here, step = (there, value), 2 * step
-    while True:
-        there = here[0] - step
-        if there < -0.68:
-            there = min(here[0] - 0.3 * step, -0.68)
-        value = excess(there)
-        if value > 0 or there < -30:
-            return (there, value), here
-        here, step = (there, value), 2 * step
-
-
-def _between(low: tuple[float, float], high: tuple[float, float]) -> float:
-    """Where the straight line meets a little below the budget, kept inside the bracket."""
-    width = high[0] - low[0]
-    rise = low[1] - high[1]
-    share = 0.5 if not math.isfinite(rise) else (low[1] + CLOSE / 2) / max(rise, 1e-12)
-    return low[0] + width * min(max(share, 0.05), 0.95)
+def _hiding(k: int, like: Noise) -> Noise:
+    """Noise whose reports do not depend on the points at all, on the grid."""
+    share = math.floor(GRID / k) / GRID
+    row = np.array([1 - (k - 1) * share, *[share] * (k - 1)])
+    law = np.tile(row, (k, 1))
+    if like.sees == "point":
+        return Channel(law, like.every)
+    return StickyNoise(np.tile(law, (k, 1, 1)), law, like.every)

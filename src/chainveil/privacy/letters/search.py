@@ -160,6 +160,7 @@ class Search:
     best: tuple[Case, int, int] | None = None
     made: int = 0
     started: float = field(default_factory=time.monotonic)
+    _kept: list[Case] | None = None
 
     @cached_property
     def spellings(self) -> tuple[Spelling, Spelling]:
@@ -260,13 +261,18 @@ class Search:
             return max([deepest, *(end for end in ends if end is not None)]) + 2
         return deepest if self.length is None else min(MOST_DEPTHS, self.length - 1)
 
-    def run(self) -> Found:
-        """Bring both bounds together as far as the effort allows."""
-        cases = [case for case in self.cases() if self._measure(case)]
+    def run(self, enough: float = math.inf) -> Found:
+        """Bring both bounds together as far as the effort allows, or the lower above ``enough``.
+
+        With another effort it goes on where it stopped.
+        """
+        if self._kept is None:
+            self._kept = [case for case in self.cases() if self._measure(case)]
+        cases = self._kept
         if not cases:
             # No target has two values that can both occur.
             return Found(0.0, None, 0)
-        while self._left > 0:
+        while self._left > 0 and self.low <= enough:
             still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
             if not still:
                 break
