@@ -216,6 +216,7 @@ class _Quest:
     def __init__(self, problem: Problem, aim: Aim) -> None:
         self.problem, self.aim = problem, aim
         self.attacks = Attacks(problem.chain, problem.releases)
+        self._losses: dict[Noise, PrivacyLoss] = {}
 
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget; nodes for all pairs of values at least."""
@@ -224,6 +225,8 @@ class _Quest:
 
     def _loss(self, noise: Noise) -> PrivacyLoss:
         """Of this noise and the earlier releases, as closely as the budget makes it matter."""
+        if noise in self._losses:
+            return self._losses[noise]
         epsilon = self.aim.epsilon
         closing = Closing(self.problem.with_release(noise))
         found = closing.to(self._effort(COARSE), epsilon * (1 + COARSE))
@@ -232,6 +235,7 @@ class _Quest:
         if found.epsilon <= epsilon:
             found = closing.to(self._effort(CERTIFYING, closing.nodes + CERTIFYING_NODES))
         self.attacks.add(found.witness)
+        self._losses[noise] = found
         return found
 
     def leaves_room(self) -> bool:
@@ -298,18 +302,18 @@ class _Quest:
         """Numbers that keep the budget against the attacks that were found on the way."""
         best, least = starts[0], math.inf
         for start in starts:
-            numbers, before = start, math.inf
+            numbers = start
             for _ in range(MOST_ATTACKS):
                 numbers = self._against(shape, numbers)
                 noise = shape.make(numbers).on_grid()
-                found = self._loss(noise)
-                fits = found.lower <= self.aim.epsilon * (1 + 5 * LOOKING)
                 value = cost(self.problem.model, noise, self.aim)
-                if fits and value < least:
-                    best, least = numbers, value
-                if fits and before - value < WORTH:
+                if value > least - WORTH:
+                    # More attacks only ask for more noise.
                     break
-                before = value
+                found = self._loss(noise)
+                if found.lower <= self.aim.epsilon * (1 + MARGIN):
+                    best, least = numbers, value
+                    break
         return best
 
     def _against(self, shape: Shape, numbers: Numbers) -> Numbers:
@@ -320,7 +324,7 @@ class _Quest:
             return cost(self.problem.model, shape.make(x), self.aim)
 
         def room(x: Numbers) -> FloatArray:
-            return 1 - self.attacks.values([shape.make(x)])[:, 0] / self.aim.epsilon
+            return 1 - MARGIN - self.attacks.values([shape.make(x)])[:, 0] / self.aim.epsilon
 
         def slopes(x: Numbers) -> FloatArray:
             step = np.where(x < 0.5, 1e-6, -1e-6)
