@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.model.chain import MarkovChain
+from chainveil.model.contexts import context_steps
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.numbers import exact_start
-from chainveil.privacy.letters.witness import SequenceWitness
-from chainveil.privacy.memory.witness import digits_of
+from chainveil.privacy.memory.witness import MemoryWitness, digits_of
 from chainveil.privacy.witness import Witness
 
 
 class Attacks:
-    """A collection of attacks on one chain, the noise of the last release still open.
+    """A collection of attacks on one chain of any order, the noise of the last release still open.
 
-    Values are in floats: they guide a search, and are no bound.
+    Values are in floats: they guide a search, and are no bound. They are sums over contexts, the
+    last points together, as ``model.contexts`` counts them; of a chain of order 1 over its states.
     """
 
-    def __init__(self, chain: MarkovChain, earlier: tuple[Noise, ...]) -> None:
-        self._chain, self._earlier = chain, earlier
-        self._start = np.array([float(share) for share in exact_start(chain)])
+    def __init__(self, model: Any, earlier: tuple[Noise, ...]) -> None:
+        self._order, self._states, self._earlier = model.order, model.states, earlier
+        first = model.contexts if model.order > 1 else exact_start(model)
+        self._start = np.array([float(share) for share in first])
+        self._move = context_steps(np.asarray(model.transition))
         self._laws = [(noise.first_law(), _kernel(noise)) for noise in earlier]
         self._known: list[Witness] = []
         self._priors: list[float] = []
@@ -52,17 +56,17 @@ class Attacks:
     ) -> FloatArray:
         """Log odds of the two values for each noise, given the weights of the reports."""
         seen = np.tile(self._start, (noises, 2, 1))
-        move = np.asarray(self._chain.transition)
-        states = np.arange(len(move))
+        pair = np.array([[attack.value], [attack.other]])
         for index, said in enumerate(weights):
-            if index:
-                seen = seen @ move
+            if index >= self._order:
+                seen = seen @ self._move
+            value = self._value(index)
             for weight in said:
-                seen *= weight
+                seen = seen * (weight if self._order == 1 else weight[:, :, value])
             if index == attack.target:
-                seen *= states == np.array([[attack.value], [attack.other]])
+                seen = seen * (value == pair)
             elif index in attack.known:
-                seen *= states == attack.known[index]
+                seen = seen * (value == attack.known[index])
             if index % 4 == 3:
                 seen /= np.maximum(seen.max(axis=(1, 2), keepdims=True), 1e-300)
         sums = seen.sum(axis=2)
@@ -70,6 +74,12 @@ class Attacks:
             gained = np.log(sums[:, 0]) - np.log(sums[:, 1])
         # Reports that cannot be made gain nothing.
         return np.where(sums[:, 0] > 0, gained, -np.inf)
+
+    def _value(self, index: int) -> NDArray[np.int64]:
+        """The value that each context has at a point: the first points are one context."""
+        place = max(self._order - 1 - index, 0)
+        contexts = np.arange(len(self._start))
+        return np.asarray(contexts // self._states**place % self._states)
 
     def _weights(
         self, attack: Witness, noise: Noise, first: FloatArray, kernel: FloatArray
@@ -102,7 +112,7 @@ def _kernel(noise: Noise) -> FloatArray:
 
 def _digits(attack: Witness, symbol: int, releases: Sequence[Noise]) -> list[int]:
     """The report of each release; the number after its last one stands for nothing."""
-    if not isinstance(attack, SequenceWitness):
+    if isinstance(attack, MemoryWitness):
         return digits_of(symbol, releases)
     digits = []
     for noise in reversed(releases):

@@ -153,7 +153,8 @@ def bound_of(tables: Any, depth: int, label: int, rows: Any, at: int, attained: 
         rest -= share
         over += rows[at, OVER, x] * share
         under += rows[at, UNDER, x] * share
-    quotient, most = 0.0, attained[at, k]
+    quotient = 0.0
+    most: float = attained[at, k]
     for x in range(k):
         above, below = over + rest * rows[at, OVER, x], under + rest * rows[at, UNDER, x]
         rows[at, FAR_OVER, x], rows[at, FAR_UNDER, x] = above, below
@@ -196,7 +197,7 @@ def begin(graph: Any, tables: Any, rows: Any, attained: Any, label: int, word: A
 
     ``rows`` (letters + 1, 4, k) begins with the rows of the target; ``attained``: room for as many.
     """
-    node = np.int64(-1)
+    node: Any = np.int64(-1)
     for depth in range(len(word) + 1):
         letter = -1
         if depth > 0:
@@ -232,7 +233,7 @@ def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int,
         rows, attained = np.empty((words, 4, k)), np.empty((words, k + 1))
         origin = np.empty((words, 5), np.int64)
         score = np.empty((2, words))
-        found = np.int64(0)
+        found: Any = np.int64(0)
         for label in range(labels):
             node = graph.newest[depth, label, 0]
             while node >= 0:

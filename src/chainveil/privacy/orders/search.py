@@ -56,6 +56,9 @@ class Search:
     tables: Tables = field(init=False)
     graph: Graph = field(init=False)
     _begun: float = field(default_factory=time.monotonic)
+    _cost: float = FIRST_COST
+    # Comparisons of words that are made in a second: few, until it is known.
+    _rate: float = 1e3
 
     def __post_init__(self) -> None:
         self.tables = graphs.make_tables(self.alphabet.numbers, self.alphabet)
@@ -63,17 +66,20 @@ class Search:
         most = MOST_LEVELS * 2 if self.points is None else self.points - 1
         self.graph.made[words.LIMIT] = most
 
-    def run(self) -> None:
-        """Pass after pass, until the bounds are close or a limit strikes."""
-        cost, idle = FIRST_COST, 0
-        while idle < PATIENCE and not self.is_close and not self._is_over():
+    def run(self, enough: float = math.inf) -> None:
+        """Pass after pass, until the bounds are close, the lower above enough, or a limit strikes.
+
+        With another effort it goes on where it stopped.
+        """
+        idle = 0
+        while idle < PATIENCE and self.lower <= enough and not (self.is_close or self._is_over()):
             before = self.upper
-            finished = self._pass(cost)
+            finished = self._pass(self._cost)
             self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
-            idle = 0 if self.upper < before or cost > self.effort.tolerance else idle + 1
+            idle = 0 if self.upper < before or self._cost > self.effort.tolerance else idle + 1
             if not finished:
                 return
-            cost *= FALL
+            self._cost *= FALL
 
     @property
     def is_close(self) -> bool:
@@ -103,7 +109,7 @@ class Search:
         roots = [label for label in range(self.alphabet.right) if self.alphabet.is_root(label)]
         graphs.add_roots(self.graph, self.tables, roots)
         margin = max(cost, self.effort.tolerance) / 4
-        low = np.array([self.lower, margin, -np.inf])
+        low = np.array([self.lower, margin, -np.inf, np.inf])
         for level in range(min(MOST_LEVELS, int(self.graph.made[words.LIMIT]) + 1)):
             found = self._fill(level, cost, low)
             self.lower = max(self.lower, float(low[0]))
@@ -122,13 +128,25 @@ class Search:
         for is_right in (True, False) if level else (False,):
             alike = min(MOST_ALIKE, MOST_ALIKE_ENTRIES // self.graph.rows.shape[2])
             arguments = (level, is_right, share, alike, low)
-            found = words.fill(self.graph, self.tables, *arguments)
+            found = self._in_time(arguments)
             if found < 0:
                 if not self._make_room(-found):
                     return -1
-                found = words.fill(self.graph, self.tables, *arguments)
+                found = self._in_time(arguments)
             total += found
         return total
+
+    def _in_time(self, arguments: tuple[int, bool, FloatArray, int, FloatArray]) -> int:
+        """Fill one side of a level with as many comparisons as there seems to be time for."""
+        low, begun = arguments[-1], time.monotonic()
+        left = math.inf if self.effort.max_seconds is None else self.effort.max_seconds
+        allowed = max(1e3, self._rate * (left - (begun - self._begun)))
+        low[3] = allowed
+        found = words.fill(self.graph, self.tables, *arguments)
+        taken = time.monotonic() - begun
+        if taken > 0.01 and allowed < math.inf:
+            self._rate = (allowed - low[3]) / taken
+        return int(found)
 
     def _make_room(self, needed: int) -> bool:
         """Room for so many more nodes; False where there may be none."""

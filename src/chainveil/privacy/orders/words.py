@@ -191,7 +191,8 @@ def covering(
         gain = -np.inf
     if gain + told > most:
         return np.inf
-    size, pair, total = row_size(tables, label), label // tables.right[EACH], tables.slack
+    size, pair = row_size(tables, label), label // tables.right[EACH]
+    total: float = tables.slack
     may_know, same = tables.right[MAY_KNOW] == 1, True
     if may_know:
         for x in range(size):
@@ -248,8 +249,9 @@ def fill(
     many nodes there should be room for.
 
     A word gets a node where no other covers it within ``share``: of the whole way, or of this one
-    step; and while there are fewer than ``most`` nodes of its label. ``low`` (3,): what is
-    attained, the margin within which a way above it is not followed, and the longest way so far.
+    step; and while there are fewer than ``most`` nodes of its label. ``low`` (4,): what is
+    attained, the margin within which a way above it is not followed, the longest way so far, and
+    how many comparisons may still be made: behind them all words are left with their bounds.
     The values of nodes before the base, of earlier passes, bound those of this one.
     """
     words = gather(graph, tables, level, is_right, np.empty((0, 4), np.int64))
@@ -288,11 +290,13 @@ def fill(
                 best = graph.real[other, BEST] + graph.real[other, EXTRA]
                 now = covering(graph, tables, rows, at, real, other, goal - best)
                 bound = min(bound, now + best)
+                low[3] -= 1.0
             other = graph.whole[other, OLDER]
-        if bound <= goal:
+        if bound <= goal or low[3] <= 0.0:
             graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
             continue
-        nearest, cost = np.int64(-1), np.inf
+        nearest: Any = np.int64(-1)
+        cost = np.inf
         crowded = graph.newest[level, label, 1] >= most
         other = graph.newest[level, label, 0]
         while other >= graph.made[BASE]:
@@ -303,6 +307,7 @@ def fill(
             now = covering(graph, tables, rows, at, real, other, limit) + extra
             if now < cost:
                 nearest, cost = other, now
+            low[3] -= 1.0
             other = graph.whole[other, OLDER]
         if nearest < 0:
             room = max(share[0] - before, share[1])
