@@ -173,7 +173,7 @@ class Quest:
         """
         epsilon = self.aim.epsilon
         # What attacks may reach: less of it where the certified loss stays above them.
-        target, most, kept = self._target, math.inf, None
+        target, fits, fails, kept = self._target, 0.0, math.inf, None
         for _ in range(MOST_ROUNDS):
             moved = shape.moved(numbers, self._least_move(shape, numbers, target))
             noise = shape.make(moved).on_grid()
@@ -181,19 +181,19 @@ class Quest:
                 break
             found = self._loss(noise)
             if found.epsilon <= epsilon:
-                kept = Calibrated(noise, found), moved
-                if found.epsilon >= epsilon * (1 - CLOSE) or most < target * (1 + CLOSE):
+                kept, fits = (Calibrated(noise, found), moved), target
+                # Without a failure no attack asks for more noise than there is.
+                if found.epsilon >= epsilon * (1 - CLOSE) or fails in (math.inf, target):
                     return kept
-                if most == math.inf:
-                    # No attack asks for more noise than there is.
-                    return kept
-                target = (target + most) / 2
             elif found.lower <= epsilon:
-                if math.isinf(found.epsilon):
+                fails = min(fails, target)
+            if found.lower <= epsilon:
+                if math.isinf(found.epsilon) or fails - fits < CLOSE / 2 * epsilon:
                     break
-                most = min(most, target)
-                target -= min(1.1 * (found.epsilon - epsilon), 0.7 * target)
-                target = max(target, 0.0 if kept is None else kept[0].loss.lower)
+                # The bounds of nearby noise are about as far apart.
+                target *= epsilon / found.epsilon * (1 - CLOSE / 4)
+                if not fits < target < fails:
+                    target = (fits + fails) / 2
         if kept is not None:
             return kept
         nothing = _hiding(self.problem.model.states, shape.make(numbers))
