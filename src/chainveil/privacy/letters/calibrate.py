@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.noise.base import Noise
@@ -93,7 +94,37 @@ def _check(problem: Problem, aim: Aim) -> None:
 def _least(problem: Problem, aim: Aim, every: int, sticky: bool) -> Calibrated:
     quest = Quest(problem, aim, Closing)
     quest.check_room()
-    return quest.best(family(problem.model.states, aim.family, every, sticky))
+    shapes = family(problem.model.states, aim.family, every, sticky)
+    if _never_fades(problem):
+        return quest.nothing(shapes[0])
+    return quest.best(shapes)
+
+
+def _never_fades(problem: Problem) -> bool:
+    """Whether every report tells something of every point, however far away it is.
+
+    The points of a periodic chain lie in classes that follow each other in turn: the class of one
+    gives away that of all others, so that over all lengths no noise that tells anything has a
+    finite loss. Only who knows all other points learns nothing from them.
+    """
+    chain = problem.chain
+    if problem.length is not None or chain.initial is not None:
+        return False
+    return problem.adversary in ("any", "ignorant") and _period(chain.transition > 0) > 1
+
+
+def _period(step: NDArray[np.bool_]) -> int:
+    """Period of an irreducible chain: the greatest common divisor of the lengths of its cycles."""
+    depth = np.full(len(step), -1)
+    depth[0], front, period = 0, [0], 0
+    while front:
+        x = front.pop()
+        for y in np.flatnonzero(step[x]):
+            if depth[y] < 0:
+                depth[y] = depth[x] + 1
+                front.append(int(y))
+            period = math.gcd(period, int(depth[x] + 1 - depth[y]))
+    return period
 
 
 def family(k: int, name: str, every: int, sticky: bool) -> list[Shape]:

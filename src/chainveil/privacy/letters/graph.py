@@ -7,14 +7,14 @@ what both bounds are for words that take up a given number of points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import words
-from chainveil.privacy.letters.numbers import Numbers
+from chainveil.privacy.letters.arrays import Tables, empty, no_nodes
+from chainveil.privacy.letters.climb import climb
+from chainveil.privacy.letters.priors import NEVER, Allowed, Priors
 from chainveil.privacy.letters.sides import IntArray, Reports, Spelling
 
 # Nodes and depths that are made room for at first; both double as they are needed.
@@ -22,134 +22,6 @@ FIRST_NODES, FIRST_DEPTHS = 8, 16
 # Depths beyond which no word is followed.
 MOST_DEPTHS = 1 << 15
 UNIT = words.UNIT
-# An index that no series has.
-NEVER = 1 << 40
-
-
-class Tables(NamedTuple):
-    """What the compiled search reads; see ``words``.
-
-    ``weight`` and ``next`` are of letters by phase, label and letter, ``ends`` vectors of ends;
-    ``counts`` how many of each there are. By depth: ``prior`` with each value known, at an end
-    and of what lies behind; ``used``, points that a word takes up, with each value known, at an
-    end, at least, and behind.
-    """
-
-    matrix: FloatArray
-    weight: FloatArray
-    next: IntArray
-    counts: IntArray
-    ends: FloatArray
-    phase: IntArray
-    prior: FloatArray
-    used: IntArray
-    mix: FloatArray
-    limit: int
-
-
-class Graph(NamedTuple):
-    """What the compiled search writes; see ``words``."""
-
-    made: IntArray
-    rows: FloatArray
-    whole: IntArray
-    real: FloatArray
-    attained: FloatArray
-    kids: IntArray
-    cost: FloatArray
-    newest: IntArray
-
-    @property
-    def depth(self) -> IntArray:
-        """Of each node that there is, as are the following."""
-        return self.whole[: self.made[0], words.DEPTH]
-
-    @property
-    def label(self) -> IntArray:
-        """The label of each node."""
-        return self.whole[: self.made[0], words.LABEL]
-
-    @property
-    def bound(self) -> FloatArray:
-        """Of each node and all behind it."""
-        return self.real[: self.made[0], words.BOUND]
-
-    @property
-    def reach(self) -> FloatArray:
-        """The longest way to each node."""
-        return self.real[: self.made[0], words.REACH]
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """Where a side may end.
-
-    ``known``: whether a value may be known, ``known_at``: and only so far away;
-    ``end``: whether the series may begin (end) there, ``end_at``: and only so far away;
-    ``limit``: how many points there may be at most; ``values``: those that a known point may
-    have, None: all of them.
-    """
-
-    known: bool = True
-    end: bool = True
-    known_at: int | None = None
-    end_at: int | None = None
-    limit: int | None = None
-    values: tuple[int, ...] | None = None
-
-    @property
-    def furthest(self) -> int | None:
-        """The greatest distance that matters, None: any."""
-        return self.last_depth(0)
-
-    def last_depth(self, extra: int) -> int | None:
-        """The depth of the last node that matters; that of a known point is ``extra`` less."""
-        ends = [None if self.known_at is None else self.known_at - extra] if self.known else []
-        ends += [self.end_at] if self.end else []
-        far = None if None in ends else max((end for end in ends if end is not None), default=0)
-        limits = [end for end in (far, self.limit) if end is not None]
-        return min(limits, default=None)
-
-
-class Priors:
-    """Powers of the chain on one side, shared by all pairs of values.
-
-    ``rows[j]`` is M to the power of the distance of a node of depth j, ``starts[j]`` the law
-    of the point j steps behind the first one.
-    """
-
-    def __init__(self, numbers: Numbers, is_left: bool) -> None:
-        self.numbers, self.is_left = numbers, is_left
-        step = numbers.transition.T if is_left else numbers.transition
-        self._step = np.ascontiguousarray(step)
-        first = np.eye(numbers.states) if is_left else self._step
-        self.rows, self.starts = [first], [numbers.start]
-
-    def upto(self, depths: int) -> tuple[FloatArray, FloatArray]:
-        """The first ``depths`` powers and laws."""
-        while len(self.rows) < depths:
-            self.rows.append(self.rows[-1] @ self._step)
-            now = self.starts[-1]
-            same = self.numbers.is_stationary
-            self.starts.append(now if same else now @ self.numbers.transition)
-        return np.array(self.rows[:depths]), np.array(self.starts[:depths])
-
-    def earliest(self, period: int, first: int) -> IntArray:
-        """The first index from ``first`` on, of each residue, at which each value is possible.
-
-        Shape (period, k); so late that it does not matter where there is none.
-        """
-        k = self.numbers.states
-        found = np.full((period, k), NEVER)
-        possible = self.numbers.start > 0
-        for index in range(first + period * (2 * k * k + 2)):
-            if index >= first:
-                now = found[index % period]
-                found[index % period] = np.where(possible & (now == NEVER), index, now)
-                if np.all(found < NEVER):
-                    break
-            possible = possible @ (self.numbers.transition > 0)
-        return found
 
 
 class Side:
@@ -180,7 +52,7 @@ class Side:
         while nodes < len(word) + 2:
             nodes *= 2
         self.tables = self._tables(depths)
-        self.graph = _empty(nodes, self.tables)
+        self.graph = empty(nodes, self.tables)
         letters, states = np.array(word, np.int64), len(self.spelling.matrix)
         room = np.zeros((len(word) + 1, states + 1))
         words.begin(self.graph, self.tables, self._rows(len(word)), room, self.place[1], letters)
@@ -226,7 +98,7 @@ class Side:
         if kind == states:
             after[count] = tables.ends[tables.phase[count], labels[count], ending]
         rows = self._rows(count)
-        found = words.climb(tables, rows, after, word, labels, kind < states)
+        found = climb(tables, rows, after, word, labels, kind < states)
         return float(found + tables.prior[count, kind])
 
     def first_that_matters(self, low: float) -> int:
@@ -315,13 +187,13 @@ class Side:
         """Twice as many depths."""
         graph = self.graph
         self.tables = self._tables(2 * len(self.tables.phase))
-        newest = _no_nodes(self.tables)
+        newest = no_nodes(self.tables)
         newest[: len(graph.newest)] = graph.newest
         self.graph = graph._replace(newest=newest)
 
     def _widen(self, nodes: int) -> None:
         """Room for so many nodes."""
-        graph, larger = self.graph, _empty(nodes, self.tables)
+        graph, larger = self.graph, empty(nodes, self.tables)
         for old, new in zip(graph[1:-1], larger[1:-1], strict=True):
             new[: len(old)] = old
         self.graph = larger._replace(made=graph.made, newest=graph.newest)
@@ -505,18 +377,3 @@ class Side:
             return np.maximum(known, end)
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(known, np.log(quotient)))
-
-
-def _empty(nodes: int, tables: Tables) -> Graph:
-    """Room for so many nodes."""
-    k, letters = len(tables.matrix), tables.weight.shape[2]
-    return Graph(
-        np.zeros(1, np.int64), np.zeros((nodes, 4, k)), np.zeros((nodes, 6), np.int64),
-        np.zeros((nodes, 3)), np.zeros((nodes, k + 1)), np.zeros((nodes, letters), np.int64),
-        np.zeros((nodes, letters)), _no_nodes(tables),
-    )  # fmt: skip
-
-
-def _no_nodes(tables: Tables) -> IntArray:
-    """By depth and label the newest node, of which there is none, and how many there are."""
-    return np.tile(np.array([-1, 0]), (*tables.mix.shape[:2], 1))

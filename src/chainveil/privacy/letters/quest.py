@@ -196,9 +196,13 @@ class Quest:
                     target = (fits + fails) / 2
         if kept is not None:
             return kept
-        nothing = _hiding(self.problem.model.states, shape.make(numbers))
-        found = self.closing(self.problem.with_release(nothing)).to(self._effort(self.looking))
-        return Calibrated(nothing, found), numbers
+        return self.nothing(shape), numbers
+
+    def nothing(self, shape: Shape) -> Calibrated:
+        """Noise of the kind of a shape whose reports do not depend on the points at all."""
+        noise = _hiding(self.problem.model.states, shape.make(np.full(shape.size, 0.5)))
+        found = self.closing(self.problem.with_release(noise)).to(self._effort(self.looking))
+        return Calibrated(noise, found)
 
     def _least_move(self, shape: Shape, numbers: Numbers, target: float) -> float:
         """The least move after which no attack that is known gains more than the target."""

@@ -19,7 +19,8 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Allowed, Priors, Side
+from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
+from chainveil.privacy.letters.priors import Allowed, Priors
 from chainveil.privacy.letters.sides import Reports, Script, Spelling
 from chainveil.privacy.problem import Effort
 
