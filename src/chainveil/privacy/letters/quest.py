@@ -172,6 +172,8 @@ class Quest:
         It is given up where the noise costs as much as another does that is known to fit.
         """
         epsilon = self.aim.epsilon
+        if not len(self.attacks):
+            self._loss(shape.make(numbers).on_grid())
         # What attacks may reach: less of it where the certified loss stays above them.
         target, fits, fails, kept = self._target, 0.0, math.inf, None
         for _ in range(MOST_ROUNDS):

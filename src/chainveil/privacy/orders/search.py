@@ -88,7 +88,8 @@ class Search:
 
     def _is_over(self) -> bool:
         limit = self.effort.max_seconds
-        late = limit is not None and time.monotonic() - self._begun > limit
+        # The first pass begins in any case: without a word there is no bound.
+        late = limit is not None and self.nodes > 0 and time.monotonic() - self._begun > limit
         return late or self.nodes >= self._most_nodes
 
     @property
