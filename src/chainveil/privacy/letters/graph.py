@@ -22,6 +22,8 @@ FIRST_NODES, FIRST_DEPTHS = 8, 16
 # Depths beyond which no word is followed.
 MOST_DEPTHS = 1 << 15
 UNIT = words.UNIT
+# Words whose values differ by less are worth the same.
+ALIKE = 1e-10
 
 
 class Side:
@@ -79,8 +81,11 @@ class Side:
         states = len(self.spelling.matrix)
         for kind in range(states + 1):
             attained = self.graph.attained[: self.nodes, kind]
-            node = int(np.argmax(attained))
-            if math.isfinite(attained[node]):
+            most = float(attained.max())
+            if math.isfinite(most):
+                # The shortest of the best: words that go on repeating themselves gain a last digit.
+                best_ones = np.flatnonzero(attained >= most - ALIKE)
+                node = int(best_ones[np.argmin(self.graph.depth[best_ones])])
                 word = np.array(self.word(node), np.int64)
                 value = self._climb(word, kind, int(self.graph.whole[node, words.ENDING]))
                 if value > best:
@@ -144,8 +149,9 @@ class Side:
                     return
                 if self._is_unbounded(last):
                     return
-                self._deepen()
-                last = len(self.tables.phase) - 1
+                last = 2 * last + 1
+                if last >= len(self.tables.phase):
+                    self._deepen()
             elif first < last and self.nodes < nodes and self._waits(first):
                 self._widen(2 * len(self.graph.whole))
             else:

@@ -28,6 +28,8 @@ from chainveil.privacy.problem import Effort
 NODES = (6, 16, 32, 64, 96, 144, 216, 324, 486, 729, 1093, 1640, 2460, 3690)
 LAST_TURN = len(NODES) - 1
 SHARE = 0.3
+# Of words that attain the same up to this, the shortest is shown.
+SAME = 1e-13
 
 Pair = tuple[int, int]
 
@@ -130,7 +132,7 @@ class Laid:
     def half(self, points: int) -> Half:
         """The best word of up to ``points`` points."""
         value, node, kind = self.side.lower(points)
-        place = int(np.argmax(value))
+        place = int(np.argmax(value >= value.max() - SAME))
         which = int(node[place]), int(kind[place])
         reports, known = self.side.read(*which)
         label = int(self.side.graph.label[which[0]])
