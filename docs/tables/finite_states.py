@@ -1,10 +1,10 @@
 """The table of noise in docs/finite-states.md: ``python docs/tables/finite_states.py``.
 
 Wrong reports of each kind of noise within a budget, for every length and any adversary, on four
-levels of a recorded heart rate (see ``heart_rate.py`` beside this file), the four levels of the page
-and five sleep stages. Seconds are of one processor. Plans are made one by one, the quick ones first, and
-kept beside this file in finite_states.csv, those that are there already with them; ``--again``
-makes them anew. The table is written into the page. Some plans take minutes.
+levels of a recorded heart rate (see ``heart_rate.py`` beside this file), the four levels of the
+page and five sleep stages. Plans are made one by one, the quick ones first, and kept beside this
+file in finite_states.csv, with the seconds of one processor; ``--again`` makes anew those that are
+there already. The table in the page shows what is kept. Some plans take many minutes.
 """
 
 from __future__ import annotations
@@ -120,12 +120,13 @@ def main(again: bool) -> None:
             rows = list(csv.DictReader(file))
     there = {(r["chain"], r["noise"], r["thinned"], r["epsilon"]) for r in rows}
     # Large budgets first: noise that hides almost everything takes the longest to certify.
-    asked = product((False, True), reversed(BUDGETS), NOISES, CHAINS)
-    for thinned, epsilon, noise, chain in asked:
+    asked = product((False, True), CHAINS, reversed(BUDGETS), NOISES)
+    for thinned, chain, epsilon, noise in asked:
         if (chain, noise, str(thinned), f"{epsilon:g}") not in there:
             rows.append(plan_row(chain, noise, thinned, epsilon))
             print(", ".join(rows[-1].values()), flush=True)
             keep(rows)
+            write(rows)
     write(rows)
 
 
