@@ -82,7 +82,8 @@ def test_sticky_noise_that_never_repeats_loses_what_the_channel_does() -> None:
 @pytest.mark.parametrize("adversary", ["any", "ignorant"])
 def test_a_periodic_chain_gets_noise_alone(mechanism: str, adversary: Any) -> None:
     # Each report tells in which class every point lies, and that adds up without end.
-    chain = cv.MarkovChain([[0, 1, 0, 0], [0.5, 0, 0.5, 0], [0, 0.5, 0, 0.5], [0, 0, 1, 0]])
+    steps = np.array([[0, 1, 0, 0], [0.5, 0, 0.5, 0], [0, 0.5, 0, 0.5], [0, 0, 1, 0]])
+    chain = cv.MarkovChain(steps)
     plan = cv.calibrate(chain, 1.0, adversary=adversary, mechanism=mechanism)
     assert (plan.loss.epsilon, plan.loss.lower) == (0.0, 0.0)
     assert plan.expected_flips == pytest.approx(0.75)

@@ -47,7 +47,7 @@ def test_sticky_response_tells_more_of_a_longer_memory() -> None:
     assert again.lower <= 2.0
     attack = found.loss.witness
     assert attack is not None
-    assert attack.replay(CHAIN, found.noise) == found.loss.lower
+    assert attack.replay(CHAIN, found.noise) == found.loss.lower  # type: ignore[arg-type]
 
 
 def test_sticky_response_of_short_series_is_within_its_budget_by_enumeration() -> None:
