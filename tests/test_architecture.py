@@ -100,7 +100,7 @@ def test_loops_are_compiled_in_one_way() -> None:
 
 def _compiled_functions(tree: ast.Module) -> list[ast.FunctionDef]:
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    marks = ("compiled", "_compiled", "_reordering", "intrinsic")
+    marks = ("compiled", "_compiled", "_reordering", "intrinsic", "inner")
     return [
         function
         for function in functions

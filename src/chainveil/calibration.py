@@ -110,9 +110,10 @@ def calibrate(
     mechanism : "independent", "sticky", "tracking" or "correlated"
         "independent" noise can be added point by point, each by its own owner. "sticky"
         noise leans on the last report: owners apply it in turn. "tracking" and "correlated"
-        noise need one holder of the whole series. The last three are offered for two states
-        (see docs/memory.md and docs/correlated-noise.md); sticky and tracking noise is the
-        best found, not proved to be least.
+        noise need one holder of the whole series, and are offered for two states (see
+        docs/memory.md and docs/correlated-noise.md). For more states and for chains of order 2
+        and more "sticky" is sticky response (docs/finite-states.md). Sticky and tracking noise
+        is the best found, not proved to be least.
     objective : "flips", "estimate", "distance" or "decoded"
         "flips" minimises the share of changed points (the paper's expected noise,
         Corollary 1); "estimate" minimises rho0 + rho1, which makes unbiased estimates
@@ -133,9 +134,9 @@ def calibrate(
         ``channel.on_grid()``. The budget then holds for them and the new release together.
         Of two states, any mix of mechanisms.
     every : int or "best"
-        Report one point in so many, for two states; "best" looks for the number, which takes
-        a second or two for independent and sticky noise and may take minutes for the others.
-        Silent points are protected like the others.
+        Report one point in so many, for chains of order 1; "best" looks for the number, which
+        takes a second or two for independent and sticky noise of two states and may take minutes
+        for the others. Silent points are protected like the others.
     delay : 0, 1 or "best"
         Whether tracking noise may report one step late.
     event : int
@@ -147,8 +148,10 @@ def calibrate(
     Returns
     -------
     NoisePlan
-        Its certified loss is at most ``epsilon``, and within 1e-9 of it (relatively) as
-        far as noise levels on a grid of 2^-53 can come that close.
+        Its certified loss is at most ``epsilon``. Of two states it is within 1e-9 of it
+        (relatively) as far as noise levels on a grid of 2^-53 can come that close; of more states
+        and of longer memories within 1%, and ``plan.loss.gap`` says how far the search for the
+        worst attack is from it where it did not close.
 
     Examples
     --------

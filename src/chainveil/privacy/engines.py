@@ -75,8 +75,10 @@ def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
 
 
 def _least_sticky(problem: Problem, aim: Aim) -> Calibrated:
-    """Sticky noise: a kernel of two states, sticky response of more."""
+    """Sticky noise: a kernel of two states, sticky response of more and of longer memories."""
     room = "letters" if _has_many_states(problem) else "memory"
+    if problem.model.single and (problem.model.order or 1) > 1:
+        room = "orders"
     found: Calibrated = _in_room(room, "calibrate", "least_sticky")(problem, aim)
     return found
 

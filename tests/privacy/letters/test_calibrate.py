@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import chainveil as cv
+from chainveil.privacy.letters.attacks import Attacks
 
 CHAIN = cv.MarkovChain(
     [[0.7, 0.2, 0.1, 0.0], [0.2, 0.5, 0.2, 0.1], [0.1, 0.2, 0.5, 0.2], [0.0, 0.1, 0.2, 0.7]]
@@ -30,6 +33,84 @@ def test_noise_of_its_own_for_each_state_changes_fewer_points() -> None:
     own = cv.calibrate(chain, 2.0, length=3, family="per-state")
     assert own.loss.epsilon <= 2
     assert own.expected_flips <= common.expected_flips * (1 + 1e-6)
+
+
+# A ring, real heart rates in four levels, and three states that mostly stay.
+RING = cv.MarkovChain(0.5 * np.eye(4) + 0.5 * np.roll(np.eye(4), 1, axis=1))
+HEART = cv.MarkovChain(
+    [[0.50, 0.32, 0.15, 0.03], [0.22, 0.30, 0.34, 0.14], [0.18, 0.26, 0.29, 0.27],
+     [0.09, 0.12, 0.19, 0.60]]
+)  # fmt: skip
+STAYING = cv.MarkovChain(np.full((3, 3), 0.075) + 0.775 * np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("chain", "asked"),
+    [
+        (STAYING, {"length": 5}),
+        (STAYING, {"length": 6, "every": 2}),
+        (CHAIN, {"length": 4, "family": "ordinal"}),
+        pytest.param(RING, {}, marks=pytest.mark.slow),
+        pytest.param(HEART, {}, marks=pytest.mark.slow),
+        pytest.param(STAYING, {"family": "per-state"}, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("epsilon", [2.0, 4.0])
+def test_sticky_response_is_never_worse(
+    chain: cv.MarkovChain, asked: dict[str, Any], epsilon: float
+) -> None:
+    sticky = cv.calibrate(chain, epsilon, mechanism="sticky", **asked)
+    plain = cv.calibrate(chain, epsilon, **asked)
+    assert sticky.noise.kind == "sticky"
+    assert sticky.loss.epsilon <= epsilon
+    assert sticky.expected_flips <= plain.expected_flips * (1 + 1e-9)
+
+
+def test_sticky_noise_that_never_repeats_loses_what_the_channel_does() -> None:
+    channel = cv.Channel.randomized_response(4, 0.6).on_grid()
+    never = cv.StickyNoise.response(0.0, channel, channel)
+    for length in (4, None):
+        loss = cv.privacy_loss(CHAIN, channel, length)
+        same = cv.privacy_loss(CHAIN, never, length)
+        assert same.epsilon == loss.epsilon
+        assert same.lower == pytest.approx(loss.lower, abs=1e-9)
+        assert same.witness is not None
+        assert same.witness.replay(CHAIN, never) == same.lower
+
+
+@pytest.mark.parametrize("mechanism", ["independent", "sticky"])
+@pytest.mark.parametrize("adversary", ["any", "ignorant"])
+def test_a_periodic_chain_gets_noise_alone(mechanism: str, adversary: Any) -> None:
+    # Each report tells in which class every point lies, and that adds up without end.
+    steps = np.array([[0, 1, 0, 0], [0.5, 0, 0.5, 0], [0, 0.5, 0, 0.5], [0, 0, 1, 0]])
+    chain = cv.MarkovChain(steps)
+    plan = cv.calibrate(chain, 1.0, adversary=adversary, mechanism=mechanism)
+    assert (plan.loss.epsilon, plan.loss.lower) == (0.0, 0.0)
+    assert plan.expected_flips == pytest.approx(0.75)
+    assert plan.noise == plan.noise.on_grid()
+    assert set(np.unique(plan.sanitize(chain.sample(200, rng=2)))) <= {0, 1, 2, 3}
+
+
+def test_a_periodic_chain_of_given_length_is_told_something() -> None:
+    chain = cv.MarkovChain(np.roll(np.eye(3), 1, axis=1))
+    plan = cv.calibrate(chain, 1.0, length=4)
+    assert 0.99 <= plan.loss.epsilon <= 1.0
+    assert plan.expected_flips < 2 / 3
+
+
+def test_attacks_are_worth_in_floats_what_their_replay_says() -> None:
+    first, second = cv.Channel.randomized_response(4, 0.6), cv.Channel.ordinal(4, 0.7)
+    for releases in ([second], [first, second]):
+        loss = cv.privacy_loss(CHAIN, releases, 5)
+        assert loss.witness is not None
+        attacks = Attacks(CHAIN, tuple(releases[:-1]))
+        attacks.add(loss.witness)
+        attacks.add(loss.witness)
+        assert len(attacks) == 1
+        other = cv.Channel.ordinal(4, 0.8)
+        value, less = attacks.values([second, other])[0]
+        assert value == pytest.approx(loss.lower, abs=1e-9)
+        assert less < value
 
 
 def test_a_further_release() -> None:

@@ -6,11 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from chainveil.errors import InvalidInput
+from chainveil.calibration import calibrate
+from chainveil.errors import InvalidInput, NotSupported
 from chainveil.noise.channel import Channel
-from chainveil.privacy.orders.calibrate import least_noise
+from chainveil.noise.memory import StickyNoise
+from chainveil.noise.wrong import wrong_share
+from chainveil.privacy.orders.calibrate import least_noise, least_sticky
 from chainveil.privacy.orders.loss import loss
 from chainveil.privacy.problem import Aim, Effort, Problem
+from tests.oracle.letters import letters_loss
 from tests.privacy.orders.test_loss import CHAIN
 
 EMPTY = Problem(CHAIN, (), None, "any")
@@ -34,6 +38,42 @@ def test_another_release_has_what_is_left() -> None:
     assert found.noise.matrix[0, 1] > alone.noise.matrix[0, 1]  # type: ignore[attr-defined]
 
 
-def test_families_that_are_not_offered_are_named() -> None:
-    with pytest.raises(InvalidInput, match="family"):
-        least_noise(EMPTY, Aim(1.0, family="per-state"))
+def test_sticky_response_tells_more_of_a_longer_memory() -> None:
+    found, plain = least_sticky(EMPTY, Aim(2.0)), least_noise(EMPTY, Aim(2.0))
+    assert found.noise.sees == "last report"
+    assert 0.98 * 2.0 <= found.loss.epsilon <= 2.0
+    assert wrong_share(found.noise, CHAIN) < 0.95 * wrong_share(plain.noise, CHAIN)
+    again = loss(replace(EMPTY.with_release(found.noise), effort=Effort(1e-3)))
+    assert again.lower <= 2.0
+    attack = found.loss.witness
+    assert attack is not None
+    assert attack.replay(CHAIN, found.noise) == found.loss.lower  # type: ignore[arg-type]
+
+
+def test_sticky_response_of_short_series_is_within_its_budget_by_enumeration() -> None:
+    plan = calibrate(CHAIN, 1.0, 5, mechanism="sticky")
+    truth = letters_loss(CHAIN, plan.noise, 5, "any")
+    assert 0.97 <= truth <= plan.loss.epsilon <= 1.0
+    assert plan.expected_flips <= calibrate(CHAIN, 1.0, 5).expected_flips * (1 + 1e-9)
+
+
+def test_sticky_noise_that_never_repeats_loses_what_the_channel_does() -> None:
+    channel = Channel.binary(0.3, 0.3).on_grid()
+    never = StickyNoise.response(0.0, channel, channel)
+    both = [
+        loss(replace(EMPTY.with_release(noise), effort=Effort(1e-3))) for noise in (channel, never)
+    ]
+    assert both[0].epsilon == both[1].epsilon
+
+
+def test_noise_of_its_own_for_each_state_is_never_worse() -> None:
+    own, common = least_noise(EMPTY, Aim(2.0, family="per-state")), least_noise(EMPTY, Aim(2.0))
+    assert own.loss.epsilon <= 2.0
+    assert wrong_share(own.noise, CHAIN) <= wrong_share(common.noise, CHAIN) * (1 + 1e-9)
+
+
+def test_what_is_not_offered_is_named() -> None:
+    with pytest.raises(InvalidInput, match="objective"):
+        least_noise(EMPTY, Aim(1.0, objective="estimate"))
+    with pytest.raises(NotSupported, match="spent"):
+        least_sticky(replace(EMPTY, releases=(Channel.binary(0.4, 0.4),)), Aim(2.0))

@@ -7,7 +7,9 @@ import pytest
 
 import chainveil as cv
 from chainveil.model.higher_order import HigherOrderChain
-from chainveil.privacy.orders.loss import loss, solves
+from chainveil.privacy.orders.loss import Closing, loss, solves
+from chainveil.privacy.orders.numbers import Alphabet, read_numbers
+from chainveil.privacy.orders.search import Search
 from chainveil.privacy.orders.witness import OrderWitness
 from chainveil.privacy.problem import Effort, Problem, read_problem
 from tests.oracle.letters import letters_loss
@@ -97,6 +99,29 @@ def test_limits_of_the_effort_leave_a_bound_that_holds() -> None:
     few = loss(read_problem(CHAIN, NOISE, 8, "any", Effort(1e-5, max_nodes=40)))
     assert few.epsilon >= exact.lower
     assert few.gap > exact.gap
+
+
+def test_no_time_at_all_leaves_a_bound_that_holds() -> None:
+    # A level is cut short: the words behind it are left with their own bounds.
+    exact = loss(read_problem(CHAIN, NOISE, None, "any", Effort(1e-3)))
+    none = loss(read_problem(CHAIN, NOISE, None, "any", Effort(1e-3, max_seconds=1e-9)))
+    assert exact.lower <= none.epsilon
+    search = Search(Alphabet(read_numbers(CHAIN, NOISE), "any"), None, Effort(1e-3))
+    search._rate = 0.0
+    search.effort = Effort(1e-3, max_seconds=1000.0)
+    search.run()
+    assert exact.lower <= search.upper
+
+
+def test_a_search_goes_on_where_it_stopped() -> None:
+    closing = Closing(read_problem(CHAIN, NOISE, None, "any"))
+    coarse = closing.to(Effort(0.1))
+    before = closing.nodes
+    fine = closing.to(Effort(1e-3))
+    assert closing.nodes > before
+    assert coarse.lower <= fine.lower <= fine.epsilon <= coarse.epsilon
+    assert fine.gap <= 1.1e-3
+    assert closing.to(Effort(1e-9), enough=0.1) == fine
 
 
 def test_what_other_engines_answer_is_left_to_them() -> None:

@@ -7,14 +7,14 @@ what both bounds are for words that take up a given number of points.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import words
-from chainveil.privacy.letters.numbers import Numbers
+from chainveil.privacy.letters.arrays import Tables, empty, no_nodes
+from chainveil.privacy.letters.climb import climb
+from chainveil.privacy.letters.priors import NEVER, Allowed, Priors
 from chainveil.privacy.letters.sides import IntArray, Reports, Spelling
 
 # Nodes and depths that are made room for at first; both double as they are needed.
@@ -22,123 +22,8 @@ FIRST_NODES, FIRST_DEPTHS = 8, 16
 # Depths beyond which no word is followed.
 MOST_DEPTHS = 1 << 15
 UNIT = words.UNIT
-# An index that no series has.
-NEVER = 1 << 40
-
-
-class Tables(NamedTuple):
-    """What the compiled search reads; see ``words``."""
-
-    matrix: FloatArray
-    choices: IntArray
-    weight: FloatArray
-    next: IntArray
-    end_count: IntArray
-    ends: FloatArray
-    phase: IntArray
-    known: FloatArray
-    end: FloatArray
-    behind: FloatArray
-    used: IntArray
-    least: IntArray
-    further: IntArray
-    mix: FloatArray
-    limit: int
-
-
-class Graph(NamedTuple):
-    """What the compiled search writes; see ``words``."""
-
-    made: IntArray
-    over: FloatArray
-    under: FloatArray
-    far_over: FloatArray
-    far_under: FloatArray
-    depth: IntArray
-    label: IntArray
-    parent: IntArray
-    letter: IntArray
-    older: IntArray
-    newest: IntArray
-    kids: IntArray
-    cost: FloatArray
-    attained: FloatArray
-    ending: IntArray
-    bound: FloatArray
-    best: FloatArray
-    reach: FloatArray
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """Where a side may end.
-
-    ``known``: whether a value may be known, ``known_at``: and only so far away;
-    ``end``: whether the series may begin (end) there, ``end_at``: and only so far away;
-    ``limit``: how many points there may be at most; ``values``: those that a known point may
-    have, None: all of them.
-    """
-
-    known: bool = True
-    end: bool = True
-    known_at: int | None = None
-    end_at: int | None = None
-    limit: int | None = None
-    values: tuple[int, ...] | None = None
-
-    @property
-    def furthest(self) -> int | None:
-        """The greatest distance that matters, None: any."""
-        return self.last_depth(0)
-
-    def last_depth(self, extra: int) -> int | None:
-        """The depth of the last node that matters; that of a known point is ``extra`` less."""
-        ends = [None if self.known_at is None else self.known_at - extra] if self.known else []
-        ends += [self.end_at] if self.end else []
-        far = None if None in ends else max((end for end in ends if end is not None), default=0)
-        limits = [end for end in (far, self.limit) if end is not None]
-        return min(limits, default=None)
-
-
-class Priors:
-    """Powers of the chain on one side, shared by all pairs of values.
-
-    ``rows[j]`` is M to the power of the distance of a node of depth j, ``starts[j]`` the law
-    of the point j steps behind the first one.
-    """
-
-    def __init__(self, numbers: Numbers, is_left: bool) -> None:
-        self.numbers, self.is_left = numbers, is_left
-        step = numbers.transition.T if is_left else numbers.transition
-        self._step = np.ascontiguousarray(step)
-        first = np.eye(numbers.states) if is_left else self._step
-        self.rows, self.starts = [first], [numbers.start]
-
-    def upto(self, depths: int) -> tuple[FloatArray, FloatArray]:
-        """The first ``depths`` powers and laws."""
-        while len(self.rows) < depths:
-            self.rows.append(self.rows[-1] @ self._step)
-            now = self.starts[-1]
-            same = self.numbers.is_stationary
-            self.starts.append(now if same else now @ self.numbers.transition)
-        return np.array(self.rows[:depths]), np.array(self.starts[:depths])
-
-    def earliest(self, period: int, first: int) -> IntArray:
-        """The first index from ``first`` on, of each residue, at which each value is possible.
-
-        Shape (period, k); so late that it does not matter where there is none.
-        """
-        k = self.numbers.states
-        found = np.full((period, k), NEVER)
-        possible = self.numbers.start > 0
-        for index in range(first + period * (2 * k * k + 2)):
-            if index >= first:
-                now = found[index % period]
-                found[index % period] = np.where(possible & (now == NEVER), index, now)
-                if np.all(found < NEVER):
-                    break
-            possible = possible @ (self.numbers.transition > 0)
-        return found
+# Words whose values differ by less are worth the same.
+ALIKE = 1e-10
 
 
 class Side:
@@ -159,71 +44,82 @@ class Side:
     ) -> None:
         self.spelling, self.priors, self.pair, self.place = spelling, priors, pair, place
         self.allowed, self.nearest = allowed, nearest
-        self.tables = self._tables(FIRST_DEPTHS)
-        self.graph = _empty(FIRST_NODES, self.tables)
-        a, b = pair
-        rows = np.eye(len(spelling.matrix)) if spelling.is_left else spelling.matrix
-        graph = self.graph
-        graph.over[0], graph.under[0] = rows[a], rows[b]
-        graph.label[0], graph.depth[0] = place[1], 0
-        graph.parent[0] = graph.letter[0] = graph.older[0] = -1
-        graph.newest[0, place[1]] = 0
-        graph.kids[0, 0] = -1
-        graph.made[0] = 1
-        words.measure(graph, self.tables, 0)
-        graph.best[0] = graph.bound[0]
-        graph.reach[0] = 0.0
+        self._open([])
+
+    def _open(self, word: list[int]) -> None:
+        """Nodes of the target and of one word."""
+        depths, nodes = FIRST_DEPTHS, FIRST_NODES
+        while depths < len(word) + 2:
+            depths *= 2
+        while nodes < len(word) + 2:
+            nodes *= 2
+        self.tables = self._tables(depths)
+        self.graph = empty(nodes, self.tables)
+        letters, states = np.array(word, np.int64), len(self.spelling.matrix)
+        room = np.zeros((len(word) + 1, states + 1))
+        words.begin(self.graph, self.tables, self._rows(len(word)), room, self.place[1], letters)
+
+    def _rows(self, letters: int) -> FloatArray:
+        """Room for the rows of a word, behind those of the target."""
+        spelling = self.spelling
+        first = np.eye(len(spelling.matrix)) if spelling.is_left else spelling.matrix
+        rows = np.zeros((letters + 1, 4, len(first)))
+        rows[0, : words.UNDER + 1] = first[list(self.pair)]
+        return rows
 
     def fresh(self, nearest: int) -> Side:
         """The same side, not laid out yet but for the best word so far."""
         new = Side(self.spelling, self.priors, self.pair, self.place, self.allowed, nearest)
         word = self.climbed()
-        while len(new.tables.phase) < len(word) + 2:
-            new._deepen()
-        while len(new.graph.depth) < len(word) + 2:
-            new._widen(2 * len(new.graph.depth))
-        rows, node = np.empty((2, len(self.spelling.matrix))), 0
-        for letter in word:
-            words.spell_child(new.graph, new.tables, node, letter, rows)
-            node = words.add_node(new.graph, new.tables, node, letter, rows[0], rows[1])
-            new.graph.reach[node] = -np.inf
+        if word:
+            new._open(word)
         return new
 
     def climbed(self) -> list[int]:
         """The best word, improved letter by letter."""
-        count = self.nodes
         best, letters = -np.inf, []
         states = len(self.spelling.matrix)
         for kind in range(states + 1):
-            attained = self.graph.attained[:count, kind]
-            node = int(np.argmax(attained))
-            if not math.isfinite(attained[node]):
-                continue
-            word = np.array(self.word(node), np.int64)
-            depth, is_end = len(word), kind == states
-            prior = self.tables.end[depth] if is_end else self.tables.known[depth, kind]
-            value = words.climb(
-                self.tables, self.graph.over[0], self.graph.under[0], word, self.place[1],
-                -1 if is_end else kind, int(self.graph.ending[node]),
-            ) + prior  # fmt: skip
-            if value > best:
-                best, letters = value, word.tolist()
+            attained = self.graph.attained[: self.nodes, kind]
+            most = float(attained.max())
+            if math.isfinite(most):
+                # The shortest of the best: words that go on repeating themselves gain a last digit.
+                best_ones = np.flatnonzero(attained >= most - ALIKE)
+                node = int(best_ones[np.argmin(self.graph.depth[best_ones])])
+                word = np.array(self.word(node), np.int64)
+                value = self._climb(word, kind, int(self.graph.whole[node, words.ENDING]))
+                if value > best:
+                    best, letters = value, word.tolist()
         return letters
+
+    def _climb(self, word: IntArray, kind: int, ending: int) -> float:
+        """Improve a word in place; what it is then worth with an end of this kind."""
+        count, states, tables = len(word), len(self.spelling.matrix), self.tables
+        labels = np.full(count + 1, self.place[1])
+        for depth, letter in enumerate(word):
+            labels[depth + 1] = tables.next[tables.phase[depth], labels[depth], letter]
+        after = np.zeros((count + 3, states))
+        after[count] = np.eye(states)[kind] if kind < states else 0.0
+        if kind == states:
+            after[count] = tables.ends[tables.phase[count], labels[count], ending]
+        rows = self._rows(count)
+        found = climb(tables, rows, after, word, labels, kind < states)
+        return float(found + tables.prior[count, kind])
 
     def first_that_matters(self, low: float) -> int:
         """The least depth at which a side may end and be worth more than ``low``."""
         self.settle(None)
         graph, count = self.graph, self.nodes
-        depth = graph.depth[:count]
+        depth = graph.depth
         # No way leads to some nodes, whatever they are worth.
-        least = np.where(graph.reach[:count] > -np.inf, low - graph.reach[:count], np.inf)
+        least = np.where(graph.reach > -np.inf, low - graph.reach, np.inf)
         matters = graph.attained[:count].max(axis=1) > least
         first = int(depth[matters].min(initial=len(self.tables.phase)))
         closed = graph.kids[:count, 0] == -1
-        cut = closed & (graph.bound[:count] > least)
+        cut = closed & (graph.bound > least)
         first = min(first, int(depth[cut].min(initial=first)) + 1)
         letters = np.arange(graph.kids.shape[1])[None, :]
-        opened = self.tables.choices[self.tables.phase[depth], graph.label[:count]][:, None]
+        opened = self.tables.counts[0, self.tables.phase[depth], graph.label][:, None]
         lost = (graph.kids[:count] == words.CLOSED) & (letters < opened) & ~closed[:, None]
         lost &= graph.cost[:count] > least[:, None]
         return min(first, int(depth[lost.any(axis=1)].min(initial=first)) + 1)
@@ -236,7 +132,7 @@ class Side:
     @property
     def upper(self) -> float:
         """Bound on what the side is worth, in as much room as the last :meth:`refine` had."""
-        return float(self.graph.best[0])
+        return float(self.graph.real[0, words.BEST])
 
     def build(self, tolerance: float, most: int, low: float, nodes: int) -> None:
         """Lay out the words, until the bounds of what lies further out do not matter."""
@@ -253,20 +149,22 @@ class Side:
                     return
                 if self._is_unbounded(last):
                     return
-                self._deepen()
-                last = len(self.tables.phase) - 1
+                last = 2 * last + 1
+                if last >= len(self.tables.phase):
+                    self._deepen()
             elif first < last and self.nodes < nodes and self._waits(first):
-                self._widen(2 * len(self.graph.depth))
+                self._widen(2 * len(self.graph.whole))
             else:
                 return
 
     def _waits(self, depth: int) -> bool:
         """Whether some node of this depth has letters that lead on."""
-        return bool(words.waiting(self.graph, self.tables, depth))
+        there = self.graph.newest[depth, :, 0] >= 0
+        return bool(np.any(there & (self.tables.counts[0, self.tables.phase[depth]] > 0)))
 
     def _is_unbounded(self, depth: int) -> bool:
         """Whether no bound is in sight: two values that never meet again in a periodic chain."""
-        there = np.flatnonzero(self.graph.depth[: self.nodes] == depth)
+        there = np.flatnonzero(self.graph.depth == depth)
         return depth > 8 * len(self.spelling.matrix) ** 2 and bool(
             np.isinf(self.graph.bound[there]).all()
         )
@@ -274,14 +172,14 @@ class Side:
     def _is_settled(self, depth: int, low: FloatArray, tolerance: float) -> bool:
         """Whether what may follow the words of a depth is worth no more than is attained."""
         graph, count = self.graph, self.nodes
-        reached = graph.reach[:count] > -np.inf
-        there = np.flatnonzero((graph.depth[:count] == depth) & reached)
+        reached = graph.reach > -np.inf
+        there = np.flatnonzero((graph.depth == depth) & reached)
         best = (graph.bound[there] + graph.reach[there]).max(initial=-np.inf)
-        met = np.where(reached, graph.reach[:count], 0.0)[:, None] + graph.attained[:count]
+        met = np.where(reached, graph.reach, 0.0)[:, None] + graph.attained[:count]
         met[~reached] = -np.inf
         if self.allowed.limit is not None:
             # Of words with no more points than those that may follow.
-            used = self.tables.used[graph.depth[:count], graph.label[:count]]
+            used = self.tables.used[graph.depth, graph.label, : met.shape[1]]
             met = np.where(used <= depth, met, -np.inf)
         lowest = float(low[min(depth, len(low) - 1)])
         return bool(best <= max(lowest, met.max()) + tolerance / 4)
@@ -295,16 +193,15 @@ class Side:
         """Twice as many depths."""
         graph = self.graph
         self.tables = self._tables(2 * len(self.tables.phase))
-        newest = np.full((len(self.tables.phase), graph.newest.shape[1]), -1)
+        newest = no_nodes(self.tables)
         newest[: len(graph.newest)] = graph.newest
         self.graph = graph._replace(newest=newest)
 
     def _widen(self, nodes: int) -> None:
         """Room for so many nodes."""
-        graph, larger = self.graph, _empty(nodes, self.tables)
-        for name, array in graph._asdict().items():
-            if name not in ("made", "newest"):
-                getattr(larger, name)[: len(array)] = array
+        graph, larger = self.graph, empty(nodes, self.tables)
+        for old, new in zip(graph[1:-1], larger[1:-1], strict=True):
+            new[: len(old)] = old
         self.graph = larger._replace(made=graph.made, newest=graph.newest)
 
     def lower(self, points: int) -> tuple[FloatArray, IntArray, IntArray]:
@@ -315,14 +212,15 @@ class Side:
         graph, tables = self.graph, self.tables
         value = np.full(points + 1, -np.inf)
         node, kind = np.zeros(points + 1, np.int64), np.zeros(points + 1, np.int64)
-        count = self.nodes
         for which in range(graph.attained.shape[1]):
-            used = tables.used[graph.depth[:count], graph.label[:count], which]
-            attained = graph.attained[:count, which]
-            for i in np.argsort(attained):
-                at = min(used[i], points) if self.allowed.limit is None else used[i]
-                if attained[i] > -np.inf and at <= points and attained[i] >= value[at]:
-                    value[at], node[at], kind[at] = attained[i], i, which
+            used = tables.used[graph.depth, graph.label, which]
+            at = np.minimum(used, points) if self.allowed.limit is None else used
+            attained = graph.attained[: self.nodes, which]
+            there = np.flatnonzero((attained > -np.inf) & (at <= points))
+            # Of those with as many points, the best one is written last.
+            there = there[np.argsort(attained[there], kind="stable")]
+            there = there[attained[there] >= value[at[there]]]
+            value[at[there]], node[at[there]], kind[at[there]] = attained[there], there, which
         return value, node, kind
 
     def table(self, points: int) -> FloatArray:
@@ -333,18 +231,19 @@ class Side:
         self.settle(None)
         graph, tables, count = self.graph, self.tables, self.nodes
         bound = np.full(points + 1, -np.inf)
-        depth, label, reach = graph.depth[:count], graph.label[:count], graph.reach[:count]
+        depth, label, reach = graph.depth, graph.label, graph.reach
         for which in range(graph.attained.shape[1]):
             used = self._in_table(tables.used[depth, label, which], points)
             fits = (used <= points) & (reach > -np.inf)
             np.maximum.at(bound, used[fits], (reach + graph.attained[:count, which])[fits])
         closed = graph.kids[:count, 0] == -1
         links = np.where(graph.kids[:count] == words.CLOSED, graph.cost[:count], -np.inf)
-        opened = tables.choices[tables.phase[depth], label]
+        opened = tables.counts[0, tables.phase[depth], label]
         mask = np.arange(links.shape[1])[None, :] < opened[:, None]
         lost = np.where(mask & ~closed[:, None], links, -np.inf).max(axis=1)
-        behind = np.where(closed, graph.bound[:count], lost)
-        further = self._in_table(tables.further[depth, label], points)
+        behind = np.where(closed, graph.bound, lost)
+        behind_at = tables.used[depth, label, -1]
+        further = self._in_table(behind_at, points)
         fits = (further <= points) & (reach > -np.inf)
         np.maximum.at(bound, further[fits], reach[fits] + behind[fits])
         return np.maximum.accumulate(bound)
@@ -363,9 +262,10 @@ class Side:
     def word(self, node: int) -> list[int]:
         """The letters of a node's word, from the target outwards."""
         letters = []
-        while self.graph.parent[node] >= 0:
-            letters.append(int(self.graph.letter[node]))
-            node = int(self.graph.parent[node])
+        whole = self.graph.whole
+        while whole[node, words.PARENT] >= 0:
+            letters.append(int(whole[node, words.LETTER]))
+            node = int(whole[node, words.PARENT])
         return letters[::-1]
 
     def read(self, node: int, kind: int) -> tuple[list[Reports], int | None]:
@@ -383,7 +283,9 @@ class Side:
             return reports, kind
         phase = int(self.tables.phase[self.graph.depth[node]])
         if self.spelling.is_left:
-            reports.append(self.spelling.ends[phase, label][int(self.graph.ending[node])][1])
+            reports.append(
+                self.spelling.ends[phase, label][int(self.graph.whole[node, words.ENDING])][1]
+            )
         return reports, None
 
     def _tables(self, depths: int) -> Tables:
@@ -425,14 +327,14 @@ class Side:
             least = np.minimum.accumulate(used.min(axis=(1, 2))[::-1])[::-1]
             behind[least > self.allowed.limit] = -np.inf
         count, weight, following, end_count, ends = spelling.arrays
+        prior = np.column_stack([known, end, behind])
         tables = Tables(
-            spelling.matrix, count, weight, following, end_count, ends, phase, known, end, behind,
-            used, np.zeros_like(used[:, :, 0]), np.zeros_like(used[:, :, 0]),
+            spelling.matrix, weight, following, np.stack([count, end_count]), ends, phase, prior,
+            np.concatenate([used, np.zeros_like(used[:, :, :2])], axis=2),
             np.zeros((depths, spelling.labels, k)),
             NEVER if self.allowed.limit is None else self.allowed.limit,
         )  # fmt: skip
-        words.least_points(tables)
-        words.shares(tables, near, tables.mix)
+        words.prepare(tables, near, np.zeros((2, k)))
         return tables
 
     def _used(self, phase: IntArray, extra: int) -> IntArray:
@@ -481,17 +383,3 @@ class Side:
             return np.maximum(known, end)
         with np.errstate(divide="ignore"):
             return np.asarray(np.maximum(known, np.log(quotient)))
-
-
-def _empty(nodes: int, tables: Tables) -> Graph:
-    k, letters = len(tables.matrix), tables.weight.shape[2]
-    whole, real = np.int64, np.float64
-    return Graph(
-        np.zeros(1, whole), np.zeros((nodes, k)), np.zeros((nodes, k)), np.zeros((nodes, k)),
-        np.zeros((nodes, k)), np.zeros(nodes, whole),
-        np.zeros(nodes, whole), np.zeros(nodes, whole), np.zeros(nodes, whole),
-        np.zeros(nodes, whole), np.full((len(tables.phase), tables.choices.shape[1]), -1),
-        np.full((nodes, letters), -1), np.zeros((nodes, letters)), np.full((nodes, k + 1), -np.inf),
-        np.zeros(nodes, whole), np.full(nodes, np.inf),
-        np.full(nodes, np.inf, real), np.full(nodes, -np.inf),
-    )  # fmt: skip

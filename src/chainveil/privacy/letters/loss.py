@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+
 from chainveil.errors import InvalidInput
+from chainveil.noise.base import Noise
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.letters.attack import written_out
 from chainveil.privacy.letters.numbers import read_numbers
@@ -13,7 +16,7 @@ from chainveil.privacy.letters.search import Search
 from chainveil.privacy.letters.sides import Script
 from chainveil.privacy.letters.witness import SequenceWitness
 from chainveil.privacy.memory.witness import MemoryWitness
-from chainveil.privacy.problem import Problem
+from chainveil.privacy.problem import Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.witness import DescribedAttack, Witness
 
@@ -27,17 +30,47 @@ def solves(problem: Problem) -> bool:
 
 def loss(problem: Problem) -> PrivacyLoss:
     """Both bounds, brought as close as the effort allows."""
-    if problem.adversary == "informed" and _position_matters(problem):
-        return _informed(problem)
-    releases = problem.releases
-    script = Script(read_numbers(problem.chain, releases), releases, problem.gaps)
-    found = Search(script, problem.adversary, problem.length, problem.effort).run()
-    witness = None if found.attack is None else written_out(problem, script, found.attack)
-    lower = 0.0 if witness is None else _replayed(witness, problem)
-    upper = max(found.upper, lower)
-    return PrivacyLoss(
-        upper, lower, None if lower == 0.0 == upper else witness, problem.adversary, problem.length
-    )
+    return Closing(problem).to(problem.effort)
+
+
+class Closing:
+    """A loss whose bounds are brought together step by step."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        script = Script(
+            read_numbers(problem.chain, problem.releases), problem.releases, problem.gaps
+        )
+        self._search = Search(script, problem.adversary, problem.length, problem.effort)
+
+    @property
+    def nodes(self) -> int:
+        """Words that got a node so far."""
+        return self._search.made
+
+    def to(self, effort: Effort, enough: float = math.inf) -> PrivacyLoss:
+        """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""
+        problem = replace(self.problem, effort=effort)
+        if problem.adversary == "informed" and _position_matters(problem):
+            return _informed(problem)
+        if all(_hides_all(noise) for noise in problem.releases):
+            return PrivacyLoss(0.0, 0.0, None, problem.adversary, problem.length)
+        self._search.effort = effort
+        found = self._search.run(enough)
+        attack = found.attack
+        witness = None if attack is None else written_out(problem, self._search.script, attack)
+        lower = 0.0 if witness is None else _replayed(witness, problem)
+        upper = max(found.upper, lower)
+        nothing = lower == 0.0 == upper
+        return PrivacyLoss(
+            upper, lower, None if nothing else witness, problem.adversary, problem.length
+        )
+
+
+def _hides_all(noise: Noise) -> bool:
+    """Whether no report depends on its point: on a periodic chain no other noise has a bound."""
+    first, then = noise.first_law(), noise.step_law()
+    return bool(np.all(first == first[:1]) and np.all(then == then[:, :1, :1]))
 
 
 def _position_matters(problem: Problem) -> bool:

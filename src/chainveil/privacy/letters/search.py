@@ -19,7 +19,8 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Allowed, Priors, Side
+from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
+from chainveil.privacy.letters.priors import Allowed, Priors
 from chainveil.privacy.letters.sides import Reports, Script, Spelling
 from chainveil.privacy.problem import Effort
 
@@ -27,6 +28,8 @@ from chainveil.privacy.problem import Effort
 NODES = (6, 16, 32, 64, 96, 144, 216, 324, 486, 729, 1093, 1640, 2460, 3690)
 LAST_TURN = len(NODES) - 1
 SHARE = 0.3
+# Of words that attain the same up to this, the shortest is shown.
+SAME = 1e-13
 
 Pair = tuple[int, int]
 
@@ -129,7 +132,7 @@ class Laid:
     def half(self, points: int) -> Half:
         """The best word of up to ``points`` points."""
         value, node, kind = self.side.lower(points)
-        place = int(np.argmax(value))
+        place = int(np.argmax(value >= value.max() - SAME))
         which = int(node[place]), int(kind[place])
         reports, known = self.side.read(*which)
         label = int(self.side.graph.label[which[0]])
@@ -160,6 +163,7 @@ class Search:
     best: tuple[Case, int, int] | None = None
     made: int = 0
     started: float = field(default_factory=time.monotonic)
+    _kept: list[Case] | None = None
 
     @cached_property
     def spellings(self) -> tuple[Spelling, Spelling]:
@@ -260,13 +264,18 @@ class Search:
             return max([deepest, *(end for end in ends if end is not None)]) + 2
         return deepest if self.length is None else min(MOST_DEPTHS, self.length - 1)
 
-    def run(self) -> Found:
-        """Bring both bounds together as far as the effort allows."""
-        cases = [case for case in self.cases() if self._measure(case)]
+    def run(self, enough: float = math.inf) -> Found:
+        """Bring both bounds together as far as the effort allows, or the lower above ``enough``.
+
+        With another effort it goes on where it stopped.
+        """
+        if self._kept is None:
+            self._kept = [case for case in self.cases() if self._measure(case)]
+        cases = self._kept
         if not cases:
             # No target has two values that can both occur.
             return Found(0.0, None, 0)
-        while self._left > 0:
+        while self._left > 0 and self.low <= enough:
             still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
             if not still:
                 break

@@ -101,7 +101,8 @@ class Script:
     """The releases as the search reads them: what each report says of the states.
 
     ``channels`` and ``sticky`` are places of the releases; the labels are the last reports of
-    the sticky ones, the last of them running fastest.
+    the sticky ones, the last of them running fastest. Noise that could look at its last report and
+    does not (a probability of zero to repeat it) is a channel.
     """
 
     numbers: Numbers
@@ -111,16 +112,16 @@ class Script:
     sticky: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        channels = tuple(i for i, noise in enumerate(self.releases) if noise.sees == "point")
-        sticky = tuple(i for i, noise in enumerate(self.releases) if noise.sees == "last report")
-        if len(channels) + len(sticky) < len(self.releases):
+        if any(noise.sees not in ("point", "last report") for noise in self.releases):
             raise NotSupported("noise that looks at points before is offered for two states alone")
         if len({noise.every for noise in self.releases}) > 1:
             raise NotSupported(
                 "noise: with more than two states all releases report equally often (every)"
             )
-        object.__setattr__(self, "channels", channels)
-        object.__setattr__(self, "sticky", sticky)
+        leans = [_leans(*laws) for laws in self.numbers.laws]
+        places = range(len(leans))
+        object.__setattr__(self, "channels", tuple(i for i in places if not leans[i]))
+        object.__setattr__(self, "sticky", tuple(i for i in places if leans[i]))
         if self.missing and (self.every > 1 or not self.numbers.is_stationary):
             raise NotSupported(
                 "gaps: with more than two states missing points are offered where every point "
@@ -260,3 +261,8 @@ class Script:
             (start * weight * sticky, self._reports(reports, label))
             for reports, weight in self._channel_reports()
         ]
+
+
+def _leans(first: FloatArray, kernel: FloatArray) -> bool:
+    """Whether a report depends on the one before it."""
+    return bool(np.any(kernel != first[None]))

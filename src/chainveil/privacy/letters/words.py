@@ -10,13 +10,16 @@ that side says enters as a nonnegative vector w, and the word is worth
 Both sides are quadratic forms with nonnegative coefficients, so the largest quotient of
 coefficients is such a g. Words are kept as nodes by depth and label; a letter leads from a node
 to the node that covers the word it makes, at a *cost*, the log of g. The value of the best
-word is at most the longest way through this graph. Where that is too much, links on the longest
-ways get nodes of their own. Every node is a word that can be reported: what it attains is a
-lower bound.
+word is at most the longest way through this graph. Every node is a word that can be reported: what
+it attains is a lower bound.
 
 All numbers are sums and products of nonnegative ones: nothing cancels, each operation costs a
 factor within 1 +- 2^-53. A node is taken as the pair of rows that is stored, whatever word it came
 from, so that rounding does not pile up: each link is widened for the one step it describes.
+
+Compiling is most of the time of a first loss. Functions therefore take few arrays, of which each
+costs about as much as ten lines, read single entries of them, and call few others, since a caller
+is compiled together with all that it calls.
 """
 
 from __future__ import annotations
@@ -32,48 +35,22 @@ UNIT = 2.0**-53
 SMALLEST = 1e-200
 # What stands for a letter that leads nowhere worth a look: its bound is stored as the cost.
 CLOSED = -2
-# Times that all letters of a word are gone through to improve it.
-SWEEPS = 20
+# Rows of a node: as they are, and on the rays that hold all that may follow.
+OVER, UNDER, FAR_OVER, FAR_UNDER = 0, 1, 2, 3
+# Whole numbers of a node, and its real ones.
+DEPTH, LABEL, PARENT, LETTER, OLDER, ENDING = 0, 1, 2, 3, 4, 5
+BOUND, BEST, REACH = 0, 1, 2
+# Columns of priors and of points behind those of the k values: the end, and what lies behind.
+END, BEHIND = 0, 1
+LEAST, FURTHER = 1, 2
+
+# Functions that only other loops call need no way in from Python.
+inner = compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@compiled(error_model="numpy")
-def sum_of(row: Any) -> float:
-    """The sum of a row. (Loops compile in a fraction of the time of array functions.)"""
-    found = 0.0
-    for entry in row:
-        found += entry
-    return found
-
-
-@compiled(error_model="numpy")
-def largest(row: Any) -> Any:
-    """The largest entry of a row."""
-    found = row[0]
-    for entry in row:
-        found = max(found, entry)
-    return found
-
-
-@compiled(error_model="numpy")
-def product(row: Any, other: Any) -> float:
-    """The sum of the products of two rows' entries."""
-    found = 0.0
-    for x in range(len(row)):
-        found += row[x] * other[x]
-    return found
-
-
-@compiled(error_model="numpy")
-def copy(row: Any, out: Any) -> None:
-    """Write a row over another."""
-    for x in range(len(row)):
-        out[x] = row[x]
-
-
-@compiled(error_model="numpy")
-def rising(score: Any) -> Any:
+@inner
+def sort_rising(score: Any, order: Any) -> None:
     """Places by rising score: Shell's sort."""
-    order = np.empty(len(score), np.int64)
     for i in range(len(score)):
         order[i] = i
     gap = 1
@@ -87,219 +64,151 @@ def rising(score: Any) -> Any:
                 j -= gap
             order[j] = moved
         gap //= 3
-    return order
 
 
-@compiled(error_model="numpy")
-def cover(over: Any, under: Any, other_over: Any, other_under: Any, most: float) -> float:
+@inner
+def cover(rows: Any, one: int, others: Any, two: int, most: float) -> float:
     """The least g by coefficients with which the second word covers the first; inf: above most."""
-    k = len(over)
+    k = rows.shape[2]
     worst = 0.0
     for x in range(k):
         for y in range(x, k):
-            above = over[x] * other_under[y] + over[y] * other_under[x]
+            above = (
+                rows[one, FAR_OVER, x] * others[two, FAR_UNDER, y]
+                + rows[one, FAR_OVER, y] * others[two, FAR_UNDER, x]
+            )
             if above > 0.0:
-                below = other_over[x] * under[y] + other_over[y] * under[x]
+                below = (
+                    others[two, FAR_OVER, x] * rows[one, FAR_UNDER, y]
+                    + others[two, FAR_OVER, y] * rows[one, FAR_UNDER, x]
+                )
                 if not above < most * below:
                     return np.inf
                 worst = max(worst, above / below)
     return worst
 
 
-@compiled(error_model="numpy")
-def largest_quotient(over: Any, under: Any) -> float:
-    """Largest over(x) / under(x) where either is positive."""
-    worst = 0.0
-    for x in range(len(over)):
-        if over[x] > 0.0:
-            if under[x] == 0.0:
-                return np.inf
-            worst = max(worst, over[x] / under[x])
-    return worst
+@inner
+def spell(rows: Any, at: int, tables: Any, where: Any, new: Any, to: int) -> None:
+    """The rows behind one more letter, scaled together; tiny entries to the safe side.
 
-
-@compiled(error_model="numpy")
-def spell(over: Any, under: Any, weight: Any, matrix: Any, new_over: Any, new_under: Any) -> None:
-    """The rows behind one more letter, scaled together; tiny entries to the safe side."""
-    k = len(over)
+    ``where``: phase, label and letter, as they stand in ``tables.weight``.
+    """
+    k = rows.shape[2]
     most = 0.0
     for y in range(k):
         above, below = 0.0, 0.0
         for x in range(k):
-            step = weight[x] * matrix[x, y]
-            above += over[x] * step
-            below += under[x] * step
-        new_over[y], new_under[y] = above, below
+            step = tables.weight[where[0], where[1], where[2], x] * tables.matrix[x, y]
+            above += rows[at, OVER, x] * step
+            below += rows[at, UNDER, x] * step
+        new[to, OVER, y], new[to, UNDER, y] = above, below
         most = max(most, above, below)
-    if most == 0.0:
-        return
-    for y in range(k):
-        above, below = new_over[y] / most, new_under[y] / most
+    for y in range(k if most > 0.0 else 0):
+        above, below = new[to, OVER, y] / most, new[to, UNDER, y] / most
         if 0.0 < above < SMALLEST:
             above = SMALLEST
-        new_over[y], new_under[y] = above, 0.0 if below < SMALLEST else below
+        new[to, OVER, y], new[to, UNDER, y] = above, 0.0 if below < SMALLEST else below
 
 
-@compiled(error_model="numpy")
-def see_from_afar(row: Any, mix: Any, far: Any) -> None:
-    """The row on the rays that hold all that may follow: ``far[x] = row . (mix + rest e_x)``.
-
-    What follows has at least the share ``mix[x]`` of its sum in x, so it is a mixture of these.
-    """
-    rest, common = 1.0, 0.0
-    for x in range(len(row)):
-        rest -= mix[x]
-        common += row[x] * mix[x]
-    for x in range(len(row)):
-        far[x] = common + rest * row[x]
-
-
-@compiled(error_model="numpy")
-def closing_bound(tables: Any, depth: int, over: Any, under: Any) -> Any:
-    """Bound for all words that go on from these rows, at this depth."""
-    quotient = largest_quotient(over, under)
-    if quotient == 0.0 or tables.behind[depth] == -np.inf:
-        return -np.inf
-    return np.log(quotient) + tables.behind[depth] + 16 * (len(over) + 16) * UNIT
-
-
-@compiled(error_model="numpy")
-def at_known(tables: Any, depth: int, label: int, over: Any, under: Any, y: int) -> Any:
-    """The value if the point at this depth is known to be y."""
-    prior = tables.known[depth, y]
-    if over[y] == 0.0 or prior == -np.inf or tables.used[depth, label, y] > tables.limit:
-        return -np.inf
-    return np.inf if under[y] == 0.0 else np.log(over[y] / under[y]) + prior
-
-
-@compiled(error_model="numpy")
-def at_end(tables: Any, depth: int, label: int, over: Any, under: Any) -> tuple[float, int]:
-    """The largest value if the series ends at this depth, and with which end."""
-    best, place = -np.inf, -1
+@inner
+def attain(tables: Any, depth: int, label: int, rows: Any, at: int, attained: Any) -> int:
+    """What a word is worth if its side ends here, by known value and at an end; which end."""
+    k, ending = rows.shape[2], -1
     phase = tables.phase[depth]
-    if tables.end[depth] == -np.inf or tables.used[depth, label, len(over)] > tables.limit:
-        return best, place
-    for s in range(tables.end_count[phase, label]):
-        above, below = 0.0, 0.0
-        for x in range(len(over)):
-            above += over[x] * tables.ends[phase, label, s, x]
-            below += under[x] * tables.ends[phase, label, s, x]
-        if above > 0.0:
-            value = np.inf if below == 0.0 else np.log(above / below) + tables.end[depth]
-            if value > best:
-                best, place = value, s
-    return best, place
-
-
-@compiled(error_model="numpy")
-def most_at_once(tables: Any, depth: int, label: int, rows: Any) -> float:
-    """The largest value of rows whose side ends at this very depth."""
-    most = at_end(tables, depth, label, rows[0], rows[1])[0]
-    for y in range(rows.shape[1]):
-        most = max(most, at_known(tables, depth, label, rows[0], rows[1], y))
-    return most + 64 * UNIT
-
-
-@compiled(error_model="numpy")
-def _far(tables: Any, depth: int, label: int, rows: Any) -> Any:
-    """Both rows from afar, shape (2, k)."""
-    far = np.empty((2, rows.shape[1]))
-    see_from_afar(rows[0], tables.mix[depth, label], far[0])
-    see_from_afar(rows[1], tables.mix[depth, label], far[1])
-    return far
-
-
-@compiled(error_model="numpy")
-def least_points(tables: Any) -> None:
-    """Points that a word takes up at least from a depth and label on, and behind it."""
-    depths = len(tables.phase)
-    for depth in range(depths - 1, -1, -1):
-        phase = tables.phase[depth]
-        for label in range(tables.used.shape[1]):
-            own, behind = np.int64(1) << 40, np.int64(1) << 40
-            for kind in range(tables.used.shape[2]):
-                own = min(own, tables.used[depth, label, kind])
-            if depth + 1 == depths:
-                behind = own
-            for letter in range(tables.choices[phase, label] if depth + 1 < depths else 0):
-                behind = min(behind, tables.least[depth + 1, tables.next[phase, label, letter]])
-            tables.further[depth, label] = behind
-            tables.least[depth, label] = min(own, behind)
-
-
-@compiled(error_model="numpy")
-def shares(tables: Any, first: int, mix: Any) -> None:
-    """Least shares of what follows, by depth and label, if nothing ends before depth ``first``.
-
-    Filled from ``first`` (no share at all) towards the target: what follows a point is its letter's
-    weight times one step of the chain from what follows the next one.
-    """
-    k = len(tables.matrix)
-    image = np.empty(k)
-    for depth in range(min(first, len(tables.phase)) - 1, -1, -1):
-        phase = tables.phase[depth]
-        for label in range(mix.shape[1]):
-            for x in range(k):
-                mix[depth, label, x] = 1.0
-            count = tables.choices[phase, label]
-            for letter in range(count):
-                behind = mix[depth + 1, tables.next[phase, label, letter]]
-                rest = 1.0 - sum_of(behind)
-                for y in range(k):
-                    total = 0.0
-                    for x in range(k):
-                        flow = rest * tables.matrix[x, y]
-                        for u in range(k):
-                            flow += tables.matrix[x, u] * behind[u]
-                        image[x] = tables.weight[phase, label, letter, x] * flow
-                        total += image[x]
-                    if total == 0.0:
-                        continue
-                    for x in range(k):
-                        share = image[x] / total * (1.0 - 64.0 * k * UNIT)
-                        mix[depth, label, x] = min(mix[depth, label, x], share)
-            if count == 0:
-                for x in range(k):
-                    mix[depth, label, x] = 0.0
-
-
-@compiled(error_model="numpy")
-def measure(graph: Any, tables: Any, node: int) -> None:
-    """What a new node attains at a known point and at the end, and a bound for all behind it."""
-    over, under = graph.over[node], graph.under[node]
-    depth, label = graph.depth[node], graph.label[node]
-    k = len(over)
-    most = -np.inf
     for y in range(k):
-        graph.attained[node, y] = at_known(tables, depth, label, over, under, y)
-        most = max(most, graph.attained[node, y])
-    graph.attained[node, k], graph.ending[node] = at_end(tables, depth, label, over, under)
-    most = max(most, graph.attained[node, k])
-    see_from_afar(over, tables.mix[depth, label], graph.far_over[node])
-    see_from_afar(under, tables.mix[depth, label], graph.far_under[node])
-    bound = closing_bound(tables, depth, graph.far_over[node], graph.far_under[node])
-    graph.bound[node] = max(bound, most)
+        over, under, prior = rows[at, OVER, y], rows[at, UNDER, y], tables.prior[depth, y]
+        attained[at, y] = -np.inf
+        if over > 0.0 and prior > -np.inf and tables.used[depth, label, y] <= tables.limit:
+            attained[at, y] = np.inf if under == 0.0 else np.log(over / under) + prior
+    attained[at, k] = -np.inf
+    prior = tables.prior[depth, k + END]
+    if prior == -np.inf or tables.used[depth, label, k] > tables.limit:
+        return ending
+    for end in range(tables.counts[1, phase, label]):
+        over, under = 0.0, 0.0
+        for x in range(k):
+            over += rows[at, OVER, x] * tables.ends[phase, label, end, x]
+            under += rows[at, UNDER, x] * tables.ends[phase, label, end, x]
+        if over > 0.0:
+            value = np.inf if under == 0.0 else np.log(over / under) + prior
+            if value > attained[at, k]:
+                attained[at, k], ending = value, end
+    return ending
+
+
+@inner
+def bound_of(tables: Any, depth: int, label: int, rows: Any, at: int, attained: Any) -> float:
+    """Bound for a word and all that go on from it; fills its rows from afar.
+
+    What follows has at least the share ``mix[x]`` of its sum in x, so it is a mixture of the rays
+    ``mix + rest e_x``, and a row is worth most on one of them.
+    """
+    k = rows.shape[2]
+    rest, over, under = 1.0, 0.0, 0.0
+    for x in range(k):
+        share = tables.mix[depth, label, x]
+        rest -= share
+        over += rows[at, OVER, x] * share
+        under += rows[at, UNDER, x] * share
+    quotient = 0.0
+    most: float = attained[at, k]
+    for x in range(k):
+        above, below = over + rest * rows[at, OVER, x], under + rest * rows[at, UNDER, x]
+        rows[at, FAR_OVER, x], rows[at, FAR_UNDER, x] = above, below
+        if above > 0.0:
+            quotient = np.inf if below == 0.0 else max(quotient, above / below)
+        most = max(most, attained[at, x])
+    most += 64 * UNIT
+    behind = tables.prior[depth, k + BEHIND]
+    if quotient == 0.0 or behind == -np.inf:
+        return most
+    found: float = max(most, np.log(quotient) + behind + 16 * (k + 16) * UNIT)
+    return found
+
+
+@inner
+def append(graph: Any, origin: Any, place: Any, rows: Any, at: int, attained: Any) -> int:
+    """A node of its own for a word; ``origin``: parent and letter, ``place``: depth and label."""
+    node: int = graph.made[0]
+    graph.made[0] = node + 1
+    k = rows.shape[2]
+    for x in range(k):
+        for line in range(4):
+            graph.rows[node, line, x] = rows[at, line, x]
+        graph.attained[node, x] = attained[at, x]
+    graph.attained[node, k] = attained[at, k]
+    depth, label = place
+    graph.whole[node, DEPTH], graph.whole[node, LABEL] = depth, label
+    graph.whole[node, PARENT], graph.whole[node, LETTER] = origin
+    graph.whole[node, OLDER] = graph.newest[depth, label, 0]
+    graph.newest[depth, label, 0] = node
+    graph.newest[depth, label, 1] += 1
+    graph.kids[node, 0] = -1
+    graph.real[node, REACH] = -np.inf
+    return node
 
 
 @compiled(error_model="numpy")
-def add_node(graph: Any, tables: Any, parent: int, letter: int, over: Any, under: Any) -> Any:
-    """A node of its own for a word; -1 where there is no room for it."""
-    node = graph.made[0]
-    depth = graph.depth[parent] + 1
-    if node >= len(graph.depth) or depth >= len(tables.phase):
-        return -1
-    graph.made[0] = node + 1
-    label = tables.next[tables.phase[depth - 1], graph.label[parent], letter]
-    copy(over, graph.over[node])
-    copy(under, graph.under[node])
-    graph.depth[node], graph.label[node] = depth, label
-    graph.parent[node], graph.letter[node] = parent, letter
-    graph.older[node] = graph.newest[depth, label]
-    graph.newest[depth, label] = node
-    graph.kids[node, 0] = -1
-    measure(graph, tables, node)
-    graph.best[node] = graph.bound[node]
-    return node
+def begin(graph: Any, tables: Any, rows: Any, attained: Any, label: int, word: Any) -> None:
+    """The target itself, and the words on the way to one that is known to be good.
+
+    ``rows`` (letters + 1, 4, k) begins with the rows of the target; ``attained``: room for as many.
+    """
+    node: Any = np.int64(-1)
+    for depth in range(len(word) + 1):
+        letter = -1
+        if depth > 0:
+            letter = word[depth - 1]
+            where = (tables.phase[depth - 1], label, letter)
+            spell(rows, depth - 1, tables, where, rows, depth)
+            label = tables.next[where[0], label, letter]
+        ending = attain(tables, depth, label, rows, depth, attained)
+        bound = bound_of(tables, depth, label, rows, depth, attained)
+        node = append(graph, (node, letter), (depth, label), rows, depth, attained)
+        graph.whole[node, ENDING] = ending
+        graph.real[node, BOUND] = graph.real[node, BEST] = bound
+    graph.real[0, REACH] = 0.0
 
 
 @compiled(error_model="numpy")
@@ -311,255 +220,160 @@ def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int,
     ``most`` nodes of its label. ``low``: what is attained, ways below it are not followed; of
     shape (1,), or by points where they are limited: a longer word is no reason to drop a shorter.
     """
-    k = graph.over.shape[1]
+    k, labels = graph.rows.shape[2], graph.newest.shape[1]
+    slack = np.log1p(16 * (k + 12) * UNIT)
     for depth in range(first, last):
-        words = 0
-        for label in range(graph.newest.shape[1]):
-            node = graph.newest[depth, label]
-            while node >= 0:
-                words += tables.choices[tables.phase[depth], label]
-                node = graph.older[node]
-        if words == 0:
+        words, phase = 0, tables.phase[depth]
+        for label in range(labels):
+            words += graph.newest[depth, label, 1] * tables.counts[0, phase, label]
+        if words == 0 or graph.made[0] + words > len(graph.whole):
             return depth
-        if graph.made[0] + words > len(graph.depth):
-            return depth
-        rows, origin = np.empty((words, 2, k)), np.empty((words, 2), np.int64)
-        score = np.empty(words)
-        found = 0
-        for label in range(graph.newest.shape[1]):
-            node = graph.newest[depth, label]
+        rows, attained = np.empty((words, 4, k)), np.empty((words, k + 1))
+        origin = np.empty((words, 5), np.int64)
+        score = np.empty((2, words))
+        found: Any = np.int64(0)
+        for label in range(labels):
+            node = graph.newest[depth, label, 0]
             while node >= 0:
-                for letter in range(tables.choices[tables.phase[depth], label]):
-                    spell_child(graph, tables, node, letter, rows[found])
+                for letter in range(tables.counts[0, phase, label]):
+                    following = tables.next[phase, label, letter]
+                    spell(graph.rows, node, tables, (phase, label, letter), rows, found)
                     origin[found, 0], origin[found, 1] = node, letter
-                    below, above = sum_of(rows[found, 1]), sum_of(rows[found, 0])
+                    origin[found, 2] = following
+                    origin[found, 3] = attain(tables, depth + 1, following, rows, found, attained)
+                    bound = bound_of(tables, depth + 1, following, rows, found, attained)
+                    above, below = 0.0, 0.0
+                    for x in range(k):
+                        above += rows[found, OVER, x]
+                        below += rows[found, UNDER, x]
                     gain = np.inf if below == 0.0 else np.log(max(above, 1e-300) / below)
-                    score[found] = -gain - graph.reach[node]
+                    score[0, found] = -gain - graph.real[node, REACH]
+                    score[1, found] = bound
                     found += 1
-                node = graph.older[node]
-        for place in rising(score):
-            node, letter = origin[place]
-            _assign(graph, tables, node, letter, rows[place], share[depth], most, low)
+                node = graph.whole[node, OLDER]
+        sort_rising(score[0], origin[:, 4])
+        for i in range(words):
+            place = origin[i, 4]
+            node, letter, following = origin[place, 0], origin[place, 1], origin[place, 2]
+            reach, bound = graph.real[node, REACH], score[1, place]
+            points = min(tables.used[depth + 1, following, k + LEAST], len(low) - 1)
+            if reach + bound <= low[points]:
+                graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
+                continue
+            nearest, cost = -1, np.inf
+            crowded = graph.newest[depth + 1, following, 1] >= most
+            other = graph.newest[depth + 1, following, 0]
+            while other >= 0:
+                # The first that is near enough; where there are too many, else the cheapest.
+                fits = max(graph.real[other, REACH], share[depth, 0]) - reach
+                fits = max(fits, share[depth, 1])
+                limit = max(cost, fits) if crowded else fits
+                factor = cover(rows, place, graph.rows, other, np.exp(min(limit, 600.0)))
+                now = np.log(factor) + slack
+                if now <= fits or now < cost:
+                    nearest, cost = other, now
+                    if now <= fits:
+                        break
+                other = graph.whole[other, OLDER]
+            if nearest < 0 or (other < 0 and not crowded):
+                where = (depth + 1, following)
+                nearest, cost = append(graph, (node, letter), where, rows, place, attained), slack
+                graph.whole[nearest, ENDING] = origin[place, 3]
+                graph.real[nearest, BOUND] = graph.real[nearest, BEST] = bound
+                for kind in range(k + 1):
+                    points = min(tables.used[depth + 1, following, kind], len(low) - 1)
+                    while points < len(low) and low[points] < attained[place, kind]:
+                        low[points] = attained[place, kind]
+                        points += 1
+            graph.kids[node, letter], graph.cost[node, letter] = nearest, cost
+            graph.real[nearest, REACH] = max(graph.real[nearest, REACH], reach + cost)
     return last
-
-
-@compiled(error_model="numpy")
-def waiting(graph: Any, tables: Any, depth: int) -> bool:
-    """Whether some node of this depth has letters."""
-    for label in range(graph.newest.shape[1]):
-        if graph.newest[depth, label] >= 0 and tables.choices[tables.phase[depth], label] > 0:
-            return True
-    return False
-
-
-@compiled(error_model="numpy")
-def spell_child(graph: Any, tables: Any, node: int, letter: int, rows: Any) -> None:
-    """The rows of a node behind one of its letters."""
-    weight = tables.weight[tables.phase[graph.depth[node]], graph.label[node], letter]
-    spell(graph.over[node], graph.under[node], weight, tables.matrix, rows[0], rows[1])
-
-
-@compiled(error_model="numpy")
-def _assign(
-    graph: Any, tables: Any, node: int, letter: int, rows: Any, share: Any, most: int, low: Any
-) -> None:
-    """Lead a letter to the node that covers its word best, or to one of its own."""
-    depth, label = graph.depth[node], graph.label[node]
-    following = tables.next[tables.phase[depth], label, letter]
-    far = _far(tables, depth + 1, following, rows)
-    bound = closing_bound(tables, depth + 1, far[0], far[1])
-    bound = max(bound, most_at_once(tables, depth + 1, following, rows))
-    points = min(tables.least[depth + 1, following], len(low) - 1)
-    if graph.reach[node] + bound <= low[points]:
-        graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
-        return
-    slack = np.log1p(16 * (len(rows[0]) + 12) * UNIT)
-    nearest, cost, count = -1, np.inf, 0
-    other = graph.newest[depth + 1, following]
-    while other >= 0:
-        factor = cover(far[0], far[1], graph.far_over[other], graph.far_under[other], np.inf)
-        now = np.log(factor) + slack
-        if now < cost:
-            nearest, cost = other, now
-        if graph.reach[node] + now <= max(graph.reach[other], share[0]) or now <= share[1]:
-            nearest, cost = other, now
-            break
-        count += 1
-        other = graph.older[other]
-    if other >= 0 or (count >= most and cost < np.inf):
-        graph.kids[node, letter], graph.cost[node, letter] = nearest, cost
-        graph.reach[nearest] = max(graph.reach[nearest], graph.reach[node] + cost)
-        return
-    own = add_node(graph, tables, node, letter, rows[0], rows[1])
-    graph.kids[node, letter], graph.cost[node, letter] = own, slack
-    graph.reach[own] = graph.reach[node] + slack
-    _raise(tables, low, depth + 1, following, graph.attained[own])
-
-
-@compiled(error_model="numpy")
-def _raise(tables: Any, low: Any, depth: int, label: int, attained: Any) -> None:
-    """Note what words of so many points and more attain."""
-    for kind in range(len(attained)):
-        points = min(tables.used[depth, label, kind], len(low) - 1)
-        while points < len(low) and low[points] < attained[kind]:
-            low[points] = attained[kind]
-            points += 1
 
 
 @compiled(error_model="numpy")
 def settle(graph: Any, tables: Any, room: int) -> None:
     """The largest value of each node, from the deepest to the root, and of the way to it."""
-    deepest = len(tables.phase) - 1
-    labels = graph.newest.shape[1]
-    while deepest > 0 and largest(graph.newest[deepest]) < 0:
-        deepest -= 1
-    for depth in range(deepest, -1, -1):
+    k = graph.rows.shape[2]
+    depths, labels = graph.newest.shape[0], graph.newest.shape[1]
+    for depth in range(depths - 1, -1, -1):
         for label in range(labels):
-            node = graph.newest[depth, label]
-            count = tables.choices[tables.phase[depth], label]
+            node = graph.newest[depth, label, 0]
+            letters = tables.counts[0, tables.phase[depth], label]
+            last = tables.used[depth, label, k + FURTHER] > room
             while node >= 0:
-                graph.best[node] = _largest(graph, tables, node, depth, count, room)
-                graph.reach[node] = -np.inf
-                node = graph.older[node]
-    graph.reach[0] = 0.0
-    for depth in range(deepest + 1):
+                best = -np.inf
+                for kind in range(k + 1):
+                    if tables.used[depth, label, kind] <= room:
+                        best = max(best, graph.attained[node, kind])
+                if not last and graph.kids[node, 0] == -1:
+                    best = graph.real[node, BOUND]
+                elif not last:
+                    for letter in range(letters):
+                        kid, value = graph.kids[node, letter], graph.cost[node, letter]
+                        if kid >= 0:
+                            value += graph.real[kid, BEST]
+                        best = max(best, value)
+                    best = min(best, graph.real[node, BOUND])
+                graph.real[node, BEST], graph.real[node, REACH] = best, -np.inf
+                node = graph.whole[node, OLDER]
+    graph.real[0, REACH] = 0.0
+    for depth in range(depths):
         for label in range(labels):
-            node = graph.newest[depth, label]
-            count = tables.choices[tables.phase[depth], label]
+            node = graph.newest[depth, label, 0]
+            letters = tables.counts[0, tables.phase[depth], label]
             while node >= 0:
-                if graph.kids[node, 0] != -1 and graph.reach[node] > -np.inf:
-                    for letter in range(count):
+                reach = graph.real[node, REACH]
+                if graph.kids[node, 0] != -1 and reach > -np.inf:
+                    for letter in range(letters):
                         kid = graph.kids[node, letter]
                         if kid >= 0:
-                            way = graph.reach[node] + graph.cost[node, letter]
-                            graph.reach[kid] = max(graph.reach[kid], way)
-                node = graph.older[node]
+                            way = reach + graph.cost[node, letter]
+                            graph.real[kid, REACH] = max(graph.real[kid, REACH], way)
+                node = graph.whole[node, OLDER]
 
 
 @compiled(error_model="numpy")
-def _largest(graph: Any, tables: Any, node: int, depth: int, count: int, room: int) -> Any:
-    """The largest value of a word from this node on that takes up at most ``room`` points."""
-    label = graph.label[node]
-    if tables.least[depth, label] > room:
-        return -np.inf
-    own = -np.inf
-    for kind in range(graph.attained.shape[1]):
-        if tables.used[depth, label, kind] <= room:
-            own = max(own, graph.attained[node, kind])
-    last = tables.further[depth, label] > room
-    if last or graph.kids[node, 0] == -1:
-        return own if last else graph.bound[node]
-    for letter in range(count):
-        kid = graph.kids[node, letter]
-        value = graph.cost[node, letter]
-        if kid >= 0:
-            value += graph.best[kid]
-        own = max(own, value)
-    return min(own, graph.bound[node])
+def prepare(tables: Any, first: int, image: Any) -> None:
+    """Fill in the points that words take up at least, and the least shares of what follows.
 
-
-@compiled(error_model="numpy")
-def climb(
-    tables: Any, over: Any, under: Any, letters: Any, label: int, known: int, end: int
-) -> float:
-    """Improve a word one letter at a time, in place; the log ratio that it reaches.
-
-    The word starts at the rows of the target and ends at its last point: with the value
-    ``known`` there (or -1), or with the end ``end`` of its label. Only letters that lead to the
-    same label, or whose next letter leads back, are tried.
+    Points: from a depth and label on, and behind it. Shares: if nothing ends before depth
+    ``first``, what follows a point is its letter's weight times one step of the chain from what
+    follows the next one; from ``first`` (no share at all) towards the target. ``image`` (2, k).
     """
-    n, k = len(letters), len(over)
-    labels = np.empty(n + 1, np.int64)
-    labels[0] = label
-    for t in range(n):
-        labels[t + 1] = tables.next[tables.phase[t], labels[t], letters[t]]
-    after, above, below = np.zeros((n + 1, k)), np.empty(k), np.empty(k)
-    reached = -np.inf
-    for _ in range(SWEEPS):
-        if known >= 0:
+    depths, labels, k = tables.mix.shape
+    for depth in range(depths - 1, -1, -1):
+        phase = tables.phase[depth]
+        for label in range(labels):
+            own = tables.used[depth, label, 0]
+            for kind in range(1, k + 1):
+                own = min(own, tables.used[depth, label, kind])
+            count = tables.counts[0, phase, label]
+            behind = own if depth + 1 == depths else np.int64(1) << 40
+            for letter in range(count if depth + 1 < depths else 0):
+                following = tables.next[phase, label, letter]
+                behind = min(behind, tables.used[depth + 1, following, k + LEAST])
+            tables.used[depth, label, k + FURTHER] = behind
+            tables.used[depth, label, k + LEAST] = min(own, behind)
+            if depth >= first or depth + 1 == depths or count == 0:
+                continue
             for x in range(k):
-                after[n, x] = 1.0 if x == known else 0.0
-        else:
-            copy(tables.ends[tables.phase[n], labels[n], end], after[n])
-        for t in range(n - 1, -1, -1):
-            _pull(tables, t, labels[t], letters[t], after[t + 1], after[t])
-        one, two = np.empty(k), np.empty(k)
-        copy(over, one)
-        copy(under, two)
-        changed = _sweep(tables, one, two, letters, labels, after, known >= 0)
-        copy(over, one)
-        copy(under, two)
-        for t in range(n):
-            weight = tables.weight[tables.phase[t], labels[t], letters[t]]
-            spell(one, two, weight, tables.matrix, above, below)
-            copy(above, one)
-            copy(below, two)
-        above_all, below_all = product(one, after[n]), product(two, after[n])
-        if above_all > 0.0 and below_all > 0.0:
-            reached = np.log(above_all / below_all)
-        if not changed:
-            break
-    return reached
-
-
-@compiled(error_model="numpy")
-def _pull(tables: Any, t: int, label: int, letter: int, after: Any, out: Any) -> None:
-    """What follows a point: its letter's weight times one step of the chain."""
-    weight = tables.weight[tables.phase[t], label, letter]
-    most = 0.0
-    for x in range(len(out)):
-        flow = 0.0
-        for y in range(len(out)):
-            flow += tables.matrix[x, y] * after[y]
-        out[x] = weight[x] * flow
-        most = max(most, out[x])
-    if most > 0.0:
-        for x in range(len(out)):
-            out[x] /= most
-
-
-@compiled(error_model="numpy")
-def _sweep(
-    tables: Any, over: Any, under: Any, letters: Any, labels: Any, after: Any, is_known: bool
-) -> bool:
-    n, k = len(letters), len(over)
-    changed = False
-    one, two, pulled, behind = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
-    for t in range(n):
-        phase, label = tables.phase[t], labels[t]
-        best, choice, then = -np.inf, letters[t], -1
-        for letter in range(tables.choices[phase, label]):
-            following = tables.next[phase, label, letter]
-            second = -1
-            if following == labels[t + 1]:
-                copy(after[t + 1], behind)
-            elif t + 1 == n:
-                if not is_known:
-                    continue
-                copy(after[n], behind)
-            else:
-                for other in range(tables.choices[tables.phase[t + 1], following]):
-                    if tables.next[tables.phase[t + 1], following, other] == labels[t + 2]:
-                        second = other
-                        break
-                if second < 0:
-                    continue
-                _pull(tables, t + 1, following, second, after[t + 2], behind)
-            _pull(tables, t, label, letter, behind, pulled)
-            above, below = product(over, pulled), product(under, pulled)
-            if above > 0.0 and below > 0.0:
-                value = above / below
-                if value > best * (1 + 1e-12) or (letter == letters[t] and value >= best):
-                    best, choice, then = value, letter, second
-        if choice != letters[t]:
-            changed = True
-            letters[t] = choice
-            labels[t + 1] = tables.next[phase, label, choice]
-            if then >= 0:
-                letters[t + 1] = then
-                labels[t + 2] = tables.next[tables.phase[t + 1], labels[t + 1], then]
-                _pull(tables, t + 1, labels[t + 1], then, after[t + 2], after[t + 1])
-        spell(over, under, tables.weight[phase, label, choice], tables.matrix, one, two)
-        copy(one, over)
-        copy(two, under)
-    return changed
+                tables.mix[depth, label, x] = 1.0
+            for letter in range(count):
+                following = tables.next[phase, label, letter]
+                rest = 1.0
+                for u in range(k):
+                    rest -= tables.mix[depth + 1, following, u]
+                for x in range(k):
+                    flow = 0.0
+                    for u in range(k):
+                        flow += tables.matrix[x, u] * tables.mix[depth + 1, following, u]
+                    image[0, x] = flow
+                for y in range(k):
+                    total = 0.0
+                    for x in range(k):
+                        flow = image[0, x] + rest * tables.matrix[x, y]
+                        image[1, x] = tables.weight[phase, label, letter, x] * flow
+                        total += image[1, x]
+                    for x in range(k if total > 0.0 else 0):
+                        share = image[1, x] / total * (1.0 - 64.0 * k * UNIT)
+                        tables.mix[depth, label, x] = min(tables.mix[depth, label, x], share)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.privacy.orders import words
+from chainveil.privacy.orders import rows, words
 from chainveil.privacy.orders.numbers import Alphabet, Numbers
 from chainveil.privacy.orders.rows import UNIT
 
@@ -16,52 +16,38 @@ IntArray = NDArray[np.int64]
 
 
 class Tables(NamedTuple):
-    """What the compiled search reads; see ``words``."""
+    """What the compiled search reads; see ``rows`` and ``words``.
+
+    ``counts``: letters and beginnings of each label; ``letters`` and ``weight`` by label and
+    number; ``own`` (labels, 3): the most that the report of the target says, and what it says of
+    a and b where it is the first one.
+    """
 
     transition: FloatArray
     start: FloatArray
     pairs: IntArray
     odds: FloatArray
     ends: FloatArray
-    # Labels to the right of the target, of each pair; known points allowed; order; what a turn
-    # counts as a level.
     right: IntArray
-    count: IntArray  # type: ignore[assignment]
+    counts: IntArray
     weight: FloatArray
-    known: IntArray
-    following: IntArray
-    turns: NDArray[np.bool_]
-    report: FloatArray
-    first: FloatArray
-    end_count: IntArray
+    letters: IntArray
+    own: FloatArray
     end_weight: FloatArray
-    slack: FloatArray
+    scratch: FloatArray
+    slack: float
 
 
 class Graph(NamedTuple):
     """What the compiled search writes; see ``words``."""
 
-    count: IntArray  # type: ignore[assignment]
-    base: IntArray
-    limit: IntArray
+    made: IntArray
     rows: FloatArray
-    level: IntArray
-    label: IntArray
-    parent: IntArray
-    letter: IntArray
-    run: IntArray
-    older: IntArray
-    newest: IntArray
-    crowd: IntArray
+    whole: IntArray
+    real: FloatArray
     kids: IntArray
     cost: FloatArray
-    start: FloatArray
-    attained: FloatArray
-    ending: IntArray
-    bound: FloatArray
-    best: FloatArray
-    reach: FloatArray
-    extra: FloatArray
+    newest: IntArray
 
 
 def make_tables(numbers: Numbers, alphabet: Alphabet) -> Tables:
@@ -69,32 +55,25 @@ def make_tables(numbers: Numbers, alphabet: Alphabet) -> Tables:
     k, contexts = numbers.states, len(numbers.contexts)
     labels, most = len(alphabet.letters), max(map(len, alphabet.letters))
     weight = np.zeros((labels, most, max(k, 2)))
-    known, following = np.full((labels, most), -1), np.zeros((labels, most), np.int64)
-    turns = np.zeros((labels, most), np.bool_)
+    letters = np.full((labels, most, 3), -1)
     ends = [alphabet.ends(label) for label in range(labels)]
     end_weight = np.zeros((labels, max(map(len, ends)), 2, contexts))
-    for label, letters in enumerate(alphabet.letters):
-        for place, letter in enumerate(letters):
+    for label, some in enumerate(alphabet.letters):
+        for place, letter in enumerate(some):
             weight[label, place, : len(letter.weight)] = letter.weight
-            known[label, place], following[label, place] = letter.known, letter.following
-            turns[label, place] = letter.turns
+            letters[label, place] = letter.known, letter.following, letter.turns
         for place, end in enumerate(ends[label]):
             end_weight[label, place] = end[:2]
     first = np.array([alphabet.first(label) for label in range(labels)])
-    right = [
-        alphabet.right,
-        alphabet.each,
-        int(alphabet.known),
-        numbers.order,
-        int(numbers.looks_back),
-    ]
+    right = (alphabet.right, alphabet.each, alphabet.known, numbers.order, numbers.looks_back)
+    counts = [[len(some) for some in alphabet.letters], [len(end) for end in ends]]
+    reports = _reports(alphabet, weight, letters[:, :, rows.TURNS] == 1, first)
     return Tables(
         numbers.transition, numbers.contexts, np.array(alphabet.pairs),
         np.array([_odds(numbers, pair) for pair in alphabet.pairs]),
-        np.array([_extremes(numbers, pair) for pair in alphabet.pairs]), np.array(right),
-        np.array([len(letters) for letters in alphabet.letters]), weight, known, following, turns,
-        _reports(alphabet, weight, turns, first), first, np.array([len(end) for end in ends]),
-        end_weight, np.array([_slack(numbers)]),
+        np.array([_extremes(numbers, pair) for pair in alphabet.pairs]), np.array(right, np.int64),
+        np.array(counts), weight, letters, np.column_stack([reports, first]), end_weight,
+        np.zeros((2, contexts // k)), _slack(numbers),
     )  # fmt: skip
 
 
@@ -153,16 +132,11 @@ def empty(tables: Tables, nodes: int, levels: int) -> Graph:
     """Room for so many nodes and levels."""
     contexts, k = tables.transition.shape
     labels, letters = tables.weight.shape[:2]
-    whole = np.int64
     return Graph(
-        np.zeros(1, whole), np.zeros(1, whole), np.zeros(1, whole),
-        np.zeros((nodes, 4, contexts * (contexts // k))), np.zeros(nodes, whole),
-        np.zeros(nodes, whole), np.zeros(nodes, whole), np.zeros(nodes, whole),
-        np.zeros(nodes, whole), np.zeros(nodes, whole), np.full((levels, labels), -1),
-        np.zeros((levels, labels), whole), np.full((nodes, letters), -1),
-        np.zeros((nodes, letters)), np.zeros((nodes, 2)), np.full(nodes, -np.inf),
-        np.zeros(nodes, whole), np.full(nodes, np.inf), np.full(nodes, np.inf),
-        np.full(nodes, -np.inf), np.zeros(nodes),
+        np.zeros(3, np.int64), np.zeros((nodes, 4, contexts * (contexts // k))),
+        np.zeros((nodes, 7), np.int64), np.zeros((nodes, 7)),
+        np.zeros((nodes, letters), np.int64), np.zeros((nodes, letters)),
+        np.tile(np.array([-1, 0]), (levels, labels, 1)),
     )  # fmt: skip
 
 
@@ -170,30 +144,26 @@ def add_roots(graph: Graph, tables: Tables, labels: list[int]) -> None:
     """The target alone, for every pair of its values and its report."""
     contexts, k = tables.transition.shape
     rest = contexts // k
-    for label in labels:
-        pair = tables.pairs[label // tables.right[1]]
-        rows = np.zeros((4, rest, contexts))
+    found = np.zeros((len(labels), 4, rest, contexts))
+    for place, label in enumerate(labels):
+        pair = tables.pairs[label // tables.right[rows.EACH]]
         for c in range(rest):
             for line in range(4):
                 s = c * k + pair[line % 2]
-                rows[line, c, (s % rest) * k : (s % rest) * k + k] = tables.transition[s]
-        flat = np.ascontiguousarray(rows.reshape(4, -1))
-        start = np.array(words.at_start(tables, flat, label))
-        node = words.add_node(graph, tables, flat, start, 0, label, (-1, -1, 0))
-        graph.reach[node] = 0.0
+                found[place, line, c, (s % rest) * k : (s % rest) * k + k] = tables.transition[s]
+    flat = found.reshape(len(labels), 4, -1)
+    words.begin(graph, tables, flat, np.zeros((len(labels), words.BOUND + 1)), np.array(labels))
 
 
 def widened(graph: Graph, tables: Tables, nodes: int) -> Graph:
     """The same graph with room for so many nodes."""
     larger = empty(tables, nodes, 1)
-    kept = {name: getattr(graph, name) for name in ("count", "base", "limit", "newest", "crowd")}
-    for name, array in graph._asdict().items():
-        if name not in kept:
-            getattr(larger, name)[: len(array)] = array
-    return larger._replace(**kept)
+    for old, new in zip(graph[1:-1], larger[1:-1], strict=True):
+        new[: len(old)] = old
+    return larger._replace(made=graph.made, newest=graph.newest)
 
 
 def deepened(graph: Graph) -> Graph:
     """The same graph with twice as many levels."""
-    newest = np.concatenate([graph.newest, np.full_like(graph.newest, -1)])
-    return graph._replace(newest=newest, crowd=np.concatenate([graph.crowd, 0 * graph.crowd]))
+    more = np.tile(np.array([-1, 0]), (*graph.newest.shape[:2], 1))
+    return graph._replace(newest=np.concatenate([graph.newest, more]))

@@ -11,7 +11,7 @@ import math
 from chainveil.privacy.orders.numbers import Alphabet, read_numbers
 from chainveil.privacy.orders.search import Search
 from chainveil.privacy.orders.witness import OrderWitness
-from chainveil.privacy.problem import Problem
+from chainveil.privacy.problem import Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.witness import DescribedAttack
 
@@ -35,19 +35,38 @@ def solves(problem: Problem) -> bool:
 
 def loss(problem: Problem) -> PrivacyLoss:
     """Both bounds, brought as close as the effort allows."""
-    who, length = problem.adversary, problem.length
-    numbers = read_numbers(problem.model, problem.noise)
-    if numbers.hides_all:
-        return PrivacyLoss(0.0, 0.0, None, who, length)
-    search = Search(Alphabet(numbers, str(who)), _searched(length), problem.effort)
-    search.run()
-    if search.lower <= 0.0 and search.upper <= 0.0:
-        return PrivacyLoss(0.0, 0.0, None, who, length)
-    word = search.word()
-    attack = OrderWitness(len(word.reports), word.target, word.known, *word.pair, word.reports)
-    lower = max(0.0, attack.replay(problem.model, problem.noise))
-    upper = math.nextafter(max(search.upper, lower), math.inf)
-    return PrivacyLoss(upper, lower, attack, who, length)
+    return Closing(problem).to(problem.effort)
+
+
+class Closing:
+    """A loss whose bounds are brought together step by step."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self._numbers = read_numbers(problem.model, problem.noise)
+        alphabet = Alphabet(self._numbers, str(problem.adversary))
+        self._search = Search(alphabet, _searched(problem.length), problem.effort)
+
+    @property
+    def nodes(self) -> int:
+        """Words that got a node so far."""
+        return self._search.nodes
+
+    def to(self, effort: Effort, enough: float = math.inf) -> PrivacyLoss:
+        """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""
+        problem, search = self.problem, self._search
+        nothing = PrivacyLoss(0.0, 0.0, None, problem.adversary, problem.length)
+        if self._numbers.hides_all:
+            return nothing
+        search.effort = effort
+        search.run(enough)
+        if search.lower <= 0.0 and search.upper <= 0.0:
+            return nothing
+        word = search.word()
+        attack = OrderWitness(len(word.reports), word.target, word.known, *word.pair, word.reports)
+        lower = max(0.0, attack.replay(problem.model, problem.noise))
+        upper = math.nextafter(max(search.upper, lower), math.inf)
+        return PrivacyLoss(upper, lower, attack, problem.adversary, problem.length)
 
 
 def _searched(length: int | None) -> int | None:

@@ -94,10 +94,11 @@ def _laws(noise: Noise) -> tuple[FloatArray, FloatArray]:
     if noise.sees == "point":
         first = _floats(exact_emission(noise))  # type: ignore[arg-type]
         return first, np.zeros((0, *first.shape))
-    kernel = noise.step_law()[:, 0]
-    return _rows(noise.first_law()), _rows(kernel.reshape(-1, kernel.shape[-1])).reshape(
-        kernel.shape
-    )
+    kernel, first = noise.step_law()[:, 0], noise.first_law()
+    if np.array_equal(kernel, np.broadcast_to(first, kernel.shape)):
+        # It could look at its last report and does not: reports are independent.
+        return _rows(first), np.zeros((0, *first.shape))
+    return _rows(first), _rows(kernel.reshape(-1, kernel.shape[-1])).reshape(kernel.shape)
 
 
 def _rows(law: FloatArray) -> FloatArray:

@@ -13,7 +13,11 @@ a row over (c, t) the vector is L(u) R(t), where u are the m values before the t
 factor Pr[a | u] (Pr[b | u]) belongs to the row: it is not stored, ``odds`` stands for it.
 
 All numbers are sums and products of nonnegative ones: nothing cancels, each operation costs a
-factor within 1 +- 2^-53.
+factor within 1 +- 2^-53. ``told`` is 0 for the rows with reports, of which row 0 stands above
+row 1, and 1 for the knowledge alone, of which row 3 stands above row 2.
+
+Compiling is most of the time of a first loss. Functions therefore take few arrays, read single
+entries of them, and call few others: a caller is compiled together with all that it calls.
 """
 
 from __future__ import annotations
@@ -27,13 +31,31 @@ from chainveil.compiled import compiled
 UNIT = 2.0**-53
 # Entries of a row below this share of its largest are moved to the safe side.
 SMALLEST = 1e-120
+# What a letter is: the value that is known (-1: none), the label it leads to, whether it is the
+# turn from the right of the target to its left.
+KNOWN, FOLLOWING, TURNS = 0, 1, 2
+# What the places of ``tables.right`` say: labels to the right, labels of each pair, whether points
+# may be known, the order, and how many levels a turn takes.
+LABELS, EACH, MAY_KNOW, ORDER, STEP = 0, 1, 2, 3, 4
+
+# Functions that only other loops call need no way in from Python.
+inner = compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-@compiled(error_model="numpy")
-def to_the_right(rows: Any, weight: Any, known: bool, transition: Any, new: Any) -> None:
-    """One letter at the next point on the right; ``weight`` (k,) of the values of that point."""
-    contexts, k = transition.shape
+@inner
+def row_size(tables: Any, label: int) -> int:
+    """Entries of a row of this label."""
+    contexts, k = tables.transition.shape
+    size: int = contexts * (contexts // k) if label < tables.right[LABELS] else contexts
+    return size
+
+
+@inner
+def to_the_right(rows: Any, at: int, tables: Any, place: Any, new: Any, to: int) -> None:
+    """One letter at the next point on the right; ``place``: its label and number."""
+    contexts, k = tables.transition.shape
     rest = contexts // k
+    known = tables.letters[place[0], place[1], KNOWN] >= 0
     for line in range(4):
         for c in range(rest):
             for tail in range(rest):
@@ -41,105 +63,108 @@ def to_the_right(rows: Any, weight: Any, known: bool, transition: Any, new: Any)
                     total = 0.0
                     for oldest in range(k):
                         t = oldest * rest + tail
-                        entry = rows[line, c * contexts + t] * transition[t, y]
+                        entry = rows[at, line, c * contexts + t] * tables.transition[t, y]
                         if line < 2 or known:
-                            entry *= weight[t % k]
+                            entry *= tables.weight[place[0], place[1], t % k]
                         total += entry
-                    new[line, c * contexts + tail * k + y] = total
-    scale(new, contexts * rest)
+                    new[to, line, c * contexts + tail * k + y] = total
 
 
-@compiled(error_model="numpy")
-def to_the_left(rows: Any, weight: Any, known: bool, transition: Any, new: Any) -> None:
+@inner
+def to_the_left(rows: Any, at: int, tables: Any, place: Any, new: Any, to: int) -> None:
     """One letter at the next point on the left."""
-    contexts, k = transition.shape
+    contexts, k = tables.transition.shape
     rest = contexts // k
+    known = tables.letters[place[0], place[1], KNOWN] >= 0
     for line in range(4):
         for u in range(contexts):
             total = 0.0
             for y in range(k):
-                entry = rows[line, (u % rest) * k + y] * transition[u, y]
+                entry = rows[at, line, (u % rest) * k + y] * tables.transition[u, y]
                 if line < 2 or known:
-                    entry *= weight[y]
+                    entry *= tables.weight[place[0], place[1], y]
                 total += entry
-            new[line, u] = total
-    scale(new, contexts)
+            new[to, line, u] = total
 
 
-@compiled(error_model="numpy")
-def turn(rows: Any, weight: Any, pair: Any, transition: Any, new: Any) -> None:
-    """The series ends on the right; ``weight`` (2,) of the report of the target for a and b."""
-    contexts, k = transition.shape
+@inner
+def turn(rows: Any, at: int, tables: Any, place: Any, new: Any, to: int) -> None:
+    """The series ends on the right; the letter weighs the report of the target for a and b."""
+    contexts, k = tables.transition.shape
     rest = contexts // k
     for line in range(4):
-        value = pair[line % 2]
+        value = tables.pairs[place[0] // tables.right[EACH], line % 2]
         for c in range(rest):
             total = 0.0
             for t in range(contexts):
-                total += rows[line, c * contexts + t]
+                total += rows[at, line, c * contexts + t]
             if line < 2:
-                total *= weight[line]
+                total *= tables.weight[place[0], place[1], line]
             for oldest in range(k):
                 u = oldest * rest + c
-                new[line, u] = total * transition[u, value]
-    scale(new, contexts)
+                new[to, line, u] = total * tables.transition[u, value]
 
 
-@compiled(error_model="numpy")
-def scale(rows: Any, size: int) -> None:
+@inner
+def scale(rows: Any, at: int, size: int) -> None:
     """Each two rows divided by their largest entry; tiny entries to the safe side."""
-    for first in range(0, 4, 2):
-        largest = 0.0
-        for line in range(first, first + 2):
+    most = 0.0
+    for line in range(4):
+        if line % 2 == 0:
+            most = 0.0
             for x in range(size):
-                largest = max(largest, rows[line, x])
-        if largest == 0.0:
+                most = max(most, rows[at, line, x], rows[at, line + 1, x])
+        if most == 0.0:
             continue
-        for line in range(first, first + 2):
-            # Rows 0 and 3 stand above the line, 1 and 2 below it.
-            tiny = SMALLEST if line in (0, 3) else 0.0
-            for x in range(size):
-                entry = rows[line, x] / largest
-                if 0.0 < entry < SMALLEST:
-                    entry = tiny
-                rows[line, x] = entry
+        # Rows 0 and 3 stand above the line, 1 and 2 below it.
+        tiny = SMALLEST if line == 0 or line == 3 else 0.0
+        for x in range(size):
+            entry = rows[at, line, x] / most
+            if 0.0 < entry < SMALLEST:
+                entry = tiny
+            rows[at, line, x] = entry
 
 
-@compiled(error_model="numpy")
-def cover(
-    over: Any, under: Any, other_over: Any, other_under: Any, size: int, most: float
-) -> float:
+@inner
+def cover(rows: Any, at: int, others: Any, other: int, size: int, told: int, most: float) -> float:
     """The least g by coefficients with which the second word covers the first; inf: above most."""
+    over, under = 3 * told, 1 + told
     worst = 0.0
     for x in range(size):
         for y in range(x, size):
-            above = over[x] * other_under[y] + over[y] * other_under[x]
+            above = (
+                rows[at, over, x] * others[other, under, y]
+                + rows[at, over, y] * others[other, under, x]
+            )
             if above > 0.0:
-                below = other_over[x] * under[y] + other_over[y] * under[x]
+                below = (
+                    others[other, over, x] * rows[at, under, y]
+                    + others[other, over, y] * rows[at, under, x]
+                )
                 if not above <= most * below:
                     return np.inf
                 worst = max(worst, above / below)
     return worst
 
 
-@compiled(error_model="numpy")
+@inner
 def cover_right(
-    over: Any, under: Any, other_over: Any, other_under: Any, odds: Any, turned: int, most: float
+    rows: Any, at: int, others: Any, other: int, odds: Any, pair: int, told: int, most: float
 ) -> float:
     """The same for rows over (c, t), whose far vectors are products L(u) R(t).
 
-    ``odds`` (m - 1 values, m - 1 values, 2, 2): the extreme pairs of Pr[a | u] Pr[b | u'] and
-    Pr[a | u'] Pr[b | u] over the contexts u, u' that end in c, c'; ``turned``: 1 where the first
-    row is that of b. A quotient of sums is monotone in the share of the pair, so that no other
-    pair gives a larger one.
+    ``odds`` (pairs, m - 1 values, m - 1 values, 2, 2): the extreme pairs of Pr[a | u] Pr[b | u']
+    and Pr[a | u'] Pr[b | u] over the contexts u, u' that end in c, c'. A quotient of sums is
+    monotone in the share of the pair, so that no other pair gives a larger one.
     """
-    rest = odds.shape[0]
-    contexts = len(over) // rest
+    over, under = 3 * told, 1 + told
+    rest = odds.shape[1]
+    contexts = rows.shape[2] // rest
     worst = 0.0
     for c in range(rest):
         for d in range(c, rest):
             for which in range(2):
-                one, two = odds[c, d, which, turned], odds[c, d, which, 1 - turned]
+                one, two = odds[pair, c, d, which, told], odds[pair, c, d, which, 1 - told]
                 if one == 0.0 and two == 0.0:
                     continue
                 for s in range(contexts):
@@ -147,123 +172,78 @@ def cover_right(
                     for t in range(s, contexts):
                         ct, dt = c * contexts + t, d * contexts + t
                         above = one * (
-                            over[cs] * other_under[dt] + over[ct] * other_under[ds]
-                        ) + two * (over[ds] * other_under[ct] + over[dt] * other_under[cs])
+                            rows[at, over, cs] * others[other, under, dt]
+                            + rows[at, over, ct] * others[other, under, ds]
+                        ) + two * (
+                            rows[at, over, ds] * others[other, under, ct]
+                            + rows[at, over, dt] * others[other, under, cs]
+                        )
                         if above > 0.0:
                             below = one * (
-                                other_over[cs] * under[dt] + other_over[ct] * under[ds]
-                            ) + two * (other_over[ds] * under[ct] + other_over[dt] * under[cs])
+                                others[other, over, cs] * rows[at, under, dt]
+                                + others[other, over, ct] * rows[at, under, ds]
+                            ) + two * (
+                                others[other, over, ds] * rows[at, under, ct]
+                                + others[other, over, dt] * rows[at, under, cs]
+                            )
                             if not above <= most * below:
                                 return np.inf
                             worst = max(worst, above / below)
     return worst
 
 
-@compiled(error_model="numpy")
-def cover_all(over: Any, under: Any, odds: Any, turned: int, most: float) -> float:
-    """The least g with which the end of the series covers whatever else is on the right.
+@inner
+def cost_of_ending(rows: Any, at: int, tables: Any, pair: int, told: int, most: float) -> float:
+    """Log of the factor by which more on the right may be worth more than the end; inf: above.
 
     The far vector R(t) is a mixture of single contexts, so it is enough to look at each alone.
     """
-    rest = odds.shape[0]
-    contexts = len(over) // rest
-    ended = np.zeros((2, rest))
+    over, under = 3 * told, 1 + told
+    rest = tables.odds.shape[1]
+    contexts = rows.shape[2] // rest
+    ended = tables.scratch
     for c in range(rest):
+        ended[0, c], ended[1, c] = 0.0, 0.0
         for t in range(contexts):
-            ended[0, c] += over[c * contexts + t]
-            ended[1, c] += under[c * contexts + t]
-    alone = np.empty((2, rest))
-    worst = 1.0
+            ended[0, c] += rows[at, over, c * contexts + t]
+            ended[1, c] += rows[at, under, c * contexts + t]
+    worst, limit = 1.0, np.exp(min(most, 600.0))
     for t in range(contexts):
         for c in range(rest):
-            alone[0, c], alone[1, c] = over[c * contexts + t], under[c * contexts + t]
-        factor = cover_right(alone[0], alone[1], ended[0], ended[1], odds, turned, most)
-        if factor == np.inf:
-            return np.inf
-        worst = max(worst, factor)
-    return worst
-
-
-@compiled(error_model="numpy")
-def cost_of_ending(rows: Any, odds: Any, size: int, most: float, known: bool) -> float:
-    """Log of the factor by which more on the right may be worth more than the end; inf: above."""
-    limit = np.exp(min(most, 600.0))
-    factor = cover_all(rows[0, :size], rows[1, :size], odds, 0, limit)
-    seen: float = np.log(factor)
-    if factor == np.inf or not known:
-        return seen
-    limit = np.exp(min(most - seen, 600.0))
-    told: float = np.log(cover_all(rows[3, :size], rows[2, :size], odds, 1, limit))
-    return seen + told
-
-
-@compiled(error_model="numpy")
-def cost(
-    rows: Any, other: Any, odds: Any, is_right: bool, size: int, least: Any, known: bool
-) -> float:
-    """Log of the factor within which a word covers another; inf: above a limit.
-
-    ``least`` (3,): what the reports cost at least, the knowledge alone, and the limit, in logs.
-    Where nothing is ``known``, what the knowledge costs is just that.
-    """
-    told = 0.0
-    if not known:
-        told = least[1]
-    elif not same(rows, other, size):
-        limit = np.exp(min(least[2] - least[0], 600.0))
-        if is_right:
-            factor = cover_right(rows[3], rows[2], other[3], other[2], odds, 1, limit)
-        else:
-            factor = cover(rows[3], rows[2], other[3], other[2], size, limit)
-        if factor == np.inf:
-            return np.inf
-        told = np.log(factor)
-    limit = np.exp(min(least[2] - told, 600.0))
-    if is_right:
-        factor = cover_right(rows[0], rows[1], other[0], other[1], odds, 0, limit)
-    else:
-        factor = cover(rows[0], rows[1], other[0], other[1], size, limit)
-    seen: float = np.log(factor)
-    return told + seen
-
-
-@compiled(error_model="numpy")
-def same(rows: Any, other: Any, size: int) -> bool:
-    """Whether the rows of the knowledge are the same."""
-    different = 0
-    for x in range(size):
-        if rows[2, x] != other[2, x] or rows[3, x] != other[3, x]:
-            different += 1
-            break
-    return different == 0
-
-
-@compiled(error_model="numpy")
-def largest(over: Any, under: Any, size: int) -> float:
-    """Log of the largest over(x) / under(x) where either is positive."""
-    worst = 0.0
-    for x in range(size):
-        if over[x] > 0.0:
-            if under[x] == 0.0:
-                return np.inf
-            worst = max(worst, over[x] / under[x])
+            for d in range(c, rest):
+                ct, dt = c * contexts + t, d * contexts + t
+                for which in range(2):
+                    one = tables.odds[pair, c, d, which, told]
+                    two = tables.odds[pair, c, d, which, 1 - told]
+                    above = one * rows[at, over, ct] * ended[1, d]
+                    above += two * rows[at, over, dt] * ended[1, c]
+                    if above > 0.0:
+                        below = one * ended[0, c] * rows[at, under, dt]
+                        below += two * ended[0, d] * rows[at, under, ct]
+                        if not above <= limit * below:
+                            return np.inf
+                        worst = max(worst, above / below)
     found: float = np.log(worst)
     return found
 
 
-@compiled(error_model="numpy")
-def largest_right(over: Any, under: Any, ends: Any, turned: int) -> float:
-    """The same for rows over (c, t); ``ends`` (m - 1 values, 2): extreme Pr[a | u] / Pr[b | u]."""
-    rest = len(ends)
-    contexts = len(over) // rest
+@inner
+def largest(rows: Any, at: int, tables: Any, label: int, told: int) -> float:
+    """Log of the largest quotient of two rows' entries where either is positive.
+
+    On the right with the extreme Pr[a | u] / Pr[b | u], which ``tables.ends`` has.
+    """
+    over, under = 3 * told, 1 + told
+    contexts = len(tables.start)
+    is_right = label < tables.right[LABELS]
     worst = 0.0
-    for c in range(rest):
-        factor = ends[c, 0] if turned == 0 else ends[c, 1]
-        for t in range(contexts):
-            x = c * contexts + t
-            if over[x] > 0.0 and factor > 0.0:
-                if under[x] == 0.0 or factor == np.inf:
-                    return np.inf
-                worst = max(worst, factor * (over[x] / under[x]))
+    for x in range(row_size(tables, label)):
+        factor = 1.0
+        if is_right:
+            factor = tables.ends[label // tables.right[EACH], x // contexts, told]
+        if rows[at, over, x] > 0.0 and factor > 0.0:
+            if rows[at, under, x] == 0.0 or factor == np.inf:
+                return np.inf
+            worst = max(worst, factor * (rows[at, over, x] / rows[at, under, x]))
     found: float = np.log(worst)
     return found

@@ -56,23 +56,30 @@ class Search:
     tables: Tables = field(init=False)
     graph: Graph = field(init=False)
     _begun: float = field(default_factory=time.monotonic)
+    _cost: float = FIRST_COST
+    # Comparisons of words that are made in a second: few, until it is known.
+    _rate: float = 1e3
 
     def __post_init__(self) -> None:
         self.tables = graphs.make_tables(self.alphabet.numbers, self.alphabet)
         self.graph = graphs.empty(self.tables, FIRST_NODES, FIRST_LEVELS)
-        self.graph.limit[0] = MOST_LEVELS * 2 if self.points is None else self.points - 1
+        most = MOST_LEVELS * 2 if self.points is None else self.points - 1
+        self.graph.made[words.LIMIT] = most
 
-    def run(self) -> None:
-        """Pass after pass, until the bounds are close or a limit strikes."""
-        cost, idle = FIRST_COST, 0
-        while idle < PATIENCE and not self.is_close and not self._is_over():
+    def run(self, enough: float = math.inf) -> None:
+        """Pass after pass, until the bounds are close, the lower above enough, or a limit strikes.
+
+        With another effort it goes on where it stopped.
+        """
+        idle = 0
+        while idle < PATIENCE and self.lower <= enough and not (self.is_close or self._is_over()):
             before = self.upper
-            finished = self._pass(cost)
+            finished = self._pass(self._cost)
             self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
-            idle = 0 if self.upper < before or cost > self.effort.tolerance else idle + 1
+            idle = 0 if self.upper < before or self._cost > self.effort.tolerance else idle + 1
             if not finished:
                 return
-            cost *= FALL
+            self._cost *= FALL
 
     @property
     def is_close(self) -> bool:
@@ -81,8 +88,14 @@ class Search:
 
     def _is_over(self) -> bool:
         limit = self.effort.max_seconds
-        late = limit is not None and time.monotonic() - self._begun > limit
-        return late or int(self.graph.count[0]) >= self._most_nodes
+        # The first pass begins in any case: without a word there is no bound.
+        late = limit is not None and self.nodes > 0 and time.monotonic() - self._begun > limit
+        return late or self.nodes >= self._most_nodes
+
+    @property
+    def nodes(self) -> int:
+        """Words that have a node, in all passes together."""
+        return int(self.graph.made[words.COUNT])
 
     @property
     def _most_nodes(self) -> int:
@@ -91,14 +104,14 @@ class Search:
     def _pass(self, cost: float) -> bool:
         """One pass; False where a limit struck before its end."""
         graph = self.graph
-        graph.base[0] = graph.count[0]
-        graph.crowd[:] = 0
+        graph.made[words.BASE] = self.nodes
+        graph.newest[:, :, 1] = 0
         self._make_room(self.alphabet.right)
         roots = [label for label in range(self.alphabet.right) if self.alphabet.is_root(label)]
         graphs.add_roots(self.graph, self.tables, roots)
         margin = max(cost, self.effort.tolerance) / 4
-        low = np.array([self.lower, margin, -np.inf])
-        for level in range(min(MOST_LEVELS, int(self.graph.limit[0]) + 1)):
+        low = np.array([self.lower, margin, -np.inf, np.inf])
+        for level in range(min(MOST_LEVELS, int(self.graph.made[words.LIMIT]) + 1)):
             found = self._fill(level, cost, low)
             self.lower = max(self.lower, float(low[0]))
             if found < 0 or self._is_over():
@@ -116,17 +129,29 @@ class Search:
         for is_right in (True, False) if level else (False,):
             alike = min(MOST_ALIKE, MOST_ALIKE_ENTRIES // self.graph.rows.shape[2])
             arguments = (level, is_right, share, alike, low)
-            found = words.fill(self.graph, self.tables, *arguments)
+            found = self._in_time(arguments)
             if found < 0:
                 if not self._make_room(-found):
                     return -1
-                found = words.fill(self.graph, self.tables, *arguments)
+                found = self._in_time(arguments)
             total += found
         return total
 
+    def _in_time(self, arguments: tuple[int, bool, FloatArray, int, FloatArray]) -> int:
+        """Fill one side of a level with as many comparisons as there seems to be time for."""
+        low, begun = arguments[-1], time.monotonic()
+        left = math.inf if self.effort.max_seconds is None else self.effort.max_seconds
+        allowed = max(1e3, self._rate * (left - (begun - self._begun)))
+        low[3] = allowed
+        found = words.fill(self.graph, self.tables, *arguments)
+        taken = time.monotonic() - begun
+        if taken > 0.01 and allowed < math.inf:
+            self._rate = (allowed - low[3]) / taken
+        return int(found)
+
     def _make_room(self, needed: int) -> bool:
         """Room for so many more nodes; False where there may be none."""
-        count, room = int(self.graph.count[0]), len(self.graph.level)
+        count, room = self.nodes, len(self.graph.whole)
         if count + needed > room:
             if count + needed > self._most_nodes:
                 return False
@@ -135,7 +160,7 @@ class Search:
 
     def word(self) -> Word:
         """The word that attains most."""
-        node = int(np.argmax(self.graph.attained[: self.graph.count[0]]))
+        node = int(np.argmax(self.graph.real[: self.nodes, words.ATTAINED]))
         return Word.of(self.alphabet, self.graph, node)
 
 
@@ -160,13 +185,15 @@ class Word:
     @classmethod
     def of(cls, alphabet: Alphabet, graph: Graph, node: int) -> Word:
         """The word of a node, as its letters spell it."""
-        end, ending, letters = int(graph.label[node]), int(graph.ending[node]), []
-        while graph.parent[node] >= 0:
-            parent = int(graph.parent[node])
-            label, letter = int(graph.label[parent]), int(graph.letter[node])
+        whole = graph.whole
+        end, ending = int(whole[node, words.LABEL]), int(whole[node, words.ENDING])
+        letters = []
+        while whole[node, words.PARENT] >= 0:
+            parent = int(whole[node, words.PARENT])
+            label, letter = int(whole[parent, words.LABEL]), int(whole[node, words.LETTER])
             letters.append(alphabet.letters[label][letter])
             node = parent
-        pair, own, _ = alphabet.read(int(graph.label[node]))
+        pair, own, _ = alphabet.read(int(whole[node, words.LABEL]))
         right, left = _sides(letters[::-1])
         if alphabet.numbers.looks_back:
             return cls._looking_back(alphabet, pair, own, right, left, (end, ending))

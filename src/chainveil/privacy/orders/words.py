@@ -18,10 +18,21 @@ import numpy as np
 
 from chainveil.compiled import compiled
 from chainveil.privacy.orders.rows import (
-    cost,
+    EACH,
+    FOLLOWING,
+    KNOWN,
+    LABELS,
+    MAY_KNOW,
+    ORDER,
+    STEP,
+    TURNS,
     cost_of_ending,
+    cover,
+    cover_right,
+    inner,
     largest,
-    largest_right,
+    row_size,
+    scale,
     to_the_left,
     to_the_right,
     turn,
@@ -29,159 +40,205 @@ from chainveil.privacy.orders.rows import (
 
 # What stands for a letter that leads nowhere worth a look: its bound is stored as the cost.
 CLOSED = -2
+# How many nodes there are, the first of this pass, and the level behind which nothing may lie.
+COUNT, BASE, LIMIT = 0, 1, 2
+# Whole numbers of a node, and its real ones: what reports, and the knowledge alone, are worth if
+# the series begins there, and what they come to together.
+LEVEL, LABEL, PARENT, LETTER, RUN, OLDER, ENDING = 0, 1, 2, 3, 4, 5, 6
+GAIN, PRIOR, ATTAINED, BOUND, BEST, REACH, EXTRA = 0, 1, 2, 3, 4, 5, 6
 
 
-@compiled(error_model="numpy")
-def add_node(
-    graph: Any, tables: Any, rows: Any, start: Any, level: int, label: int, origin: Any
-) -> int:
-    """A node for a word; ``origin``: parent, letter, and how many known points it ends with.
+@inner
+def measure(tables: Any, rows: Any, at: int, label: int, real: Any) -> int:
+    """What a word is worth if the series begins there, and at most; which beginning is best."""
+    contexts, k = tables.transition.shape
+    is_right = label < tables.right[LABELS]
+    one = two = three = four = 0.0
+    for x in range(row_size(tables, label)):
+        start = other = tables.start[x % contexts]
+        if is_right:
+            pair, block = label // tables.right[EACH], x // contexts * k
+            start = tables.start[block + tables.pairs[pair, 0]]
+            other = tables.start[block + tables.pairs[pair, 1]]
+        one += rows[at, 0, x] * start
+        two += rows[at, 1, x] * other
+        three += rows[at, 2, x] * start
+        four += rows[at, 3, x] * other
+    real[at, ATTAINED] = real[at, GAIN] = real[at, PRIOR] = real[at, BOUND] = -np.inf
+    ending = 0
+    if one > 0.0 and three > 0.0 and four > 0.0:
+        real[at, GAIN] = np.inf if two == 0.0 else np.log(one / two)
+        real[at, PRIOR] = np.log(four / three)
+        bound = tables.slack + (tables.own[label, 0] if is_right else 0.0)
+        for told in range(1 + tables.right[MAY_KNOW]):
+            bound += largest(rows, at, tables, label, told)
+        real[at, BOUND] = bound + (0.0 if tables.right[MAY_KNOW] == 1 else real[at, PRIOR])
+        if is_right and tables.own[label, 1] > 0.0:
+            above, below = tables.own[label, 1] * one, tables.own[label, 2] * two
+            value = np.inf if below == 0.0 else np.log(above / below)
+            real[at, ATTAINED] = value + real[at, PRIOR]
+    for end in range(tables.counts[1, label]):
+        one = two = three = four = 0.0
+        for u in range(len(tables.start)):
+            seen, known = tables.end_weight[label, end, 0, u], tables.end_weight[label, end, 1, u]
+            one += rows[at, 0, u] * seen
+            two += rows[at, 1, u] * seen
+            three += rows[at, 2, u] * known
+            four += rows[at, 3, u] * known
+        if one > 0.0 and three > 0.0 and four > 0.0:
+            value = np.inf if two == 0.0 else np.log(one / two)
+            value += np.log(four / three)
+            if value > real[at, ATTAINED]:
+                real[at, ATTAINED], ending = value, end
+    return ending
 
-    A word to the right that ends with as many as the order has is not followed there.
-    """
-    node: int = graph.count[0]
-    graph.count[0] = node + 1
-    size = row_size(tables, label)
-    graph.rows[node, :, :size] = rows[:, :size]
-    graph.level[node], graph.label[node] = level, label
-    graph.parent[node], graph.letter[node], graph.run[node] = origin
-    graph.older[node] = graph.newest[level, label]
-    graph.newest[level, label] = node
-    graph.kids[node, :] = -1
-    graph.reach[node], graph.extra[node] = -np.inf, 0.0
-    graph.start[node] = start
-    graph.bound[node] = bound_of(tables, rows, label, start)
-    attain(graph, tables, node)
+
+@inner
+def append(graph: Any, rows: Any, at: int, real: Any, place: Any, origin: Any, ending: int) -> int:
+    """A node for a word; ``place``: its level and label, ``origin``: parent and letter."""
+    node: int = graph.made[COUNT]
+    graph.made[COUNT] = node + 1
+    for line in range(4):
+        for x in range(rows.shape[2]):
+            graph.rows[node, line, x] = rows[at, line, x]
+    level, label = place
+    graph.whole[node, LEVEL], graph.whole[node, LABEL] = level, label
+    graph.whole[node, PARENT], graph.whole[node, LETTER] = origin
+    graph.whole[node, RUN], graph.whole[node, ENDING] = 0, ending
+    graph.whole[node, OLDER] = graph.newest[level, label, 0]
+    graph.newest[level, label, 0] = node
+    for letter in range(graph.kids.shape[1]):
+        graph.kids[node, letter] = -1
+    for column in range(BOUND + 1):
+        graph.real[node, column] = real[at, column]
+    graph.real[node, BEST], graph.real[node, REACH] = np.inf, -np.inf
+    graph.real[node, EXTRA] = 0.0
     return node
 
 
 @compiled(error_model="numpy")
-def row_size(tables: Any, label: int) -> int:
-    """Entries of a row of this label."""
-    contexts, k = tables.transition.shape
-    size: int = contexts * (contexts // k) if label < tables.right[0] else contexts
-    return size
+def begin(graph: Any, tables: Any, rows: Any, real: Any, labels: Any) -> None:
+    """Nodes for words without letters; ``rows`` (n, 4, size), ``labels`` (n,)."""
+    for at in range(len(labels)):
+        ending = measure(tables, rows, at, labels[at], real)
+        place = (np.int64(0), labels[at])
+        origin = (np.int64(-1), np.int64(-1))
+        node = append(graph, rows, at, real, place, origin, ending)
+        graph.real[node, REACH] = 0.0
 
 
-@compiled(error_model="numpy")
-def at_start(tables: Any, rows: Any, label: int) -> tuple[float, float]:
-    """What the reports, and the knowledge alone, are worth if the series begins here, in logs."""
-    total = np.zeros(4)
-    for line in range(4):
-        total[line] = _at_start(tables, rows, label, line)
-    if total[0] == 0.0 or total[2] == 0.0 or total[3] == 0.0:
-        return -np.inf, -np.inf
-    gain = np.inf if total[1] == 0.0 else np.log(total[0] / total[1])
-    return gain, np.log(total[3] / total[2])
-
-
-@compiled(error_model="numpy")
-def _at_start(tables: Any, rows: Any, label: int, line: int) -> float:
-    """A row before the stationary law of the contexts."""
-    contexts, k = tables.transition.shape
-    total = 0.0
-    if label < tables.right[0]:
-        value = tables.pairs[label // tables.right[1], line % 2]
-        for c in range(contexts // k):
-            for t in range(contexts):
-                total += rows[line, c * contexts + t] * tables.start[c * k + value]
-    else:
-        for u in range(contexts):
-            total += rows[line, u] * tables.start[u]
-    return total
-
-
-@compiled(error_model="numpy")
-def bound_of(tables: Any, rows: Any, label: int, start: Any) -> float:
-    """What a word and all that may lie further out are worth at most."""
-    if start[0] == -np.inf:
-        return -np.inf
-    size = row_size(tables, label)
-    if label < tables.right[0]:
-        pair = label // tables.right[1]
-        bound = largest_right(rows[0, :size], rows[1, :size], tables.ends[pair], 0)
-        bound += tables.report[label]
-        told = largest_right(rows[3, :size], rows[2, :size], tables.ends[pair], 1)
-    else:
-        bound = largest(rows[0], rows[1], size)
-        told = largest(rows[3], rows[2], size)
-    if tables.right[2] == 0:
-        told = start[1]
-    most: float = bound + told + tables.slack[0]
-    return most
-
-
-@compiled(error_model="numpy")
-def attain(graph: Any, tables: Any, node: int) -> None:
-    """What the word of a node is worth where the series begins there."""
-    label, rows = graph.label[node], graph.rows[node]
-    graph.attained[node], graph.ending[node] = -np.inf, 0
-    if label < tables.right[0]:
-        first = tables.first[label]
-        if first[0] > 0.0 and graph.start[node, 1] > -np.inf:
-            above = first[0] * _at_start(tables, rows, label, 0)
-            below = first[1] * _at_start(tables, rows, label, 1)
-            if above > 0.0:
-                value = np.inf if below == 0.0 else np.log(above / below)
-                graph.attained[node] = value + graph.start[node, 1]
-        return
-    contexts = len(tables.start)
-    for end in range(tables.end_count[label]):
-        total = np.zeros(4)
-        for u in range(contexts):
-            for line in range(4):
-                total[line] += rows[line, u] * tables.end_weight[label, end, line // 2, u]
-        if total[0] > 0.0 and total[2] > 0.0 and total[3] > 0.0:
-            value = np.inf if total[1] == 0.0 else np.log(total[0] / total[1])
-            value += np.log(total[3] / total[2])
-            if value > graph.attained[node]:
-                graph.attained[node], graph.ending[node] = value, end
-
-
-@compiled(error_model="numpy")
-def spell(graph: Any, tables: Any, node: int, letter: int, new: Any) -> None:
-    """The rows of a node's word with one more letter."""
-    label = graph.label[node]
-    weight, known = tables.weight[label, letter], tables.known[label, letter] >= 0
-    if label >= tables.right[0]:
-        to_the_left(graph.rows[node], weight, known, tables.transition, new)
-    elif tables.turns[label, letter]:
-        pair = tables.pairs[label // tables.right[1]]
-        turn(graph.rows[node], weight, pair, tables.transition, new)
-    else:
-        to_the_right(graph.rows[node], weight, known, tables.transition, new)
-
-
-@compiled(error_model="numpy")
-def has_letter(graph: Any, tables: Any, node: int, letter: int, turns: bool) -> bool:
+@inner
+def has_letter(graph: Any, tables: Any, node: int, letter: int, turns: int) -> bool:
     """Whether a node goes on with a letter; on the right not behind a context that is known."""
-    label = graph.label[node]
-    if letter >= tables.count[label] or tables.turns[label, letter] != turns:
+    label = graph.whole[node, LABEL]
+    if letter >= tables.counts[0, label] or tables.letters[label, letter, TURNS] != turns:
         return False
-    return turns or label >= tables.right[0] or graph.run[node] < tables.right[3]
+    going = turns == 1 or label >= tables.right[LABELS]
+    return going or graph.whole[node, RUN] < tables.right[ORDER]
 
 
-@compiled(error_model="numpy")
-def _gather(graph: Any, tables: Any, level: int, is_right: bool, origin: Any) -> int:
+@inner
+def gather(graph: Any, tables: Any, level: int, is_right: bool, origin: Any) -> int:
     """Nodes and letters that lead to the words of a level on one side; how many there are."""
-    found, split = 0, tables.right[0]
-    letters = tables.weight.shape[1]
+    found, split = 0, tables.right[LABELS]
     # 0: further letters on the same side, 1: the turn from the right to the left.
     for turns in range(0 if is_right or level > 0 else 1, 1 if is_right else 2):
-        before = level - (tables.right[4] if turns else 1)
+        before = level - (tables.right[STEP] if turns == 1 else 1)
         if before < 0:
             continue
-        first, last = (0, split) if is_right or turns else (split, graph.newest.shape[1])
-        for label in range(first, last):
-            node = graph.newest[before, label]
-            while node >= graph.base[0]:
-                for letter in range(letters):
-                    if has_letter(graph, tables, node, letter, turns == 1):
+        to_left = not is_right and turns == 0
+        for label in range(split if to_left else 0, graph.newest.shape[1] if to_left else split):
+            node = graph.newest[before, label, 0]
+            while node >= graph.made[BASE]:
+                for letter in range(tables.weight.shape[1]):
+                    if has_letter(graph, tables, node, letter, turns):
                         if found < len(origin):
                             origin[found, 0], origin[found, 1] = node, letter
                         found += 1
-                node = graph.older[node]
+                node = graph.whole[node, OLDER]
     return found
+
+
+@inner
+def sort_rising(score: Any, order: Any) -> None:
+    """Places by rising score: Shell's sort."""
+    for i in range(len(score)):
+        order[i] = i
+    gap = 1
+    while 3 * gap < len(score):
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, len(score)):
+            moved, j = order[i], i
+            while j >= gap and score[order[j - gap]] > score[moved]:
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = moved
+        gap //= 3
+
+
+@inner
+def covering(
+    graph: Any, tables: Any, rows: Any, at: int, real: Any, node: int, most: float
+) -> float:
+    """What it costs to take a node for a word; inf: more than ``most``."""
+    label = graph.whole[node, LABEL]
+    is_right = label < tables.right[LABELS]
+    gain, told = real[at, GAIN] - graph.real[node, GAIN], real[at, PRIOR] - graph.real[node, PRIOR]
+    if not np.isfinite(gain):
+        if real[at, GAIN] == np.inf and graph.real[node, GAIN] < np.inf:
+            return np.inf
+        gain = -np.inf
+    if gain + told > most:
+        return np.inf
+    size, pair = row_size(tables, label), label // tables.right[EACH]
+    total: float = tables.slack
+    may_know, same = tables.right[MAY_KNOW] == 1, True
+    if may_know:
+        for x in range(size):
+            known, other = rows[at, 2, x] == graph.rows[node, 2, x], rows[at, 3, x]
+            if not known or other != graph.rows[node, 3, x]:
+                same = False
+                break
+    else:
+        total += told
+    # The knowledge alone first: where it is the same, it costs nothing.
+    for side in range(1 if may_know and not same else 0, -1, -1):
+        room = most - total - (gain if side == 1 else 0.0)
+        limit = np.exp(min(room, 600.0))
+        if is_right:
+            factor = cover_right(rows, at, graph.rows, node, tables.odds, pair, side, limit)
+        else:
+            factor = cover(rows, at, graph.rows, node, size, side, limit)
+        if factor == np.inf:
+            return np.inf
+        total += np.log(factor)
+    return total
+
+
+@inner
+def own_node(
+    graph: Any, tables: Any, rows: Any, at: int, real: Any, origin: Any, level: int, share: float
+) -> int:
+    """A node of its own for a word; not followed where the rest matters less than ``share``."""
+    parent, letter = origin[at, 0], origin[at, 1]
+    before = graph.whole[parent, LABEL]
+    label = tables.letters[before, letter, FOLLOWING]
+    run, extra = np.int64(0), np.inf
+    if tables.letters[before, letter, KNOWN] >= 0:
+        run = graph.whole[parent, RUN] + 1
+    if label < tables.right[LABELS] and run < tables.right[ORDER]:
+        pair = label // tables.right[EACH]
+        extra = tables.slack
+        for told in range(1 + tables.right[MAY_KNOW]):
+            extra += cost_of_ending(rows, at, tables, pair, told, share - extra)
+    node = append(graph, rows, at, real, (level, label), (parent, letter), origin[at, 2])
+    graph.whole[node, RUN] = run
+    graph.newest[level, label, 1] += 1
+    if extra <= share:
+        graph.whole[node, RUN] = tables.right[ORDER]
+        graph.real[node, EXTRA] = extra
+    return node
 
 
 @compiled(error_model="numpy")
@@ -192,141 +249,97 @@ def fill(
     many nodes there should be room for.
 
     A word gets a node where no other covers it within ``share``: of the whole way, or of this one
-    step; and while there are fewer than ``most`` nodes of its label. ``low`` (3,): what is
-    attained, the margin within which a way above it is not followed, and the longest way so far.
-    The values of nodes before ``graph.base``, of earlier passes, bound those of this one.
+    step; and while there are fewer than ``most`` nodes of its label. ``low`` (4,): what is
+    attained, the margin within which a way above it is not followed, the longest way so far, and
+    how many comparisons may still be made: behind them all words are left with their bounds.
+    The values of nodes before the base, of earlier passes, bound those of this one.
     """
-    none = np.empty((0, 2), np.int64)
-    words = _gather(graph, tables, level, is_right, none)
-    if graph.count[0] + words > len(graph.level):
+    words = gather(graph, tables, level, is_right, np.empty((0, 4), np.int64))
+    if graph.made[COUNT] + words > len(graph.whole):
         return -words
-    origin = np.empty((words, 2), np.int64)
-    _gather(graph, tables, level, is_right, origin)
-    rows = np.empty((words, 4, graph.rows.shape[2]))
-    start, score = np.empty((words, 2)), np.empty(words)
-    for place in range(words):
-        node, letter = origin[place]
-        spell(graph, tables, node, letter, rows[place])
-        label = tables.following[graph.label[node], letter]
-        gain, prior = at_start(tables, rows[place], label)
-        start[place, 0], start[place, 1] = gain, prior
-        score[place] = -max(-1e300, min(1e300, graph.reach[node] + gain + prior))
-    for place in np.argsort(score):
-        _assign(graph, tables, origin[place], level, rows[place], start[place], share, most, low)
+    # Parent, letter, the best beginning, and the order of the words by their strength.
+    origin = np.empty((words, 4), np.int64)
+    gather(graph, tables, level, is_right, origin)
+    rows, real = np.empty((words, 4, graph.rows.shape[2])), np.empty((words, BOUND + 1))
+    score = np.empty(words)
+    for at in range(words):
+        node, letter = origin[at, 0], origin[at, 1]
+        label = graph.whole[node, LABEL]
+        if label >= tables.right[LABELS]:
+            to_the_left(graph.rows, node, tables, (label, letter), rows, at)
+        elif tables.letters[label, letter, TURNS] == 1:
+            turn(graph.rows, node, tables, (label, letter), rows, at)
+        else:
+            to_the_right(graph.rows, node, tables, (label, letter), rows, at)
+        following = tables.letters[label, letter, FOLLOWING]
+        scale(rows, at, row_size(tables, following))
+        origin[at, 2] = measure(tables, rows, at, following, real)
+        worth = graph.real[node, REACH] + real[at, GAIN] + real[at, PRIOR]
+        score[at] = -max(-1e300, min(1e300, worth))
+    sort_rising(score, origin[:, 3])
+    for i in range(words):
+        at = origin[i, 3]
+        node, letter = origin[at, 0], origin[at, 1]
+        label = tables.letters[graph.whole[node, LABEL], letter, FOLLOWING]
+        before, bound = graph.real[node, REACH], real[at, BOUND]
+        goal = max(low[0] + low[1], low[2] + low[1] / 4) - before
+        # Nodes of earlier passes show what is not worth a look.
+        other = graph.newest[level, label, 0]
+        while other >= 0 and bound > goal:
+            if other < graph.made[BASE] and graph.real[other, BEST] < np.inf:
+                best = graph.real[other, BEST] + graph.real[other, EXTRA]
+                now = covering(graph, tables, rows, at, real, other, goal - best)
+                bound = min(bound, now + best)
+                low[3] -= 1.0
+            other = graph.whole[other, OLDER]
+        if bound <= goal or low[3] <= 0.0:
+            graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
+            continue
+        nearest: Any = np.int64(-1)
+        cost = np.inf
+        crowded = graph.newest[level, label, 1] >= most
+        other = graph.newest[level, label, 0]
+        while other >= graph.made[BASE]:
+            # The cheapest of the nodes that are near enough; where there are too many, of all.
+            extra = graph.real[other, EXTRA]
+            fits = max(max(graph.real[other, REACH], share[0]) - before, share[1])
+            limit = (cost if crowded else min(cost, fits)) - extra
+            now = covering(graph, tables, rows, at, real, other, limit) + extra
+            if now < cost:
+                nearest, cost = other, now
+            low[3] -= 1.0
+            other = graph.whole[other, OLDER]
+        if nearest < 0:
+            room = max(share[0] - before, share[1])
+            nearest = own_node(graph, tables, rows, at, real, origin, level, room)
+            cost = tables.slack + graph.real[nearest, EXTRA]
+            low[0] = max(low[0], graph.real[nearest, ATTAINED])
+        graph.kids[node, letter], graph.cost[node, letter] = nearest, cost
+        graph.real[nearest, REACH] = max(graph.real[nearest, REACH], before + cost)
+        low[2] = max(low[2], graph.real[nearest, REACH] + graph.real[nearest, ATTAINED])
     return words
-
-
-@compiled(error_model="numpy")
-def _cost(tables: Any, rows: Any, start: Any, graph: Any, node: int, most: float) -> float:
-    """What it costs to take a node for a word; inf: more than ``most``."""
-    label = graph.label[node]
-    is_right = label < tables.right[0]
-    gain, told = start[0] - graph.start[node, 0], start[1] - graph.start[node, 1]
-    if not np.isfinite(gain):
-        if start[0] == np.inf and graph.start[node, 0] < np.inf:
-            return np.inf
-        gain = -np.inf
-    if gain + told > most:
-        return np.inf
-    odds = tables.odds[label // tables.right[1] if is_right else 0]
-    least = (gain, told, most - tables.slack[0])
-    size, known = row_size(tables, label), tables.right[2] == 1
-    found = cost(rows, graph.rows[node], odds, is_right, size, least, known)
-    widened: float = found + tables.slack[0]
-    return widened
-
-
-@compiled(error_model="numpy")
-def _assign(
-    graph: Any, tables: Any, origin: Any, level: int, rows: Any, start: Any,
-    share: Any, most: int, low: Any,
-) -> None:  # fmt: skip
-    """Lead a letter to the node that covers its word, or to one of its own."""
-    node, letter = origin
-    label = tables.following[graph.label[node], letter]
-    before, bound = graph.reach[node], bound_of(tables, rows, label, start)
-    goal = max(low[0] + low[1], low[2] + low[1] / 4) - before
-    if bound > goal:
-        bound = _by_earlier(graph, tables, rows, start, graph.newest[level, label], bound, goal)
-    if bound <= goal:
-        graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
-        return
-    nearest, cost = -1, np.inf
-    crowded = graph.crowd[level, label] >= most
-    other = graph.newest[level, label]
-    while other >= graph.base[0]:
-        # The cheapest of the nodes that are near enough; where there are too many, of all.
-        fits = max(max(graph.reach[other], share[0]) - before, share[1])
-        limit = (cost if crowded else min(cost, fits)) - graph.extra[other]
-        now = _cost(tables, rows, start, graph, other, limit) + graph.extra[other]
-        if now < cost:
-            nearest, cost = other, now
-        other = graph.older[other]
-    if nearest < 0:
-        nearest = _own(graph, tables, origin, level, rows, start, max(share[0] - before, share[1]))
-        cost = tables.slack[0] + graph.extra[nearest]
-        low[0] = max(low[0], graph.attained[nearest])
-    graph.kids[node, letter], graph.cost[node, letter] = nearest, cost
-    graph.reach[nearest] = max(graph.reach[nearest], before + cost)
-    low[2] = max(low[2], graph.reach[nearest] + graph.attained[nearest])
-
-
-@compiled(error_model="numpy")
-def _own(
-    graph: Any, tables: Any, origin: Any, level: int, rows: Any, start: Any, share: float
-) -> int:
-    """A node of its own for a word; not followed where the rest matters less than ``share``."""
-    node, letter = origin
-    label = tables.following[graph.label[node], letter]
-    run, extra = 0, np.inf
-    if tables.known[graph.label[node], letter] >= 0:
-        run = graph.run[node] + 1
-    if label < tables.right[0] and run < tables.right[3]:
-        odds = tables.odds[label // tables.right[1]]
-        known = tables.right[2] == 1
-        extra = cost_of_ending(rows, odds, row_size(tables, label), share, known) + tables.slack[0]
-    if extra <= share:
-        run = tables.right[3]
-    own = add_node(graph, tables, rows, start, level, label, (node, letter, run))
-    graph.crowd[level, label] += 1
-    if extra <= share:
-        graph.extra[own] = extra
-    return own
-
-
-@compiled(error_model="numpy")
-def _by_earlier(
-    graph: Any, tables: Any, rows: Any, start: Any, node: int, bound: float, goal: float
-) -> float:
-    """A bound for a word from the nodes of earlier passes; the first one up to the goal."""
-    while node >= 0 and bound > goal:
-        if node < graph.base[0] and graph.best[node] < np.inf:
-            best = graph.best[node] + graph.extra[node]
-            now = _cost(tables, rows, start, graph, node, goal - best)
-            bound = min(bound, now + best)
-        node = graph.older[node]
-    return bound
 
 
 @compiled(error_model="numpy")
 def settle(graph: Any, tables: Any) -> float:
     """The largest value of each node, the last ones first; that of the first nodes together."""
     upper = -np.inf
-    for node in range(graph.count[0] - 1, graph.base[0] - 1, -1):
-        label = graph.label[node]
-        best = graph.attained[node] + tables.slack[0]
-        for letter in range(tables.count[label]):
-            turns = tables.turns[label, letter]
+    for node in range(graph.made[COUNT] - 1, graph.made[BASE] - 1, -1):
+        label = graph.whole[node, LABEL]
+        best = graph.real[node, ATTAINED] + tables.slack
+        for letter in range(tables.counts[0, label]):
+            turns = tables.letters[label, letter, TURNS]
             if has_letter(graph, tables, node, letter, turns):
                 kid = graph.kids[node, letter]
                 if kid == -1:
-                    step = tables.right[4] if turns else 1
-                    best = np.inf if graph.level[node] + step <= graph.limit[0] else best
+                    step = tables.right[STEP] if turns == 1 else 1
+                    within = graph.whole[node, LEVEL] + step <= graph.made[LIMIT]
+                    best = np.inf if within else best
                 elif kid == CLOSED:
                     best = max(best, graph.cost[node, letter])
                 else:
-                    best = max(best, graph.cost[node, letter] + graph.best[kid])
-        graph.best[node] = min(best, graph.bound[node])
-        if graph.parent[node] < 0:
-            upper = max(upper, graph.best[node])
+                    best = max(best, graph.cost[node, letter] + graph.real[kid, BEST])
+        graph.real[node, BEST] = min(best, graph.real[node, BOUND])
+        if graph.whole[node, PARENT] < 0:
+            upper = max(upper, graph.real[node, BEST])
     return upper

@@ -1,0 +1,86 @@
+"""Where a side may end, and what the chain says there without any report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.privacy.letters.numbers import Numbers
+from chainveil.privacy.letters.sides import IntArray
+
+# An index that no series has.
+NEVER = 1 << 40
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Where a side may end.
+
+    ``known``: whether a value may be known, ``known_at``: and only so far away;
+    ``end``: whether the series may begin (end) there, ``end_at``: and only so far away;
+    ``limit``: how many points there may be at most; ``values``: those that a known point may
+    have, None: all of them.
+    """
+
+    known: bool = True
+    end: bool = True
+    known_at: int | None = None
+    end_at: int | None = None
+    limit: int | None = None
+    values: tuple[int, ...] | None = None
+
+    @property
+    def furthest(self) -> int | None:
+        """The greatest distance that matters, None: any."""
+        return self.last_depth(0)
+
+    def last_depth(self, extra: int) -> int | None:
+        """The depth of the last node that matters; that of a known point is ``extra`` less."""
+        ends = [None if self.known_at is None else self.known_at - extra] if self.known else []
+        ends += [self.end_at] if self.end else []
+        far = None if None in ends else max((end for end in ends if end is not None), default=0)
+        limits = [end for end in (far, self.limit) if end is not None]
+        return min(limits, default=None)
+
+
+class Priors:
+    """Powers of the chain on one side, shared by all pairs of values.
+
+    ``rows[j]`` is M to the power of the distance of a node of depth j, ``starts[j]`` the law
+    of the point j steps behind the first one.
+    """
+
+    def __init__(self, numbers: Numbers, is_left: bool) -> None:
+        self.numbers, self.is_left = numbers, is_left
+        step = numbers.transition.T if is_left else numbers.transition
+        self._step = np.ascontiguousarray(step)
+        first = np.eye(numbers.states) if is_left else self._step
+        self.rows, self.starts = [first], [numbers.start]
+
+    def upto(self, depths: int) -> tuple[FloatArray, FloatArray]:
+        """The first ``depths`` powers and laws."""
+        while len(self.rows) < depths:
+            self.rows.append(self.rows[-1] @ self._step)
+            now = self.starts[-1]
+            same = self.numbers.is_stationary
+            self.starts.append(now if same else now @ self.numbers.transition)
+        return np.array(self.rows[:depths]), np.array(self.starts[:depths])
+
+    def earliest(self, period: int, first: int) -> IntArray:
+        """The first index from ``first`` on, of each residue, at which each value is possible.
+
+        Shape (period, k); so late that it does not matter where there is none.
+        """
+        k = self.numbers.states
+        found = np.full((period, k), NEVER)
+        possible = self.numbers.start > 0
+        for index in range(first + period * (2 * k * k + 2)):
+            if index >= first:
+                now = found[index % period]
+                found[index % period] = np.where(possible & (now == NEVER), index, now)
+                if np.all(found < NEVER):
+                    break
+            possible = possible @ (self.numbers.transition > 0)
+        return found
