@@ -57,6 +57,7 @@ class _Collection:
     aim: Aim
     deciding: list[str] = field(default_factory=list)
     tried: dict[tuple[str, Aim], Calibrated] = field(default_factory=dict)
+    ratios: dict[tuple[str, float], list[float]] = field(default_factory=dict)
 
     def run(self) -> Calibrated:
         """Collect members until the noise for them is enough for all."""
@@ -90,7 +91,7 @@ class _Collection:
     def _wanted(self, aim: Aim) -> Wanted:
         family = self.problem.model
         members = {name: family[name] for name in self.deciding}  # type: ignore[index]
-        return Wanted(self.kind, self.problem, members, aim, self.tried)
+        return Wanted(self.kind, self.problem, members, aim, self.tried, self.ratios)
 
     def _loss(self, noise: Noise) -> FamilyLoss:
         found = engines.loss(self.problem.with_release(noise))

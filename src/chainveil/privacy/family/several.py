@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -28,7 +28,7 @@ from chainveil.privacy.result import Calibrated, PrivacyLoss
 class Wanted:
     """Noise of a kind for some members of the family that ``problem`` is about.
 
-    ``tried`` keeps what was found for single members.
+    ``tried`` keeps what was found for single members, ``ratios`` the log ratios they allow.
     """
 
     kind: str
@@ -36,6 +36,7 @@ class Wanted:
     members: Mapping[str, DataModel]
     aim: Aim
     tried: dict[tuple[str, Aim], Calibrated]
+    ratios: dict[tuple[str, float], list[float]] = field(default_factory=dict)
 
     @property
     def typical(self) -> DataModel:
@@ -106,7 +107,10 @@ def _two_states(wanted: Wanted, members: Mapping[str, DataModel]) -> Calibrated:
 
     problem, aim = wanted.problem, wanted.aim
     asked = [_on_slowest(problem, member) for member in members.values()]
-    both = [largest_log_ratios(one, aim.epsilon) for one in asked]
+    for name, one in zip(members, asked, strict=True):
+        if (name, aim.epsilon) not in wanted.ratios:
+            wanted.ratios[name, aim.epsilon] = largest_log_ratios(one, aim.epsilon)
+    both = [wanted.ratios[name, aim.epsilon] for name in members]
     weights = weights_of(cast(MarkovChain, wanted.typical), aim)
     logs = [min(logs) for logs in zip(*both, strict=True)]
 
