@@ -9,8 +9,9 @@ from chainveil.attack.audit import AuditResult, audit_release, audit_sanitizer
 from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
 from chainveil.attack.lstm import LSTM, CrossValidation, LSTMSettings
-from chainveil.attack.misfit import Misfit, Reading, misfit
+from chainveil.attack.misfit import misfit
 from chainveil.attack.posterior import Posterior
+from chainveil.attack.reading import Misfit, Reading
 from chainveil.attack.single_bit import SingleBit
 from chainveil.attack.success import Success, estimated_epsilon, score
 from chainveil.attack.viterbi import Viterbi
