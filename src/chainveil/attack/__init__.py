@@ -12,6 +12,7 @@ from chainveil.attack.lstm import LSTM, CrossValidation, LSTMSettings
 from chainveil.attack.misfit import misfit
 from chainveil.attack.posterior import Posterior
 from chainveil.attack.reading import Misfit, Reading
+from chainveil.attack.series_check import SeriesCheck, series_check
 from chainveil.attack.single_bit import SingleBit
 from chainveil.attack.success import Success, estimated_epsilon, score
 from chainveil.attack.viterbi import Viterbi
@@ -26,6 +27,7 @@ __all__ = [
     "Misfit",
     "Posterior",
     "Reading",
+    "SeriesCheck",
     "SingleBit",
     "Success",
     "Viterbi",
@@ -35,4 +37,5 @@ __all__ = [
     "expected_success",
     "misfit",
     "score",
+    "series_check",
 ]

@@ -14,6 +14,7 @@ with q and r from ``LEAST`` on are right to 1e-7. ``MARGIN`` covers both.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +30,9 @@ TOLERANCE = 5e-4
 MARGIN = 1e-6
 # Chains that change state more rarely than this, or almost always, are left to exact arithmetic.
 LEAST = 1e-6
-# The largest distance that is looked at, as a power of two; beyond it orbits are at their ends.
-LARGEST_POWER = 24
+# The largest distance that is looked at, as a power of two; beyond it orbits are near their ends,
+# and beyond FORGOTTEN times the memory of a chain they are so for sure.
+LARGEST_POWER, FORGOTTEN = 24, 30.0
 # Chains that are worked on at once.
 CHUNK = 2048
 
@@ -106,9 +108,15 @@ class _Rows:
 
     def worst_side(self) -> FloatArray:
         """Upper bound on what a side adds with anything known, shape (rows,)."""
-        search = _Search(_powers(self.posterior), _powers(self.prior), self.open_side())
+        emission = np.maximum(np.log(self.high), 0.0)
+        memory = float(np.max(-1 / np.log(np.maximum(np.abs(1 - self.q - self.r), 1e-9))))
+        largest = min(LARGEST_POWER, max(3, math.ceil(math.log2(FORGOTTEN * memory))))
+        powers = _powers(self.posterior, largest), _powers(self.prior, largest)
+        search = _Search(*powers, self.open_side(), emission)
         owner, seen, known = self._starts()
-        return search.run(owner, seen, known)
+        # Where no output speaks for a value there is nothing to look for.
+        told = self.high[owner] > 1
+        return search.run(owner[told], seen[told], known[told])
 
     def _starts(self) -> tuple[IntArray, FloatArray, FloatArray]:
         """The pairs of odds at k = 0 of each track: its row, posterior and prior."""
@@ -129,12 +137,14 @@ class _Search:
     """Intervals of distances, cut where they may hold more than was found.
 
     ``posterior`` and ``prior`` hold the powers 2^0, 2^1, … of the maps, shape (powers, rows, 2, 2);
-    ``best`` is the largest value found of each row.
+    ``best`` is the largest value found of each row, ``emission`` what the target itself adds. The
+    second half of the rows are the first in the other direction.
     """
 
     posterior: FloatArray
     prior: FloatArray
     best: FloatArray
+    emission: FloatArray
 
     def run(self, owner: IntArray, seen: FloatArray, known: FloatArray) -> FloatArray:
         """Upper bound of each row."""
@@ -144,17 +154,24 @@ class _Search:
         np.maximum.at(bound, owner, ends)
         # Intervals [2^j, 2^(j+1)] of all tracks; k = 0 and 1 were looked at.
         open_ones = self._dyadic(owner, seen, known, bound)
-        for power in range(LARGEST_POWER - 2, -1, -1):
+        for power in range(len(self.prior) - 3, -1, -1):
             open_ones = self._cut(open_ones, power, bound)
         return np.maximum(bound, self.best)
+
+    def _enough(self) -> FloatArray:
+        """What a side of each row may add without raising the loss of its chain, found so far."""
+        total = self.emission + 2 * self.best
+        worse = np.maximum(*np.split(total, 2))
+        return np.asarray((np.tile(worse, 2) - self.emission) / 2)
 
     def _see(self, owner: IntArray, values: FloatArray) -> None:
         np.maximum.at(self.best, owner, values)
 
     def _tail(self, owner: IntArray, seen: FloatArray, known: FloatArray) -> FloatArray:
         """Bound on all distances from the largest on: orbits lie between it and their ends."""
-        far_seen = _applied(self.posterior[-1][owner], seen)
-        far_known = _applied(self.prior[-1][owner], known)
+        # The last interval ends where the last power but one leads.
+        far_seen = _applied(self.posterior[-2][owner], seen)
+        far_known = _applied(self.prior[-2][owner], known)
         top = np.maximum(_log_odds(far_seen), np.log(_attractor(self.posterior[0]))[owner])
         low = np.minimum(_log_odds(far_known), np.log(_attractor(self.prior[0]))[owner])
         return np.asarray(top - low)
@@ -163,17 +180,17 @@ class _Search:
         self, owner: IntArray, seen: FloatArray, known: FloatArray, bound: FloatArray
     ) -> dict[int, list[_Interval]]:
         """The intervals between powers of two, by the power that their length is."""
-        points = [(seen, known)]
-        for power in range(LARGEST_POWER):
+        points, largest = [(seen, known)], len(self.prior) - 1
+        for power in range(largest):
             pair = (
                 _applied(self.posterior[power][owner], seen),
                 _applied(self.prior[power][owner], known),
             )
             points.append(pair)
             self._see(owner, _log_odds(pair[0]) - _log_odds(pair[1]))
-        held: dict[int, list[_Interval]] = {power: [] for power in range(LARGEST_POWER)}
+        held: dict[int, list[_Interval]] = {power: [] for power in range(largest)}
         # From 0 to 1 there is nothing between; from 2^j to 2^(j+1) an interval of length 2^j.
-        for power in range(1, LARGEST_POWER - 1):
+        for power in range(1, largest - 1):
             held[power].append(_Interval(owner, *points[power + 1], *points[power + 2]))
         return held
 
@@ -181,8 +198,9 @@ class _Search:
         self, held: dict[int, list[_Interval]], power: int, bound: FloatArray
     ) -> dict[int, list[_Interval]]:
         """Settle the intervals of length 2^(power + 1), or cut them in the middle."""
+        enough = self._enough() + TOLERANCE
         for interval in held.pop(power + 1):
-            above = interval.bound() > self.best[interval.owner] + TOLERANCE
+            above = interval.bound() > enough[interval.owner]
             settled = interval.pick(~above)
             np.maximum.at(bound, settled.owner, settled.bound())
             left = interval.pick(above)
@@ -217,10 +235,10 @@ class _Interval:
         return _Interval(*(part[chosen] for part in parts))
 
 
-def _powers(matrix: FloatArray) -> FloatArray:
+def _powers(matrix: FloatArray, largest: int) -> FloatArray:
     """Its powers 2^0, 2^1, …, each divided by a power of two, shape (powers, rows, 2, 2)."""
     found = [matrix]
-    for _ in range(LARGEST_POWER):
+    for _ in range(largest):
         square = found[-1] @ found[-1]
         found.append(square / np.exp2(np.floor(np.log2(square.max(axis=(1, 2)))))[:, None, None])
     return np.stack(found)
