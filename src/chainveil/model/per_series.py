@@ -77,7 +77,8 @@ class SeriesCounts:
         scores[0] = np.where(self.carries(1), np.inf, -np.inf)
         for order in range(1, largest + 1):
             fits = self.carries(order)
-            scores[order, fits] = _bic(self.contexts[fits], order)
+            if fits.any():
+                scores[order, fits] = _bic(self.contexts[fits], order)
         return np.asarray(np.argmin(scores, axis=0))
 
     def transitions(self) -> FloatArray:
