@@ -9,7 +9,7 @@ adversary, for every length, from both sides.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -88,6 +88,7 @@ def misfit(
     orders: Iterable[int] = (1, 2, 3, 4),
     *,
     each: bool = False,
+    names: Sequence[Any] | None = None,
     promise: float | None = None,
     pseudocount: float = 0.0,
     max_seconds: float = 10.0,
@@ -108,6 +109,8 @@ def misfit(
         Also fit every series on its own, at each order for which it has 20 points to a
         probability. Own fits take each state to have followed each context half a time more often
         than was seen, so that nothing is impossible only because a short series did not show it.
+    names : sequence, optional
+        What the series are called; by default their places, from 0.
     promise : float, optional
         The epsilon that was promised; by default that of the plan.
     pseudocount : float
@@ -140,7 +143,8 @@ def misfit(
     added = read_pseudocount(pseudocount)
     readings = []
     for counts, place in _models(series, question.noise.states, chosen, each):
-        readings.append(_read(counts, place, question, added if place is None else OWN_PSEUDOCOUNT))
+        name = place if place is None or names is None else names[place]
+        readings.append(_read(counts, name, question, added if place is None else OWN_PSEUDOCOUNT))
         if progress is not None:
             progress("reading", 1)
     promised = plan.epsilon if isinstance(plan, NoisePlan) and promise is None else promise
@@ -207,12 +211,12 @@ def _carries(points: int, states: int, order: int) -> bool:
 
 
 def _read(
-    counts: NDArray[np.int64], place: int | None, question: _Question, pseudocount: float
+    counts: NDArray[np.int64], series: Any, question: _Question, pseudocount: float
 ) -> Reading:
     model = _fitted(counts, pseudocount)
     return Reading(
         order=order_of(counts.shape),
-        series=place,
+        series=series,
         model=model,
         loss=question.loss(model),
         test=order_test(counts),

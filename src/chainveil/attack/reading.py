@@ -25,8 +25,8 @@ class Reading:
     Attributes
     ----------
     order : int
-    series : int or None
-        The place of the series whose own fit it is; None: the fit of all series together.
+    series : int, another name, or None
+        The series whose own fit it is; None: the fit of all series together.
     model : MarkovChain or HigherOrderChain
         The chain, as private as the data.
     loss : PrivacyLoss
@@ -42,7 +42,7 @@ class Reading:
     """
 
     order: int
-    series: int | None
+    series: Any
     model: DataModel
     loss: PrivacyLoss
     test: OrderTest
@@ -111,7 +111,7 @@ class Misfit:
     points: int
     series: int
 
-    def reading(self, order: int, series: int | None = None) -> Reading:
+    def reading(self, order: int, series: Any = None) -> Reading:
         """The reading of one order, of all series together or of one."""
         return next(r for r in self.readings if (r.order, r.series) == (order, series))
 

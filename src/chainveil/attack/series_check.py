@@ -7,6 +7,7 @@ pass, and says what the plan loses there, which order each asks for, and which o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,10 +22,11 @@ from chainveil.errors import InvalidInput
 from chainveil.model.per_series import GAP, chain_correlation, count_series, far_apart
 from chainveil.plan import NoisePlan
 from chainveil.privacy.rounding import exact, upper
-from chainveil.sequences import as_sequences
+from chainveil.sequences import Sequences, as_sequences
 
 # A series is said to drift where chance would make its halves differ as much this rarely.
 RARE = 0.01
+NO_PLAN = "none without a budget"
 # Rows that are printed; those that lose most.
 MOST_ROWS = 12
 
@@ -54,7 +56,7 @@ class SeriesCheck:
     lag : int
         How far apart points of the pooled chain hardly depend on each other.
     promise : float
-        The epsilon of the plan.
+        The epsilon of the plan; NaN where there is none.
     how : str
         What the figures of ``loss`` are.
     """
@@ -112,7 +114,8 @@ class SeriesCheck:
     def facts(self) -> dict[str, Any]:
         """The summary as JSON values."""
         return {
-            "series": len(self.points), "read": int(self.read.sum()), "promise": self.promise,
+            "series": len(self.points), "read": int(self.read.sum()),
+            "promise": _finite(self.promise),
             "worst": _finite(self.worst), "median": _finite(self.median),
             "share_above": _finite(self.share_above), "figures": self.how,
             "parameters": {name: list(ends) for name, ends in self._ranges().items()},
@@ -139,10 +142,10 @@ class SeriesCheck:
             return self.two_lines
         left = len(self.points) - int(self.read.sum())
         ranges = [f"{name} {low:.3g} to {high:.3g}" for name, (low, high) in self._ranges().items()]
+        lost = [("own chains", self._loss_words()), ("figures", self.how)]
         lines = [
             ("parameters", ", ".join(ranges)),
-            ("own chains", self._loss_words()),
-            ("figures", self.how),
+            *(lost if len(self.losses) else []),
             ("orders", self._order_words()),
             ("drift", self._drift_words()),
             ("far apart", self._correlation_words()),
@@ -201,7 +204,7 @@ class SeriesCheck:
     def _loss_words(self) -> str:
         found = self.losses
         if not len(found):
-            return "no loss was computed"
+            return "no loss was computed: it takes a budget"
         above = int((found > self.promise).sum())
         return (
             f"a promise of {exact(self.promise)} is worth up to {upper(self.worst, 3)} on an "
@@ -232,10 +235,10 @@ class SeriesCheck:
         parameters = ", ".join(
             f"{name} {values[number]:.3g}" for name, values in list(self._parameters().items())[:4]
         )
-        lost = "loss not computed" if np.isnan(loss) else f"loses {upper(float(loss), 3)}"
+        lost = "" if np.isnan(loss) else f"loses {upper(float(loss), 3)}, "
         drifts = ", drifts" if self.drift[number] < RARE else ""
         order = f"order {self.order[number]}{drifts}"
-        return f"{lost}, {self.points[number]:,} points, {parameters}, {order}"
+        return f"{lost}{self.points[number]:,} points, {parameters}, {order}"
 
 
 def series_check(
@@ -272,12 +275,13 @@ def series_check(
         found = f"an object of type {type(plan).__name__}"
         raise InvalidInput("plan", found, "a NoisePlan", "calibrate(chain, epsilon) makes one.")
     held = as_sequences("sequences", sequences)
-    return check_series(held, plan, names)
+    return check_series(held, plan.noise.states, plan, names)
 
 
-def check_series(held: Any, plan: NoisePlan, names: Sequence[Any] | None = None) -> SeriesCheck:
-    """As :func:`series_check`, of series laid end to end."""
-    states = plan.noise.states
+def check_series(
+    held: Sequences, states: int, plan: NoisePlan | None, names: Sequence[Any] | None = None
+) -> SeriesCheck:
+    """As :func:`series_check`, of series laid end to end; without a plan no loss is computed."""
     _check_states(held.flat, states)
     counts = count_series(held, states)
     order, law = counts.orders(), counts.transitions()
@@ -286,14 +290,15 @@ def check_series(held: Any, plan: NoisePlan, names: Sequence[Any] | None = None)
     lag = far_apart(pooled / pooled.sum(axis=1, keepdims=True), int(counts.points.max(initial=2)))
     own = np.full(len(order), np.nan)
     own[read] = chain_correlation(law[read], lag)
-    losses = own_losses(law[read], plan)
-    loss = np.full(len(order), np.nan)
-    loss[read] = losses.bounds
+    loss, how = np.full(len(order), np.nan), NO_PLAN
+    if plan is not None:
+        losses = own_losses(law[read], plan)
+        loss[read], how = losses.bounds, losses.how
     law[~read] = np.nan
     drift = np.where(read, counts.drift(), np.nan)
     return SeriesCheck(
         range(len(order)) if names is None else names, counts.points, order, law, loss, drift,
-        counts.correlation(lag), own, lag, plan.epsilon, losses.how,
+        counts.correlation(lag), own, lag, math.nan if plan is None else plan.epsilon, how,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import click
 from chainveil import __version__
 from chainveil.cli import (
     attack,
+    audit,
     calibrate,
     data,
     demo,
@@ -18,6 +19,7 @@ from chainveil.cli import (
     export,
     fit,
     loss,
+    misfit,
     plan,
     sanitize,
     verify,
@@ -90,7 +92,8 @@ def cli() -> None:
 
 for command in (
     fit.fit, plan.plan, calibrate.calibrate, sanitize.sanitize, export.export,
-    verify.verify, estimate.estimate, loss.loss, attack.attack, demo.demo, data.data,
+    verify.verify, estimate.estimate, loss.loss, misfit.misfit, attack.attack, audit.audit,
+    demo.demo, data.data,
 ):  # fmt: skip
     cli.add_command(command)
 

@@ -37,8 +37,8 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
 
     document = Certificate.read(certificate or certificate_path(release))
     # A release names its columns, whether or not the table did.
-    named = _table(release, {**given, "no_header": False})
-    held = compare(document, _table(original, given), named)
+    named = read_table(release, {**given, "no_header": False})
+    held = compare(document, read_table(original, given), named)
     plan = document.plan()
     guesses = _guesses(plan, held.seen)
     scores = {name: score(held.truth, guess, held.known) for name, guess in guesses.items()}
@@ -101,7 +101,7 @@ def _beaten(scores: dict[str, Any], majority: float, bound: float) -> list[str]:
     return names
 
 
-def _table(path: str, given: dict[str, Any]) -> Any:
+def read_table(path: str, given: dict[str, Any]) -> Any:
     """A table; --format and --delimiter are for the one of the two that they fit."""
     from chainveil.table.read import formats
 

@@ -65,6 +65,12 @@ def loss(**given: Any) -> None:
         ("length", "any" if found.length is None else str(found.length)),
         ("worst attack", witness or "none: no point has two possible values"),
     ]
+    worst = getattr(found, "chain", None)
+    if worst is not None:
+        facts["worst_chain"] = worst.transition.tolist()
+        lines.append(
+            ("worst chain", f"q {worst.transition[0, 1]:.6g}, r {worst.transition[1, 0]:.6g}")
+        )
     if found.gap > CLOSED and not infinite:
         lines.insert(1, ("not closed", open_loss(found)))
     show(facts, lines, given["as_json"])

@@ -124,7 +124,7 @@ def complain_of_bug(error: BaseException) -> None:
 
 
 @contextmanager
-def progress(total: int | None, quiet: bool) -> Iterator[Any]:
+def progress(total: int | None, quiet: bool, unit: str = "rows") -> Iterator[Any]:
     """A function to tell the rows done; draws a bar on a terminal and nothing elsewhere."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -141,7 +141,7 @@ def progress(total: int | None, quiet: bool) -> Iterator[Any]:
     )
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} rows"),
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} " + unit),
         TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
     tasks: dict[str, TaskID] = {}

@@ -147,7 +147,7 @@ def _request(given: dict[str, Any]) -> Any:
     plan = None
     if given["plan_file"] is not None:
         _check_left_to_the_plan()
-        plan, discretizer = _plan(given["plan_file"])
+        plan, discretizer = read_plan(given["plan_file"])
     reference, on_spark = given["reference"], given["engine"] == "spark"
     promise = {name: given[name] for name in PROMISE}
     if on_spark:
@@ -175,7 +175,7 @@ def _check_left_to_the_plan() -> None:
             raise click.UsageError(f"--{name} is part of the plan; leave it out.")
 
 
-def _plan(path: str) -> tuple[Any, Any]:
+def read_plan(path: str) -> tuple[Any, Any]:
     """A plan that holds, and the limits it was made with."""
     certificate = options.read_certificate("plan", path)
     return certificate.plan(), _limits(certificate)

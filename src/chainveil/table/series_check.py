@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from typing import Any
 
 from chainveil.attack.series_check import SeriesCheck, check_series
+from chainveil.calibration import calibrate, usual_plan
 from chainveil.plan import NoisePlan
 from chainveil.table.request.discretize import Discretizer
 from chainveil.table.request.request import Layout, Readable
@@ -17,14 +19,26 @@ def check_table(
     table: Readable,
     layout: Layout,
     discretizer: Discretizer,
-    plan: NoisePlan,
+    plan: NoisePlan | None,
     progress: Progress | None = None,
 ) -> SeriesCheck:
-    """Read a table once and check a plan on every series; see ``attack.series_check``."""
+    """Read a table once and check a plan on every series; see ``attack.series_check``.
+
+    Without a plan only fits, orders and drift.
+    """
     held = read_states(table, layout, discretizer, progress)
     if progress is not None:
         progress("checking series", 0)
-    return check_series(held.sequences, plan, held.names)
+    return check_series(held.sequences, discretizer.count, plan, held.names)
+
+
+def plan_at(chain: Any, epsilon: float | None, mechanism: str | None) -> NoisePlan | None:
+    """The plan that a release of a table with this chain would have; None without a budget."""
+    if epsilon is None:
+        return None
+    return (
+        calibrate(chain, epsilon, mechanism=mechanism) if mechanism else usual_plan(chain, epsilon)
+    )
 
 
 def to_csv(check: SeriesCheck) -> bytes:
