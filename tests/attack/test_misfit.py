@@ -84,7 +84,7 @@ def test_what_is_attained_is_never_more_than_the_definition(noise: Noise, length
     for order in (1, 2):
         model: Any = MarkovChain.binary(0.2, 0.3) if order == 1 else ORDER_TWO
         for adversary in ("any", "ignorant"):
-            exact = privacy_loss(model, noise, length=length, adversary=adversary)  # type: ignore[arg-type]
+            exact = privacy_loss(model, noise, length=length, adversary=adversary)
             lower, attack = attained(model, noise, adversary, length)
             assert lower <= exact.epsilon + 1e-12
             assert lower >= 0.95 * exact.lower

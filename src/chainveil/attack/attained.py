@@ -58,10 +58,10 @@ def attained(
     found: list[tuple[float, _Attack]] = []
     for attack in _starts(likelihoods, model, window, length, climbs):
         found.append(_climbed(likelihoods, attack) if climbs else likelihoods.alone(attack))
-    best, attack = max(found, key=lambda one: one[0], default=(0.0, None))
-    if attack is None or not best > 0:
+    best, top = max(found, key=lambda one: one[0], default=(0.0, None))
+    if top is None or not best > 0:
         return 0.0, None
-    return max(0.0, best * (1 - ROUNDING) - ROUNDING), attack.witness()
+    return max(0.0, best * (1 - ROUNDING) - ROUNDING), top.witness()
 
 
 def _window(model: DataModel, noise: Noise, length: int | None) -> int:

@@ -260,6 +260,8 @@ def _chance(chain: DataModel, noise: Noise, witness: Witness, value: int) -> flo
     """
     begin, end, known, surplus = 0, witness.length - 1, dict(witness.known), 0.0
     output = np.array(witness.output_array())
+    # What stands at points that do not report is none of the reports, and does not count.
+    output[np.setdiff1d(np.arange(witness.length), noise.places(witness.length))] = 0
     if not noise.ordered and noise.every == 1:
         if chain.order == 1:
             begin = max((t for t in known if t < witness.target), default=begin)

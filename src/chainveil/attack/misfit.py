@@ -207,7 +207,7 @@ def _models(
 
 def _carries(points: int, states: int, order: int) -> bool:
     """Whether a series has enough points for a fit of its own."""
-    return points - order >= ENOUGH_POINTS * states ** (order + 1)
+    return bool(points - order >= ENOUGH_POINTS * states ** (order + 1))
 
 
 def _read(

@@ -14,15 +14,16 @@ from chainveil.privacy.rounding import exact
 @click.command()
 @click.argument("release", required=False)
 @click.option("--original", help="The private table that was released; with RELEASE.")
-@click.option(
-    "--certificate", type=options.FILE, help="Certificate of RELEASE; default: beside it."
-)
-@click.option("--plan", "plan_file", type=options.FILE, help="Plan written by chainveil calibrate, or "
-              "a certificate: play against its noise, in place of one release.")  # fmt: skip
+@click.option("--certificate", type=options.FILE, help="Certificate of RELEASE; default: beside "
+              "it.")  # fmt: skip
+@click.option("--plan", "plan_file", type=options.FILE, help="Plan written by chainveil "
+              "calibrate, or a certificate: play against its noise, in place of one "
+              "release.")  # fmt: skip
 @click.option("--length", type=click.IntRange(min=1), help="Points of the series that are played; "
               "default: for a plan what promises the best bound, for a release 5.")  # fmt: skip
-@click.option("--adversary", type=click.Choice(["any", "ignorant", "informed"]), help="Whom to choose "
-              "the worst case among.  [default: any for a plan, ignorant for a release]")  # fmt: skip
+@click.option("--adversary", type=click.Choice(["any", "ignorant", "informed"]), help="Whom to "
+              "choose the worst case among.  [default: that of the plan; ignorant for a "
+              "release]")  # fmt: skip
 @click.option("--trials", type=click.IntRange(min=100), default=400_000, show_default=True,
               help="Series drawn with each of the two values; with --plan.")  # fmt: skip
 @click.option("--confidence", type=float, default=0.99, show_default=True, help="Probability with "
@@ -64,7 +65,7 @@ def _of_plan(given: dict[str, Any]) -> tuple[Any, Any]:
     from chainveil.attack import audit_sanitizer
 
     plan = options.read_certificate("plan", given["plan_file"]).plan()
-    who = {"adversary": given["adversary"] or _model(plan)}
+    who: dict[str, Any] = {"adversary": given["adversary"] or _model(plan)}
     with progress(2 * given["trials"], given["as_json"], "series") as tell:
         return audit_sanitizer(
             plan.sanitize, _played(plan), plan.noise, length=given["length"],
@@ -95,7 +96,7 @@ def _of_release(release: str, given: dict[str, Any]) -> tuple[Any, Any]:
     ), plan  # fmt: skip
 
 
-def _model(plan: Any) -> str:
+def _model(plan: Any) -> Any:
     """The adversaries of the promise, where they are a model and not one of them."""
     who = plan.loss.adversary
     return who if isinstance(who, str) else "any"

@@ -30,8 +30,8 @@ MOST_IN_JSON = 1000
 @click.option("--epsilon", type=float, help="With --series: say what noise for all series together "
               "at this budget would lose on each series' own chain.")  # fmt: skip
 @options.mechanism
-@click.option("--confidence", type=float, metavar="C", help="Write all chains that the counts leave "
-              "open with this confidence, in place of one (two states).")  # fmt: skip
+@click.option("--confidence", type=float, metavar="C", help="Write all chains that the counts "
+              "leave open with this confidence, in place of one (two states).")  # fmt: skip
 @click.option("-o", "--output", type=options.FILE, help="Write the chain to this file, "
               "which is as private as the table.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")

@@ -68,9 +68,8 @@ def loss(**given: Any) -> None:
     worst = getattr(found, "chain", None)
     if worst is not None:
         facts["worst_chain"] = worst.transition.tolist()
-        lines.append(
-            ("worst chain", f"q {worst.transition[0, 1]:.6g}, r {worst.transition[1, 0]:.6g}")
-        )
+        (_, q), (r, _) = worst.transition
+        lines.append(("worst chain", f"q {q:.6g}, r {r:.6g}"))
     if found.gap > CLOSED and not infinite:
         lines.insert(1, ("not closed", open_loss(found)))
     show(facts, lines, given["as_json"])

@@ -30,7 +30,7 @@ def _orders(_context: Any, _option: Any, text: str) -> tuple[int, ...]:
               help="How many points the chains remember that TABLE is read with.")  # fmt: skip
 @click.option("--each", is_flag=True, help="Also read every series with chains of its own.")
 @click.option("--search-seconds", type=float, default=10.0, show_default=True, metavar="S",
-              help="How long to look for one loss; bounds that are apart by then are told.")  # fmt: skip
+              help="How long to look for one loss; bounds still apart then are told.")  # fmt: skip
 @options.max_seconds
 @options.as_json
 def misfit(table: str, plan_file: str, orders: tuple[int, ...], **given: Any) -> None:

@@ -309,7 +309,8 @@ def _region(q: Any, r: Any) -> DataModel:
     """All chains between the ends that were given; a number is both ends."""
     from chainveil.model.region import ChainRegion
 
-    return ChainRegion(*(ends if isinstance(ends, tuple) else (ends, ends) for ends in (q, r)))
+    first, second = (ends if isinstance(ends, tuple) else (ends, ends) for ends in (q, r))
+    return ChainRegion(first, second)
 
 
 def need_chain(options: dict[str, Any]) -> tuple[DataModel, ChainFile | None]:

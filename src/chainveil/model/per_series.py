@@ -60,7 +60,7 @@ class SeriesCounts:
     @property
     def pairs(self) -> IntArray:
         """All transitions of each series, shape (series, k, k)."""
-        return self.halves.sum(axis=1, dtype=np.int64)
+        return np.asarray(self.halves.sum(axis=1, dtype=np.int64))
 
     def carries(self, order: int) -> NDArray[np.bool_]:
         """Which series have enough points for a chain of an order."""

@@ -36,9 +36,9 @@ def plan_at(chain: Any, epsilon: float | None, mechanism: str | None) -> NoisePl
     """The plan that a release of a table with this chain would have; None without a budget."""
     if epsilon is None:
         return None
-    return (
-        calibrate(chain, epsilon, mechanism=mechanism) if mechanism else usual_plan(chain, epsilon)
-    )
+    if mechanism is None:
+        return usual_plan(chain, epsilon)
+    return calibrate(chain, epsilon, mechanism=mechanism)
 
 
 def to_csv(check: SeriesCheck) -> bytes:

@@ -231,8 +231,8 @@ class _Interval:
 
     def pick(self, chosen: NDArray[np.bool_]) -> _Interval:
         """Some of them."""
-        parts = (self.owner, self.seen, self.known, self.seen_end, self.known_end)
-        return _Interval(*(part[chosen] for part in parts))
+        ends = (self.seen, self.known, self.seen_end, self.known_end)
+        return _Interval(self.owner[chosen], *(pairs[chosen] for pairs in ends))
 
 
 def _powers(matrix: FloatArray, largest: int) -> FloatArray:

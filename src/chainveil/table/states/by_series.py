@@ -82,8 +82,8 @@ class _Rows:
 
     def laid_out(self, series: int) -> Sequences:
         """Series after series, with a gap where one is split."""
-        flat, owner, size = (np.concatenate(x) for x in (self.codes, self.owners, self.sizes))
-        broken = np.concatenate(self.broken)
+        flat, owner = np.concatenate(self.codes), np.concatenate(self.owners)
+        size, broken = np.concatenate(self.sizes), np.concatenate(self.broken)
         lengths = np.bincount(owner, weights=size, minlength=series).astype(np.int64)
         if np.any(owner[1:] < owner[:-1]):
             order = _by_owner(owner, size)
