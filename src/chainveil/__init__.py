@@ -7,7 +7,8 @@
     release = plan.sanitize(series)                             publish this
     plan.loss.epsilon                                           what it loses, at most
 
-What the data follow   MarkovChain, HigherOrderChain, ChainRegion; choose_order -> OrderChoice
+What the data follow   MarkovChain, HigherOrderChain, ChainRegion, ModelFamily (several at once);
+                       choose_order -> OrderChoice
 How a report is drawn  Channel, StickyNoise, TrackingNoise, CorrelatedNoise
 What it gives away     privacy_loss -> PrivacyLoss; Adversary, success_bound
 From budget to noise   calibrate -> NoisePlan: sanitize, stream, reports, certificate
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         UnreachableBudget,
     )
     from chainveil.model.chain import MarkovChain
+    from chainveil.model.family import ModelFamily
     from chainveil.model.higher_order import HigherOrderChain
     from chainveil.model.orders import OrderChoice, choose_order
     from chainveil.model.region import ChainRegion
@@ -75,6 +77,7 @@ _HOMES = {
     "InvalidInput": "chainveil.errors",
     "MarkovChain": "chainveil.model.chain",
     "MissingExtra": "chainveil.errors",
+    "ModelFamily": "chainveil.model.family",
     "NoisePlan": "chainveil.plan",
     "NotSupported": "chainveil.errors",
     "OrderChoice": "chainveil.model.orders",
@@ -123,6 +126,7 @@ __all__ = [
     "InvalidInput",
     "MarkovChain",
     "MissingExtra",
+    "ModelFamily",
     "NoisePlan",
     "NotSupported",
     "OrderChoice",

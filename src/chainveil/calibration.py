@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from chainveil import checks
 from chainveil.errors import InvalidInput
-from chainveil.model.base import DataModel, check_model
+from chainveil.model.base import Box, DataModel, check_model
 from chainveil.model.chain import MarkovChain
-from chainveil.model.disclosure import rounded_down, too_few
+from chainveil.model.disclosure import too_few
+from chainveil.model.family import ModelFamily
 from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.channel import Channel
@@ -93,8 +94,10 @@ def calibrate(
 
     Parameters
     ----------
-    chain : MarkovChain, HigherOrderChain, ChainRegion or another model
-        Any number of states. Over a region the plan holds for every chain in it. A chain
+    chain : MarkovChain, HigherOrderChain, ChainRegion, ModelFamily or another model
+        Any number of states. Over a region the plan holds for every chain in it, over a
+        family for each of its members (see docs/families.md); of members fitted on private
+        data one box that covers them is published. A chain
         fitted on private data is rounded first, so that its counts are not published: two
         states to a region, which the plan then holds for; more states, a higher order, and
         two states where regions are not offered (correlated noise, q + r from 1 on, a named
@@ -176,19 +179,21 @@ def calibrate(
 def usual_mechanism(model: DataModel, **asked: Any) -> str:
     """The kind of noise that tables get where none is named.
 
-    Sticky noise for one chain of two states, unless its search would take long or does not offer
-    what is ``asked`` (arguments of :func:`calibrate`); tracking noise where reports may be late;
-    independent noise else.
+    Sticky noise for one chain of two states, or a family of them, unless its search would take
+    long or does not offer what is ``asked`` (arguments of :func:`calibrate`); tracking noise where
+    reports may be late; independent noise else.
     """
     if asked.get("delay", 0) not in (0, None):
         return TrackingNoise.kind
     length, event = asked.get("length"), asked.get("event", 1)
     rare = asked.get("every", 1) != 1 or event != 1
-    if not model.single or (model.states, model.order) != (2, 1):
+    several = engines.is_family(model)
+    if not (model.single or several) or (model.states, model.order) != (2, 1):
         return Channel.kind
     # Which noise it is gets published, so that it must not say more than the rounded chain does.
-    chain = _publishable(model, StickyNoise, asked.get("adversary", "any")).likeliest
-    changes = float(chain.transition[0, 1] + chain.transition[1, 0])
+    public = _publishable(model, StickyNoise, asked.get("adversary", "any"))
+    chains = [member.likeliest for member in public.members]
+    changes = min(float(chain.transition[0, 1] + chain.transition[1, 0]) for chain in chains)
     walked = bool(asked.get("spent")) or bool(asked.get("gaps", False))
     slowest = SLOWEST_OF_SEVERAL if walked else SLOWEST
     quick = changes >= slowest and (length is None or length <= LONGEST)
@@ -237,7 +242,9 @@ def _publishable(
     """What a plan is made for and may publish: private fits are rounded, all else stays."""
     if not model.is_unrounded:
         return model
-    if model.order != 1:
+    if engines.is_family(model):
+        return _published_family(cast(ModelFamily, model), kind, adversary, event, every)
+    if model.order != 1 or model.states > 2:
         return model.rounded()
     chain = cast(MarkovChain, model)
     if chain.counts is None:
@@ -245,28 +252,55 @@ def _publishable(
             "chain", "a private chain with neither counts nor round numbers",
             "MarkovChain.fit(series), which has the counts that rounding needs",
         )  # fmt: skip
-    if chain.states > 2:
-        rows = rounded_down(chain.transition, chain.counts.sum(axis=1).tolist())
-        return MarkovChain(rows, chain.initial, origin="private")
     q, r = chain.public_box()
-    slow = q[1] + r[1] < 1
-    named = isinstance(adversary, Adversary)
-    covered = engines.covers_regions(kind.kind) and chain.initial is None
-    if kind.sees != "point":
-        covered = covered and q[0] + r[0] >= SLOWEST_OF_BOX
-    if kind.sees != "point" or every != 1:
-        covered = covered and adversary != "informed"
-    if slow and covered and not named and event == 1:
+    covered = chain.initial is None and _is_covered((*q, *r), kind, adversary, event, every)
+    if q[1] + r[1] < 1 and covered:
         # Few digits, so that the middle reads as the round number that it is.
         middle = float(f"{sum(q) / 2:.6g}"), float(f"{sum(r) / 2:.6g}")
         return ChainRegion(q, r, middle, origin="private")
-    if not slow and max(q[1] / q[0], r[1] / r[0]) > WIDEST:
+    if q[1] + r[1] >= 1 and max(q[1] / q[0], r[1] / r[0]) > WIDEST:
         raise too_few("a private chain that changes often, fitted on few points")
     # Where a whole region cannot be covered: its slowest chain, for which most noise is needed
     # wherever that was tried.
-    ends = (q[0], r[0]) if slow else (sum(q) / 2, sum(r) / 2)
+    ends = (q[0], r[0]) if q[1] + r[1] < 1 else (sum(q) / 2, sum(r) / 2)
     return MarkovChain([[1 - ends[0], ends[0]], [ends[1], 1 - ends[1]]], chain.initial,
                        origin="private")  # fmt: skip
+
+
+def _is_covered(
+    box: Box, kind: type[Noise], adversary: AdversaryName | Adversary, event: int, every: int | str
+) -> bool:
+    """Whether noise of a kind is certified over a box, within seconds, for what is asked."""
+    covered = engines.covers_regions(kind.kind) and not isinstance(adversary, Adversary)
+    if kind.sees != "point":
+        covered = covered and box[0] + box[2] >= SLOWEST_OF_BOX
+    if kind.sees != "point" or every != 1:
+        covered = covered and adversary != "informed"
+    return covered and event == 1
+
+
+def _published_family(
+    family: ModelFamily,
+    kind: type[Noise],
+    adversary: AdversaryName | Adversary,
+    event: int,
+    every: int | str,
+) -> DataModel:
+    """One box in place of private members, or its slowest chain where no box can be covered."""
+    public = family.rounded()
+
+    def corner(member: DataModel) -> DataModel:
+        box = member.box
+        whole = box is None or member.single or _is_covered(box, kind, adversary, event, every)
+        if whole or box is None:
+            return member
+        q, r = box[0], box[2]
+        return MarkovChain([[1 - q, q], [r, 1 - r]], origin=member.origin)
+
+    if not engines.is_family(public):
+        return corner(public)
+    several = cast(ModelFamily, public)
+    return ModelFamily([corner(one) for one in several.members], several.names, several.typical)
 
 
 def _plan(mechanism: str, problem: Problem, aim: Aim) -> NoisePlan:
@@ -278,8 +312,14 @@ def _plan(mechanism: str, problem: Problem, aim: Aim) -> NoisePlan:
     )  # fmt: skip
     if problem.model.single:
         return plan
-    known = engines.least_noise(mechanism, problem.on(chain), aim)
-    return replace(plan, region=problem.region, if_known=known.noise)
+    if not engines.is_family(problem.model):
+        known = engines.least_noise(mechanism, problem.on(chain), aim)
+        return replace(plan, region=problem.region, if_known=known.noise)
+    plan = replace(plan, family=cast(ModelFamily, problem.model))
+    # Of other chains it may take minutes, or not be offered for them alone.
+    quick = chain.box is not None
+    known_noise = engines.least_noise(mechanism, problem.on(chain), aim).noise if quick else None
+    return replace(plan, if_known=known_noise)
 
 
 def _as_realised(spent: Any) -> tuple[Noise, ...]:

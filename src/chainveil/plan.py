@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import Origin
+from chainveil.model.family import ModelFamily
 from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
@@ -47,7 +48,11 @@ class NoisePlan:
     region : ChainRegion or None
         The chains the loss holds for, where the chain is only roughly known.
     if_known : Channel or None
-        The noise that would do if ``chain`` were known to be the right one of ``region``.
+        The noise that would do if ``chain`` were known to be the right one of ``region`` or
+        ``family``.
+    family : ModelFamily or None
+        The models that the loss holds for, each of them, where there are several; ``chain`` is
+        then the typical one.
     event : int
         The secret: any two values of so many consecutive points.
     gaps : bool
@@ -76,10 +81,21 @@ class NoisePlan:
     if_known: Noise | None = None
     event: int = 1
     gaps: bool = False
+    family: ModelFamily | None = None
+
+    @property
+    def model(self) -> Any:
+        """What the loss holds for: the family or the region where there is one, else the chain."""
+        return self.family or self.region or self.chain
 
     @property
     def cost_of_uncertainty(self) -> float:
         """Share of points changed only because the chain is not known exactly."""
+        if self.if_known is None and self.family is not None:
+            raise NotSupported(
+                "cost_of_uncertainty: noise for the typical chain of the family alone is found "
+                "for two states and order 1; compare with calibrate(plan.chain, …)"
+            )
         if self.if_known is None:
             return 0.0
         return self.expected_flips - self.if_known.expected_flips(self.chain)
@@ -87,7 +103,8 @@ class NoisePlan:
     @property
     def origin(self) -> Origin:
         """Where the chain came from: "given", "reference" (public data) or "private"."""
-        return self.chain.origin if self.region is None else self.region.origin
+        origin: Origin = self.model.origin
+        return origin
 
     @property
     def mechanism(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -12,11 +12,12 @@ from typing import Any, Literal
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
 from chainveil.errors import InvalidInput
-from chainveil.model.base import Origin
+from chainveil.model.base import DataModel, Origin
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import GRID, Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName, describe
+from chainveil.privacy.family.witness import MemberWitness
 from chainveil.privacy.memory.witness import MemoryWitness
 from chainveil.privacy.two_state.witness import TwoStateWitness
 from chainveil.privacy.witness import Witness
@@ -138,14 +139,13 @@ def chain_section(plan: NoisePlan, origin: str) -> dict[str, Any]:
     start, transition, _ = plan.chain.hidden_chain()
     region, section = plan.region, {}
     initial: Any = start.tolist()
-    if plan.chain.order == 1:
+    if plan.family is not None:
+        section = {"model": model_words(plan.family.without_covered())}
+    elif plan.chain.order == 1:
         plain = exact_chain(plan.chain)
         transition, initial = plain.transition, plain.to_json()["initial"]
     else:
-        words = plan.chain.to_json().items()
-        # Where it came from has a field of its own; what it was counted from is not published.
-        numbers = [[name, value] for name, value in words if name not in ("origin", "counts")]
-        section = {"model": [plan.chain.kind, numbers]}
+        section = {"model": model_words(plan.chain)}
     return {
         "transition": transition.tolist(),
         "initial": initial,
@@ -154,6 +154,27 @@ def chain_section(plan: NoisePlan, origin: str) -> dict[str, Any]:
         "origin": origin,
         "meaning": statements.ORIGIN[origin],
     }
+
+
+def model_words(model: DataModel) -> list[Any]:
+    """A model by its kind and its numbers, as [name, value] pairs; so are those inside of it."""
+    return [model.kind, _pairs(model.to_json())]
+
+
+def _pairs(words: Mapping[str, Any]) -> list[list[Any]]:
+    # Where it came from has a field of its own; what it was counted from is not published.
+    left_out = ("origin", "counts")
+    return [
+        [name, _without_objects(value)]
+        for name, value in words.items()
+        if name not in left_out and value is not None
+    ]
+
+
+def _without_objects(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _pairs(value)
+    return [_without_objects(item) for item in value] if isinstance(value, list) else value
 
 
 def exact_chain(chain: MarkovChain) -> MarkovChain:
@@ -209,7 +230,14 @@ def loss_section(plan: NoisePlan) -> dict[str, Any]:
 
 
 def witness_section(witness: Witness) -> dict[str, Any]:
-    """An attack in JSON."""
+    """An attack in JSON; of one on a member of a family, its name and the chain attacked."""
+    on: dict[str, Any] = {}
+    if isinstance(witness, MemberWitness):
+        on = {"member": witness.member, "chain": model_words(witness.chain)}
+    return _attack_section(witness.plain) | on | {"words": str(witness)}
+
+
+def _attack_section(witness: Witness) -> dict[str, Any]:
     return {
         "length": witness.length,
         "target": witness.target,
@@ -218,7 +246,6 @@ def witness_section(witness: Witness) -> dict[str, Any]:
         "other": witness.other,
         "symbols": list(witness.symbols) if isinstance(witness, TwoStateWitness) else [],
         "output": [] if isinstance(witness, TwoStateWitness) else _runs(witness),
-        "words": str(witness),
     }
 
 

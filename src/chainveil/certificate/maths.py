@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import cast
 
 from chainveil.certificate import questions, work
@@ -23,8 +24,10 @@ from chainveil.certificate.make import (
 from chainveil.certificate.questions import Claim
 from chainveil.certificate.results import Check
 from chainveil.errors import ChainveilError, InvalidInput, TooLarge
+from chainveil.model.family import ModelFamily
 from chainveil.model.region import ChainRegion
 from chainveil.plan import NoisePlan
+from chainveil.privacy import engines
 from chainveil.privacy.result import PrivacyLoss, RegionLoss
 
 # How far a loss may come out above the one claimed: the accuracy with which losses of two
@@ -53,12 +56,14 @@ def plan_of(certificate: Certificate) -> NoisePlan:
             "certificate", f"a loss of {found.epsilon!r}", f"at most epsilon, {epsilon!r}"
         )
     model = asked.model.of_origin(certificate["chain.origin"])
-    region = None if model.single else cast(ChainRegion, model)
-    return NoisePlan(
+    plan = NoisePlan(
         model.likeliest, asked.noise, found, max(epsilon, found.epsilon),
-        certificate["noise.objective"], None, asked.spent, region,
+        certificate["noise.objective"], None, asked.spent,
         event=asked.event, gaps=asked.gaps,
     )  # fmt: skip
+    if engines.is_family(model):
+        return replace(plan, family=cast(ModelFamily, model))
+    return plan if model.single else replace(plan, region=cast(ChainRegion, model))
 
 
 def loss_of(certificate: Certificate) -> PrivacyLoss:
@@ -178,9 +183,10 @@ def _witness(
         text = "none, and none is claimed" if lower == 0 else "missing"
         yield check_line("loss.witness", lower == 0, text)
         return
-    # Over a region the attack is one on its worst chain.
-    chain = found.chain if isinstance(found, RegionLoss) else asked.chain
     try:
+        # Over a region the attack is one on its worst chain, over a family on one it names.
+        chain = found.chain if isinstance(found, RegionLoss) else asked.chain
+        questions.attacked(certificate, asked.model)
         attained = work.replay(questions.ask_to_replay(certificate, chain))
     except TooLarge as error:
         yield Check("loss.witness", "open", str(error))

@@ -22,6 +22,7 @@ from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary
+from chainveil.privacy.family.witness import MemberWitness
 from chainveil.privacy.problem import Effort, Problem, read_problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.witness import DescribedAttack, Witness
@@ -93,12 +94,33 @@ def ask_together(certificate: Certificate, earlier: Certificate) -> str:
     return json.dumps(fields, sort_keys=True)
 
 
-def ask_to_replay(certificate: Certificate, chain: MarkovChain) -> str:
-    """The question what the attack that a certificate claims attains on ``chain``."""
+def ask_to_replay(certificate: Certificate, chain: DataModel) -> str:
+    """The question what the attack that a certificate claims attains on ``chain``.
+
+    The chain of a member of a family is the one that the attack itself is said to be on.
+    """
     fields = _fields(certificate) | {"loss.witness": certificate["loss.witness"]}
-    if certificate.model is None:
-        fields |= {"chain.transition": chain.transition.tolist(), "chain.region": None}
+    if certificate["loss.witness.member"] is not None:
+        kind, numbers = certificate["loss.witness.chain"]
+        fields |= {"chain.model": (kind, dict(numbers))}
+    elif certificate.model is None:
+        transition = chain.hidden_chain()[1].tolist()
+        fields |= {"chain.transition": transition, "chain.region": None}
     return json.dumps(fields, sort_keys=True)
+
+
+def attacked(certificate: Certificate, model: DataModel) -> DataModel:
+    """The chain that an attack on a family is on; an error where it is none of the member's."""
+    name, words = certificate["loss.witness.member"], certificate["loss.witness.chain"]
+    family = engines.is_family(model)
+    if not family and name is words is None:
+        return model
+    if not family or name is None or words is None:
+        raise InvalidInput("witness member", name, "a member, for a family and for no other model")
+    chain = _read_model(words[0], dict(words[1]))
+    if not chain.single or not model[name].covers(chain):  # type: ignore[index]
+        raise InvalidInput("witness chain", words[0], f"a chain of the member {name!r}")
+    return chain
 
 
 def _fields(certificate: Certificate) -> dict[str, Any]:
@@ -131,13 +153,16 @@ def _model(fields: dict[str, Any]) -> DataModel:
     if fields["chain.model"] is not None:
         if fields["chain.region"] is not None:
             raise InvalidInput("chain.region", "a region", "null, for a model that is no chain")
-        kind, numbers = fields["chain.model"]
-        try:
-            return read_model(kind, numbers)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput("chain.model", kind, f"its numbers: {error}") from None
+        return _read_model(*fields["chain.model"])
     chain = MarkovChain(fields["chain.transition"], fields["chain.initial"])
     return _region(fields["chain.region"], chain) or chain
+
+
+def _read_model(kind: str, numbers: dict[str, Any]) -> DataModel:
+    try:
+        return read_model(kind, numbers)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInput("chain.model", kind, f"its numbers: {error}") from None
 
 
 def entries(question: str) -> float:
@@ -226,6 +251,8 @@ def replay_attack(question: str, _: float) -> float:
     known: dict[int, int] = dict(claimed["known"])
     _check_attack(asked, claimed, known)
     witness = _witness(claimed, known, asked)
+    if claimed.get("member") is not None:
+        witness = MemberWitness.on(witness, claimed["member"], asked.model)
     if str(witness) != claimed["words"]:
         raise InvalidInput("witness words", claimed["words"], str(witness))
     if not asked.gaps and witness.leaves_out(asked.problem.seen):

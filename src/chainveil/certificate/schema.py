@@ -42,6 +42,8 @@ ABSENT: dict[str, Any] = {
     "promise.event": 1,
     "promise.gaps": False,
     "chain.model": None,
+    "loss.witness.member": None,
+    "loss.witness.chain": None,
     "noise.every": 1,
     "noise.delay": 0,
     "release.points": None,
@@ -80,9 +82,10 @@ FIELDS = (
     Field("chain.region", "region or null", "recomputed", "the least and largest q, and r, of the "
           "chains that the loss holds for; null: the chain above alone"),
     Field("chain.model", "model", "recomputed", "a model that is no chain of order 1: its kind "
-          "(`higher order`: a chain of a higher order) and its numbers, as [name, value] pairs; "
-          "`transition` and `initial` are then those of its hidden chain, that of contexts. Absent "
-          "for a chain of order 1"),
+          "(`higher order`: a chain of a higher order; `family`: several models, for each of which "
+          "the loss holds) and its numbers, as [name, value] pairs, those of members likewise; "
+          "`transition` and `initial` are then those of its hidden chain, that of contexts, and of "
+          "a family those of its typical chain. Absent for a chain of order 1"),
     Field("chain.origin", "origin", "open", "`given`, `reference` or `private`"),
     Field("chain.meaning", "text", "recomputed", "the origin in words"),
     Field("noise.mechanism", "mechanism", "recomputed", "how the noise is drawn"),
@@ -117,6 +120,10 @@ FIELDS = (
           "pairs, where it has no such pattern; else empty. Of noise that remembers, of rare "
           "reports and of events: all releases as digits of one number, each with one more "
           "digit for nothing published"),
+    Field("loss.witness.member", "text", "recomputed", "of a family, the member that is attacked. "
+          "Absent for one model"),
+    Field("loss.witness.chain", "model", "recomputed", "of a family, the chain that is attacked: "
+          "the member, or a chain of its box. Absent for one model"),
     Field("loss.witness.words", "text", "recomputed", "the attack in words"),
     Field("discretization.kind", "discretization", "recomputed", "`threshold`, `edges` or "
           "`states`"),
@@ -310,14 +317,24 @@ def _is_noise(value: Any) -> bool:
     return named and whole and timing
 
 
-def _is_model(value: Any) -> bool:
+def _is_model(value: Any, depth: int = 2) -> bool:
+    """A kind and its numbers; those of members are models themselves."""
     if not (_is_list(value, lambda _: True) and len(value) == 2 and isinstance(value[0], str)):
         return False
-    pairs = value[1]
-    return _is_list(
-        pairs, lambda pair: _is_list(pair, lambda _: True) and len(pair) == 2
-        and isinstance(pair[0], str) and _is_numbers(pair[1])
-    )  # fmt: skip
+    return _is_list(value[1], lambda pair: _is_part(pair, depth))
+
+
+def _is_part(pair: Any, depth: int) -> bool:
+    """A name with numbers, with texts, or with models."""
+    if not (_is_list(pair, lambda _: True) and len(pair) == 2 and isinstance(pair[0], str)):
+        return False
+    value = pair[1]
+    if _is_numbers(value) or _is_list(value, _is_text, 1, MOST_ROWS):
+        return True
+    if depth == 1:
+        return False
+    members = _is_list(value, lambda one: _is_model(one, depth - 1), 1, MOST_ROWS)
+    return members or _is_model(value, depth - 1)
 
 
 def _is_numbers(value: Any, depth: int = 3) -> bool:

@@ -1,4 +1,4 @@
-"""What the data may follow: chains of order 1, chains with a longer memory, boxes of chains.
+"""What the data may follow: chains of order 1, of longer memory, boxes of chains, families.
 
 Knows nothing of noise or of privacy.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from chainveil.model.base import DataModel, read_model, register
 from chainveil.model.chain import MarkovChain
+from chainveil.model.family import ModelFamily
 from chainveil.model.higher_order import HigherOrderChain
 from chainveil.model.orders import OrderChoice, choose_order
 from chainveil.model.region import ChainRegion
@@ -16,6 +17,7 @@ __all__ = [
     "DataModel",
     "HigherOrderChain",
     "MarkovChain",
+    "ModelFamily",
     "OrderChoice",
     "choose_order",
     "read_model",

@@ -17,6 +17,8 @@ from chainveil.plugins import load_installed
 Origin = Literal["given", "reference", "private"]
 # Law of the first hidden state, transitions between them, the value each stands for.
 HiddenChain = tuple[FloatArray, FloatArray, NDArray[np.int64]]
+# Least and largest q, least and largest r.
+Box = tuple[float, float, float, float]
 
 
 class DataModel(ABC):
@@ -42,6 +44,23 @@ class DataModel(ABC):
 
         1 for a chain with a transition matrix; None for a law that is no chain of any order.
         """
+
+    @property
+    def members(self) -> tuple[DataModel, ...]:
+        """The models that a promise has to hold for, each by itself: of most, itself alone."""
+        return (self,)
+
+    @property
+    def box(self) -> Box | None:
+        """Least and largest q, least and largest r, of stationary two-state chains of order 1.
+
+        None for a model that is anything else.
+        """
+        return None
+
+    def covers(self, other: DataModel) -> bool:
+        """Whether what holds for this model holds for the other one, since it is part of it."""
+        return bool(self == other)
 
     def describe(self) -> str:
         """What it is, in words."""
@@ -125,5 +144,5 @@ def check_model(model: Any, argument: str = "chain") -> None:
     if not isinstance(model, DataModel):
         found = f"an object of type {type(model).__name__}"
         advice = "MarkovChain.binary(q, r) makes a chain; the budget comes after it."
-        allowed = "a MarkovChain, a HigherOrderChain or a ChainRegion"
+        allowed = "a MarkovChain, a HigherOrderChain, a ChainRegion or a ModelFamily"
         raise InvalidInput(argument, found, allowed, advice)

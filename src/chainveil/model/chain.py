@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.model.base import DataModel, HiddenChain, Origin, register
+from chainveil.model.base import Box, DataModel, HiddenChain, Origin, register
 from chainveil.model.region import ChainRegion, Interval, region_around, region_from_counts
 
 if TYPE_CHECKING:
@@ -180,10 +180,28 @@ class MarkovChain(DataModel):
             self.counts is not None or not is_round(self.transition)
         )
 
+    def rounded(self) -> MarkovChain:
+        """A private chain of more than two states, every change rounded down to be published.
+
+        One of two states is published as a box instead: see :meth:`public_box`.
+        """
+        from chainveil.model.disclosure import published_rows
+
+        rows = published_rows(self.transition, self.counts)
+        return MarkovChain(rows, self.initial, origin="private")
+
     @property
     def order(self) -> int:
         """One: a point depends on the one before it."""
         return 1
+
+    @property
+    def box(self) -> Box | None:
+        """q and r, each twice, of a stationary chain of two states."""
+        if self.states != 2 or self.initial is not None:
+            return None
+        q, r = float(self.transition[0, 1]), float(self.transition[1, 0])
+        return q, q, r, r
 
     @property
     def likeliest(self) -> MarkovChain:
@@ -247,7 +265,7 @@ class MarkovChain(DataModel):
         """The chain with these transitions."""
         origin = words.get("origin")
         counts = words.get("counts") if origin else None
-        return cls(words["transition"], words["initial"], counts, origin)
+        return cls(words["transition"], words.get("initial"), counts, origin)
 
     def of_origin(self, origin: Origin) -> MarkovChain:
         """The same chain, known to come from there."""

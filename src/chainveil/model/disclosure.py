@@ -63,6 +63,16 @@ def public_box(q: float, r: float, steps: int) -> tuple[Interval, Interval]:
     return box[:2], box[2:]
 
 
+def published_rows(transition: FloatArray, counts: NDArray[np.int64] | None) -> FloatArray:
+    """The rows of a chain of order 1 and more than two states, rounded down by its counts."""
+    if counts is None or len(transition) == 2:
+        raise InvalidInput(
+            "chain", "a private chain with neither counts nor round numbers, or of two states",
+            "MarkovChain.fit(series), which has the counts that rounding needs",
+        )  # fmt: skip
+    return rounded_down(transition, counts.sum(axis=1).tolist())
+
+
 def rounded_down(transition: FloatArray, visits: list[int]) -> FloatArray:
     """The transitions of more than two states with every change rounded down, shape (k, k).
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.model.base import DataModel, HiddenChain, Origin, register
+from chainveil.model.base import Box, DataModel, HiddenChain, Origin, register
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,6 +84,30 @@ class ChainRegion(DataModel):
     def order(self) -> int:
         """One, for each of its chains."""
         return 1
+
+    @property
+    def box(self) -> Box:
+        """The limits of q, then those of r."""
+        return *self.q, *self.r
+
+    def covers(self, other: DataModel) -> bool:
+        """Whether another box, or a chain, lies in this one."""
+        if other.box is None:
+            return False
+        q_low, q_high, r_low, r_high = other.box
+        return (
+            self.q[0] <= q_low
+            and q_high <= self.q[1]
+            and (self.r[0] <= r_low and r_high <= self.r[1])
+        )
+
+    def describe(self) -> str:
+        """Its limits."""
+        (q_low, q_high), (r_low, r_high) = self.q, self.r
+        return (
+            f"every chain of order 1 on 2 states, 0 to 1 with {q_low!r} to {q_high!r}, 1 to 0 "
+            f"with {r_low!r} to {r_high!r}"
+        )
 
     def hidden_chain(self) -> HiddenChain:
         """That of the estimate."""

@@ -158,6 +158,13 @@ class Noise(ABC):
             f"{self.kind} noise reports about the point at hand; no delay is offered"
         )
 
+    def quieter(self, share: float, weights: FloatArray) -> Noise:
+        """The noise a share of the way, from 0 to 1, to one that says nothing about the states.
+
+        ``weights``, shape (k,), are the shares of the states, by which reports are averaged.
+        """
+        raise NotSupported(f"{self.kind} noise has no way to noise that says nothing")
+
     @property
     def needs(self) -> str:
         """Who must see what for a report to be made, in one line."""

@@ -162,6 +162,14 @@ class Channel(Noise):
         """The same channel on one point in ``every``."""
         return self if every == self.every else Channel(self.matrix, every)
 
+    def quieter(self, share: float, weights: FloatArray) -> Channel:
+        """A report is drawn anew, whatever it was, with probability ``share``.
+
+        The result is made from the reports alone, so that its loss is no larger on any model.
+        """
+        anew = weights @ self.matrix
+        return Channel((1 - share) * self.matrix + share * anew / anew.sum(), self.every)
+
     def first_law(self) -> FloatArray:
         """The matrix itself: every report is a first one."""
         return self.matrix

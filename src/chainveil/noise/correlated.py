@@ -77,6 +77,11 @@ class CorrelatedNoise(Noise):
         """The same flips on one point in ``every``."""
         return self if every == self.every else CorrelatedNoise(self.rho0, self.rho1, every)
 
+    def quieter(self, share: float, weights: FloatArray) -> CorrelatedNoise:
+        """A share of the way to tossing a coin for every flip."""
+        rho0, rho1 = ((1 - share) * rho + share / 2 for rho in (self.rho0, self.rho1))
+        return CorrelatedNoise(rho0, rho1, self.every)
+
     @property
     def flip_rate(self) -> float:
         """Share of reports that are flipped: ``rho0 / (rho0 + rho1)``."""

@@ -169,6 +169,13 @@ class StickyNoise(RememberingNoise):
         """The same kernel on one point in ``every``."""
         return self if every == self.every else StickyNoise(self.kernel, self.first, every)
 
+    def quieter(self, share: float, weights: FloatArray) -> StickyNoise:
+        """Changes of the report depend less and less on the state; see :func:`hushed`."""
+        silent = np.einsum("x,zxy->zy", weights, self.kernel)
+        return StickyNoise(
+            hushed(self.kernel, silent, share), _mixed(self.first, share, weights), self.every
+        )
+
     @classmethod
     def from_matrix(cls, rows: Any) -> StickyNoise:
         """The noise that :meth:`to_matrix` wrote down: k rows first, then m times k."""
@@ -298,6 +305,13 @@ class TrackingNoise(RememberingNoise):
             return self
         return TrackingNoise(self.kernel, self.first, self.after_gap, self.delay, every)
 
+    def quieter(self, share: float, weights: FloatArray) -> TrackingNoise:
+        """Changes of the report depend less and less on the states; see :func:`hushed`."""
+        silent = np.einsum("x,zxxy->zy", weights, self.kernel)
+        kernel, gap = (hushed(law, silent, share) for law in (self.kernel, self.after_gap))
+        first = _mixed(self.first, share, weights)
+        return TrackingNoise(kernel, first, gap, self.delay, self.every)
+
     def _laws(self) -> tuple[FloatArray, ...]:
         return self.first, self.kernel, self.after_gap
 
@@ -331,6 +345,27 @@ class TrackingNoise(RememberingNoise):
     def __reduce__(self) -> tuple[Any, ...]:
         laws = (np.array(part) for part in (self.kernel, self.first, self.after_gap))
         return TrackingNoise, (*laws, self.delay, self.every)
+
+
+def hushed(kernel: FloatArray, silent: FloatArray, share: float) -> FloatArray:
+    """A kernel, shape (m, …, m), a share of the way to one, shape (m, m), that sees no state.
+
+    Chances to change the report are mixed as logarithms and staying gets the rest: where a
+    report that turns over and back again says nothing at all, that stays so.
+    """
+    m = len(silent)
+    goal = silent.reshape(m, *(1,) * (kernel.ndim - 2), m)
+    mixed = kernel ** (1 - share) * goal**share
+    for report in range(m):
+        mixed[report, ..., report] = 0.0
+        mixed[report, ..., report] = np.maximum(1 - mixed[report].sum(axis=-1), 0.0)
+    return np.asarray(mixed / mixed.sum(axis=-1, keepdims=True))
+
+
+def _mixed(first: FloatArray, share: float, weights: FloatArray) -> FloatArray:
+    """The first law, drawn anew with probability ``share``."""
+    anew = weights @ first
+    return np.asarray((1 - share) * first + share * anew / anew.sum())
 
 
 def law(

@@ -41,7 +41,7 @@ def search(
         if -top <= best.epsilon + tolerance:
             break
         heapq.heappop(heap)
-        for half in _halves(box):
+        for half in halves(box):
             heapq.heappush(heap, (-bound(half, best.lower), half))
         if cut % LOOKS == 0:
             here = MarkovChain.binary(box[0], box[2])
@@ -56,7 +56,7 @@ def result(best: PrivacyLoss, epsilon: float, chain: MarkovChain) -> RegionLoss:
     return RegionLoss(epsilon, best.lower, best.witness, best.adversary, best.length, chain)
 
 
-def _halves(box: Box) -> tuple[Box, Box]:
+def halves(box: Box) -> tuple[Box, Box]:
     """Cut where the box is longest, in proportion; towards the low end, where losses are high."""
     q_low, q_high, r_low, r_high = box
     if q_high / q_low >= r_high / r_low:

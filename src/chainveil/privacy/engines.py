@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from chainveil.errors import NotSupported
+from chainveil.model.base import DataModel
 from chainveil.noise.base import noise_class
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
@@ -48,6 +49,11 @@ def _in_room(name: str, file: str, function: str) -> Callable[..., Any]:
 
 def _engine(name: str) -> Engine:
     return Engine(*(_in_room(name, "loss", part) for part in ("solves", "loss", "witness")))
+
+
+def is_family(model: DataModel) -> bool:
+    """Whether a promise has to hold for several models, each by itself."""
+    return model.members != (model,)
 
 
 def _has_many_states(problem: Problem) -> bool:
@@ -89,11 +95,14 @@ def _least_correlated(problem: Problem, aim: Aim) -> Calibrated:
     return found
 
 
-# Asked in this order. What enumerates the definition comes last: it is for short series alone.
+# Asked in this order: families first, which hand their members on. What enumerates the definition
+# comes last: it is for short series alone.
 _ENGINES = [
     _engine(name)
-    for name in ("two_state", "region", "correlated", "memory", "letters", "orders", "enumeration")
-]
+    for name in (
+        "family", "two_state", "region", "correlated", "memory", "letters", "orders", "enumeration",
+    )
+]  # fmt: skip
 _CALIBRATORS: dict[str, LeastNoise] = {
     Channel.kind: _least_independent,
     CorrelatedNoise.kind: _least_correlated,
@@ -145,4 +154,7 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
         raise NotSupported(
             f"mechanism: {kind} noise has no calibration; register_calibrator offers one"
         )
+    if is_family(problem.model):
+        over: Calibrated = _in_room("family", "calibrate", "least_noise")(kind, problem, aim)
+        return over
     return _CALIBRATORS[kind](problem, aim)

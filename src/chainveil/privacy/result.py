@@ -11,6 +11,7 @@ from chainveil.privacy.rounding import upper
 from chainveil.privacy.witness import Witness
 
 if TYPE_CHECKING:
+    from chainveil.model.base import DataModel
     from chainveil.model.chain import MarkovChain
     from chainveil.privacy.closed_form import HalfPlanes
 
@@ -72,6 +73,22 @@ class RegionLoss(PrivacyLoss):
     """Loss that no chain of a region exceeds; ``chain`` is the one that attains ``lower``."""
 
     chain: MarkovChain
+
+
+@dataclass(frozen=True)
+class FamilyLoss(PrivacyLoss):
+    """Loss that no member of a family exceeds.
+
+    Attributes
+    ----------
+    chain : MarkovChain, HigherOrderChain or another model of one law
+        The one that ``witness`` attains ``lower`` on.
+    member : str
+        The name of the member that it is, or is a chain of.
+    """
+
+    chain: DataModel
+    member: str
 
 
 @dataclass(frozen=True)

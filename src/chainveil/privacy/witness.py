@@ -91,6 +91,11 @@ class Witness(ABC):
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return type(self), tuple((values | {"known": dict(self.known)}).values())
 
+    @property
+    def plain(self) -> Witness:
+        """The attack without the name of a member of a family that it is on."""
+        return self
+
     @abstractmethod
     def output_array(self) -> NDArray[Any]:
         """The whole output, shape (length,)."""

@@ -17,6 +17,8 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
+from chainveil.model.base import DataModel
+from chainveil.model.chain import MarkovChain
 from chainveil.privacy import engines
 from chainveil.privacy.memory.layout import LONGEST_PERIOD
 from chainveil.privacy.memory.objective import Rhythm
@@ -106,7 +108,8 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
             f"mechanism: {form} noise of this kind is calibrated for chains of order 1 with two "
             f"states; found {model.states} states. Use independent noise on every point."
         )
-    if form == "correlated" and not model.single:
+    boxes = [member for member in model.members if not member.single]
+    if form == "correlated" and boxes:
         raise NotSupported(
             "mechanism: correlated noise is offered for a two-state chain that is known; regions "
             "need independent noise."
@@ -126,15 +129,24 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
 def _quest(form: Form, problem: Problem, aim: Aim, every: int) -> Quest:
     chain = problem.model.likeliest
     q, r = float(chain.transition[0, 1]), float(chain.transition[1, 0])
-    corners = ((q, r),) if problem.model.single else _corners(problem)
-    return Quest(problem, aim, form, Rhythm(q, r, every, int(aim.delay)), corners)
+    rhythm = Rhythm(q, r, every, int(aim.delay))
+    if engines.is_family(problem.model):
+        members = tuple(_judge(form, problem.on(one), aim, rhythm) for one in problem.model.members)
+        return Quest(problem, aim, form, rhythm, (), members)
+    return Quest(problem, aim, form, rhythm, (_slowest(problem.model) or (q, r),))
 
 
-def _corners(problem: Problem) -> tuple[tuple[float, float], ...]:
+def _judge(form: Form, problem: Problem, aim: Aim, voice: Rhythm) -> Quest:
+    """A member of a family, which judges kernels that are weighed by another chain."""
+    q, r = _slowest(problem.model) or problem.chain.transition[[0, 1], [1, 0]].tolist()
+    rhythm = replace(voice, q=float(q), r=float(r))
+    chain = problem if problem.model.single else problem.on(MarkovChain.binary(q, r))
+    return Quest(chain, aim, form, rhythm, ((rhythm.q, rhythm.r),), voice=voice)
+
+
+def _slowest(model: DataModel) -> tuple[float, float] | None:
     """The slowest chain of a box, for which most noise is needed wherever that was tried."""
-    region = problem.region
-    q, r = region.slowest
-    return ((float(q), float(r)),)
+    return None if model.box is None else (model.box[0], model.box[2])
 
 
 def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatArray]:
@@ -181,7 +193,8 @@ def _handy(quest: Quest, most: int = HANDY_EVERY) -> Quest:
     """
     rhythm = quest.rhythm
     pace = rhythm.q + rhythm.r
-    plain = quest.problem.event == 1 and quest.problem.length is None
+    # Members of a family are slow or fast each in its own way, which one faster chain would hide.
+    plain = quest.problem.event == 1 and quest.problem.length is None and not quest.members
     if not plain or any(noise.every > 1 or noise.ordered for noise in quest.problem.releases):
         return quest
     if rhythm.every > most and pace < 0.5:
@@ -347,7 +360,7 @@ def blended(quest: Quest, ones: FloatArray, share: float) -> FloatArray:
 
 def _is_slow(quest: Quest) -> bool:
     """Whether the kernel comes from a faster chain than the quest is about."""
-    return quest.form != "independent" and quest.rhythm.q + quest.rhythm.r < HANDY_PACE
+    return quest.form != "independent" and quest.slowest < HANDY_PACE
 
 
 def _to_budget(quest: Quest, ones: FloatArray) -> FloatArray:
@@ -398,7 +411,7 @@ def _refine(quest: Quest, ones: FloatArray) -> FloatArray:
 
 def _certified(quest: Quest, ones: FloatArray) -> Calibrated:
     """The noise with its exact loss; a little is given up where that is above the budget."""
-    single = quest.problem.model.single
+    single = all(member.single for member in quest.problem.model.members)
     rough = Effort(tolerance=GIVEN_UP_OVER_REGION * min(1.0, quest.aim.epsilon))
     problem = quest.problem if single else replace(quest.problem, effort=rough)
 

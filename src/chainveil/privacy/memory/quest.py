@@ -46,6 +46,9 @@ class Quest:
 
     Kernels are given as probabilities to report 1, of shape (2, 2, 2): last report, state
     before, state. ``corners`` are the chains of a search over a box, else the chain itself.
+    Over a family ``rhythm`` is that of its typical chain, by which kernels are weighed, and
+    ``members`` judge them, one for each member; ``voice`` is then the rhythm that the first law and
+    the kernel after gaps go with, which is the same for all.
     """
 
     problem: Problem
@@ -53,6 +56,14 @@ class Quest:
     form: Form
     rhythm: Rhythm
     corners: tuple[Corner, ...]
+    members: tuple[Quest, ...] = ()
+    voice: Rhythm | None = None
+
+    @property
+    def slowest(self) -> float:
+        """q + r of the slowest chain that judges a kernel."""
+        rhythms = [member.rhythm for member in self.members] or [self.rhythm]
+        return min(rhythm.q + rhythm.r for rhythm in rhythms)
 
     def spread(self, logits: FloatArray) -> FloatArray:
         """Probabilities to report 1, shape (2, 2, 2), from the logits of the form."""
@@ -75,11 +86,12 @@ class Quest:
         kernel = np.stack([1 - ones, ones], axis=-1)
         if self.form == "independent":
             return Laws(kernel, kernel[0, 0], kernel[:, 0])
-        law = self.rhythm.long_run(kernel)
         if self.form == "correlated":
             first = CorrelatedNoise(ones[BEGIN], ones[STOP]).first_law()
             return Laws(kernel, first, kernel[:, 0])
-        return Laws(kernel, self.rhythm.first(law), self.rhythm.after_gap(kernel, law))
+        voice = self.voice or self.rhythm
+        law = voice.long_run(kernel)
+        return Laws(kernel, voice.first(law), voice.after_gap(kernel, law))
 
     def noise(self, ones: FloatArray) -> Noise:
         """The noise itself, on the grid of 2^-53."""
@@ -109,6 +121,8 @@ class Quest:
 
     def excess(self, ones: FloatArray) -> FloatArray:
         """How far each part of the loss lies above the budget, as a vector."""
+        if self.members:
+            return np.concatenate([member.excess(ones) for member in self.members])
         return np.asarray(np.maximum(self._parts(ones) - self.aim.epsilon, FAR_BELOW))
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ from chainveil.noise.channel import Channel
 from chainveil.privacy.closed_form import HalfPlanes, least_ratio
 from chainveil.privacy.precision import with_enough_bits
 from chainveil.privacy.problem import Aim, Problem
-from chainveil.privacy.result import Calibrated
+from chainveil.privacy.result import Calibrated, PrivacyLoss
 from chainveil.privacy.roots import largest_within, retreat
 from chainveil.privacy.rounding import up
 from chainveil.privacy.two_state.binary import one_direction
@@ -31,21 +32,48 @@ def least_noise(problem: Problem, aim: Aim, weighed_by: MarkovChain | None = Non
 
     The releases of ``problem`` are earlier ones; the budget holds for all together.
     """
-    chain, epsilon = problem.chain, aim.epsilon
+    chain = problem.chain
     weights = weights_of(chain if weighed_by is None else weighed_by, aim)
-    setting = read_setting(chain, Channel.binary(0.25, 0.25))
-    if setting.q + setting.r > 1 and not setting.deterministic:
+    if alternates(chain):
         from chainveil.privacy.two_state.calibrate_alternating import least_noise_alternating
 
         return least_noise_alternating(problem, aim, weights)
+    logs = largest_log_ratios(problem, aim.epsilon)
+    return least_within(logs, aim, weights, lambda noise: loss_of(problem.with_release(noise)))
+
+
+def alternates(chain: MarkovChain) -> bool:
+    """Whether the chain changes so often that the borders of the feasible noise curve."""
+    setting = read_setting(chain, Channel.binary(0.25, 0.25))
+    return setting.q + setting.r > 1 and not setting.deterministic
+
+
+def largest_log_ratios(problem: Problem, epsilon: float) -> list[float]:
+    """Largest log ratios of one more release that keep both directions within the budget.
+
+    For chains that do not alternate the two directions bind apart from each other.
+    """
+    setting = read_setting(problem.chain, Channel.binary(0.25, 0.25))
     logs = [_largest_log_ratio(setting, 0, problem, epsilon)]
     if setting.q == setting.r and setting.stationary:
         logs *= 2  # the two directions are mirror images
     else:
         logs.append(_largest_log_ratio(setting, 1, problem, epsilon))
-    if problem.releases:
-        # The worst outputs of all releases multiply, so their log ratios add.
-        logs = _what_is_left(logs, problem, epsilon)
+    # The worst outputs of all releases multiply, so their log ratios add.
+    return _what_is_left(logs, problem, epsilon) if problem.releases else logs
+
+
+def least_within(
+    logs: Sequence[float],
+    aim: Aim,
+    weights: tuple[float, float],
+    loss: Callable[[Channel], PrivacyLoss],
+) -> Calibrated:
+    """The least weighted noise with log ratios up to ``logs``, a little less where ``loss`` asks.
+
+    ``loss`` is the certified one, of this noise together with earlier releases.
+    """
+    epsilon = aim.epsilon
 
     def attempt(given_up: float) -> Calibrated:
         log_u, log_w = (number * (1 - given_up) for number in logs)
@@ -53,7 +81,7 @@ def least_noise(problem: Problem, aim: Aim, weighed_by: MarkovChain | None = Non
         rho0, rho1 = min(corners, key=lambda rho: weights[0] * rho[0] + weights[1] * rho[1])
         channel = Channel.binary(rho0, rho1).on_grid()
         planes = HalfPlanes(math.exp(-log_u), math.exp(-log_w))
-        return Calibrated(channel, loss_of(problem.with_release(channel)), planes)
+        return Calibrated(channel, loss(channel), planes)
 
     found = retreat(RETREATS, attempt, epsilon)
     if found is None:

@@ -1,0 +1,1 @@
+"""Families of models: losses and noise that hold for each member."""

@@ -1,0 +1,113 @@
+"""Noise that keeps the budget for each member of a family.
+
+Few members decide how much noise is needed. They are collected: noise is found for those that are
+known, the loss of the whole family names the member that loses most under it, and that one is
+added until none loses more than the budget. The loss of the answer is certified for every member.
+For two-state chains of order 1 with q + r up to 1 and independent noise on every point, and for
+noise of one number, the answer is the least; else it is the best that was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from chainveil.errors import ChainveilError, UnreachableBudget
+from chainveil.model.base import DataModel
+from chainveil.noise.base import Noise, noise_class
+from chainveil.privacy import engines
+from chainveil.privacy.family.hush import hushed
+from chainveil.privacy.family.several import Wanted, first_order, for_several
+from chainveil.privacy.problem import Aim, Effort, Problem
+from chainveil.privacy.result import Calibrated, FamilyLoss
+
+# How close searched losses come, as a share of the budget, and when they are given up; the same of
+# noise that remembers, whose losses take longer.
+TOLERANCE, SECONDS = 2e-3, 30.0
+ROUGH_TOLERANCE, FEW_SECONDS = 2e-2, 10.0
+# Members that are collected at most; then all are kept within the budget by more noise.
+MOST_COLLECTED = 24
+# What is kept back of the budget where bounds over boxes, and searched ones, are only so close.
+RESERVES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+
+
+def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
+    """Noise of a kind that keeps the budget for each member, and the loss of the family."""
+    family = problem.model.without_covered()  # type: ignore[attr-defined]
+    asked = replace(problem, model=family, effort=_effort(problem, kind, aim))
+    return _Collection(kind, asked, aim).run()
+
+
+def _effort(problem: Problem, kind: str, aim: Aim) -> Effort:
+    """Two-state chains of order 1 are exact; what is searched for comes as close as it takes."""
+    if all(member.box is not None for member in problem.model.members):
+        return replace(problem.effort, tolerance=1e-4 * min(1.0, aim.epsilon))
+    rough = problem.model.order != 1 and noise_class(kind).sees != "point"
+    share, seconds = (ROUGH_TOLERANCE, FEW_SECONDS) if rough else (TOLERANCE, SECONDS)
+    return Effort(min(max(share * aim.epsilon, 1e-9), 1.0), max_seconds=seconds)
+
+
+@dataclass
+class _Collection:
+    kind: str
+    problem: Problem
+    aim: Aim
+    deciding: list[str] = field(default_factory=list)
+    tried: dict[tuple[str, Aim], Calibrated] = field(default_factory=dict)
+
+    def run(self) -> Calibrated:
+        """Collect members until the noise for them is enough for all."""
+        self.deciding.append(self._first())
+        aim, reserves = self.aim, iter(RESERVES)
+        reserve = next(reserves)
+        for _ in range(MOST_COLLECTED):
+            found = for_several(self._wanted(replace(aim, epsilon=self.aim.epsilon - reserve)))
+            # How often and how late reports are is chosen once.
+            aim = replace(aim, every=found.noise.every, delay=found.noise.delay)
+            over = self._loss(found.noise)
+            if over.epsilon <= self.aim.epsilon:
+                return replace(found, loss=over)
+            if over.member not in self.deciding:
+                self.deciding.append(over.member)
+                continue
+            following = next(reserves, None)
+            if following is None:
+                break
+            reserve = following * min(1.0, self.aim.epsilon)
+        return self._all(found.noise)
+
+    def _wanted(self, aim: Aim) -> Wanted:
+        family = self.problem.model
+        members = {name: family[name] for name in self.deciding}  # type: ignore[index]
+        return Wanted(self.kind, self.problem, members, aim, self.tried)
+
+    def _loss(self, noise: Noise) -> FamilyLoss:
+        found = engines.loss(self.problem.with_release(noise))
+        assert isinstance(found, FamilyLoss)
+        return found
+
+    def _first(self) -> str:
+        """The member that loses most under noise for the typical chain, or the slowest one."""
+        family: DataModel = self.problem.model
+        names: tuple[str, ...] = family.names  # type: ignore[attr-defined]
+        quick = replace(self.aim, every=1 if self.aim.every == "best" else self.aim.every, delay=0)
+        try:
+            alone = self.problem.on(first_order(family.likeliest))
+            return self._loss(engines.least_noise(self.kind, alone, quick).noise).member
+        except ChainveilError:
+            # What cannot be done for it may still be done for the members.
+            boxes = [(member.box, name) for name, member in zip(names, family.members, strict=True)]
+            slow = [(box[0] + box[2], name) for box, name in boxes if box is not None]
+            return min(slow)[1] if slow else names[0]
+
+    def _all(self, noise: Noise) -> Calibrated:
+        """More noise, until the whole family is within the budget."""
+        weights = self.problem.model.stationary
+        epsilon = self.aim.epsilon
+        quiet = hushed(noise, weights, lambda one: self._loss(one).epsilon, epsilon, TOLERANCE)
+        over = self._loss(quiet)
+        if over.epsilon > epsilon:
+            raise UnreachableBudget(
+                f"epsilon = {epsilon!r} could not be certified for each member of the "
+                f"family; it is {over.member} for which it could not"
+            )
+        return Calibrated(quiet, over)
