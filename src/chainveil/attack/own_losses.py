@@ -13,16 +13,17 @@ from chainveil.checks import FloatArray
 from chainveil.errors import ChainveilError
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
-from chainveil.model.region import ChainRegion
 from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import privacy_loss
+from chainveil.privacy.memory.many import box_bounds, offered
+from chainveil.privacy.problem import Problem, read_problem
 from chainveil.privacy.two_state.many import TOLERANCE, can_bound, loss_bounds
 
 # Chains that engines are asked about one by one, and boxes of chains where there are more.
 MOST_ALONE, MOST_GROUPS = 400, 500
-# Seconds for one loss where it is searched for, and how close its bounds shall come; of a group.
-SECONDS, CLOSE, CLOSE_OF_GROUP = 0.5, 0.01, 0.1
+# Seconds for one loss where it is searched for, and how close its bounds shall come.
+SECONDS, CLOSE = 0.5, 0.01
 # Groups hold chains whose q, and whose r, differ by no more than such a factor at first.
 NARROWEST = 1.02
 
@@ -51,10 +52,7 @@ def own_losses(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
         return OwnLosses(_alone(transitions, plan), "each computed on its own, as an upper bound")
     if transitions.shape[1] == 2:
         return _in_groups(transitions, plan)
-    some = np.linspace(0, len(transitions) - 1, MOST_ALONE).astype(np.int64)
-    bounds = np.full(len(transitions), np.nan)
-    bounds[some] = _alone(transitions[some], plan)
-    return OwnLosses(bounds, f"computed for {MOST_ALONE:,} of {len(transitions):,} series")
+    return _some(transitions, plan)
 
 
 def _is_plain(plan: NoisePlan) -> bool:
@@ -79,14 +77,14 @@ def _alone(transitions: FloatArray, plan: NoisePlan) -> FloatArray:
     return np.array([_loss(MarkovChain(law), plan) for law in transitions])
 
 
-def _loss(model: DataModel, plan: NoisePlan, close: float = CLOSE) -> float:
+def _loss(model: DataModel, plan: NoisePlan) -> float:
     """Upper bound for one model, infinite where no engine bounds it."""
     noise: Any = [*plan.spent, plan.noise] if plan.spent else plan.noise
     who = plan.loss
     try:
         return privacy_loss(
             model, noise, who.length, who.adversary, event=plan.event, gaps=plan.gaps,
-            tolerance=close, max_seconds=SECONDS,
+            tolerance=CLOSE, max_seconds=SECONDS,
         ).epsilon  # fmt: skip
     except ChainveilError:
         return math.inf
@@ -96,15 +94,34 @@ def _in_groups(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
     """The loss of a box that covers the chains of a group, for each of them."""
     q, r = transitions[:, 0, 1], transitions[:, 1, 0]
     group, count, width = _groups(q, r)
-    bounds = np.empty(len(q))
     order = np.argsort(group, kind="stable")
-    for members in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-        box = ChainRegion(_ends(q[members]), _ends(r[members]))
-        bounds[members] = _loss(box, plan, CLOSE_OF_GROUP)
+    members = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    bounds = np.empty(len(q))
+    problem = _problem(plan)
+    if not offered(problem):
+        return _some(transitions, plan)
+    found = box_bounds([(*_ends(q[some]), *_ends(r[some])) for some in members], problem)
+    for some, bound in zip(members, found, strict=True):
+        bounds[some] = bound if math.isfinite(bound) else _alone(transitions[some], plan)
     return OwnLosses(
         bounds, f"of {count} groups of series whose q, and whose r, differ by at most {width:.0%}: "
         "each figure is an upper bound for its whole group",
     )  # fmt: skip
+
+
+def _problem(plan: NoisePlan) -> Problem:
+    noise: Any = [*plan.spent, plan.noise] if plan.spent else plan.noise
+    # Bounds of groups are for every length.
+    who = plan.loss.adversary
+    return read_problem(plan.chain, noise, None, who, event=plan.event, gaps=plan.gaps)
+
+
+def _some(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
+    """As many as engines can be asked about, from all over."""
+    some = np.linspace(0, len(transitions) - 1, MOST_ALONE).astype(np.int64)
+    bounds = np.full(len(transitions), np.nan)
+    bounds[some] = _alone(transitions[some], plan)
+    return OwnLosses(bounds, f"computed for {MOST_ALONE:,} of {len(transitions):,} series")
 
 
 def _ends(values: FloatArray) -> tuple[float, float]:

@@ -207,8 +207,8 @@ class SeriesCheck:
             return "no loss was computed: it takes a budget"
         above = int((found > self.promise).sum())
         return (
-            f"a promise of {exact(self.promise)} is worth up to {upper(self.worst, 3)} on an "
-            f"own chain, {upper(self.median, 3)} at the median; above it on {above:,} of "
+            f"a promise of {exact(self.promise)} is worth up to {upper(self.worst, 3)} on an own "
+            f"chain, {upper(self.median, 3)} at the median, and may be above it on {above:,} of "
             f"{len(found):,}"
         )
 

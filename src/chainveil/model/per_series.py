@@ -132,12 +132,12 @@ def count_series(series: Sequences, states: int) -> SeriesCounts:
     order = _largest(states, int(series.lengths.max(initial=0)), series.count)
     contexts = np.zeros((series.count, states ** (order + 1)), np.int32)
     halves = np.zeros((series.count, 2, states * states), np.int32)
-    count_each(flat, series.offsets, states, order, GAP, contexts, halves)
-    present = np.add.reduceat(np.append(flat != GAP, False), series.offsets[:-1], dtype=np.int64)
+    points = np.zeros(series.count, np.int64)
+    count_each(flat, series.offsets, states, order, GAP, contexts, halves, points)
     return SeriesCounts(
         contexts.reshape(series.count, -1, states),
         halves.reshape(series.count, 2, states, states),
-        np.where(series.lengths > 0, present, 0),
+        points,
         flat,
         series.offsets,
     )
