@@ -129,8 +129,8 @@ def misfit(
     Examples
     --------
     >>> import chainveil as cv
-    >>> chain = cv.HigherOrderChain([[.9, .1], [.2, .8], [.9, .1], [.7, .3]], order=2)
-    >>> x = chain.sample(5000, rng=1)
+    >>> chain = cv.HigherOrderChain([[.91, .09], [.25, .75], [.75, .25], [.1, .9]], order=2)
+    >>> x = chain.sample(20000, rng=1)
     >>> plan = cv.calibrate(cv.MarkovChain.fit(x, public=True), 1.0, mechanism="independent")
     >>> found = cv.attack.misfit(x, plan, orders=(1, 2))
     >>> found.reading(1).loss.epsilon <= 1.0 < found.reading(2).loss.lower

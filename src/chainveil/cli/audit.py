@@ -43,7 +43,7 @@ def audit(release: str | None, **given: Any) -> int:
     \b
     Example:
       chainveil audit --plan plan.json --trials 20000
-      chainveil audit release.csv --original heart.csv
+      chainveil audit release.parquet --original heart.csv
     """
     if (release is None) == (given["plan_file"] is None):
         raise click.UsageError("Give a RELEASE with --original, or --plan.")

@@ -126,7 +126,7 @@ def _tell(
         facts |= {} if check is None else {"private_check": check.facts}
         usual = given["mechanism"] is None and given["plan_file"] is None
         lines = _lines(certificate, output, str(where))
-        lines += [] if check is None else check.two_lines
+        lines += check.two_lines if check is not None and check.read.any() else []
         show(facts, [*lines, *_usual(certificate, usual)], given["as_json"])
 
 
