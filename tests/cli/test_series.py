@@ -136,3 +136,14 @@ def test_regions_come_from_files(table: Path) -> None:
 def test_what_is_no_interval_is_said_to_be_none(text: str, tmp_path: Path) -> None:
     done = called("loss", "--q", text, "--r", "0.1", "--rho", "0.2", folder=tmp_path, code=2)
     assert b"--q: " in done.stderr
+
+
+@pytest.mark.slow
+def test_fit_tells_what_promises_cost(table: Path) -> None:
+    asked = ("fit", table, *COLUMNS, "--public", "--epsilon", "2", "--price")
+    done = called(*asked, "--json", folder=table.parent)
+    paid = {(p["model"], p["mechanism"]): p for p in json.loads(done.stdout)["prices"]}
+    assert paid["pooled", "sticky"]["wrong"] < paid["family", "sticky"]["wrong"]
+    assert paid["family", "independent"]["loss"] <= 2.0
+    wrong = called("fit", table, *COLUMNS, "--price", folder=table.parent, code=2)
+    assert "--price takes --series and --epsilon" in wrong.stderr.decode()

@@ -30,6 +30,9 @@ MOST_IN_JSON = 1000
 @click.option("--epsilon", type=float, help="With --series: say what noise for all series together "
               "at this budget would lose on each series' own chain.")  # fmt: skip
 @options.mechanism
+@click.option("--price", is_flag=True, help="With --series and --epsilon: what each mechanism "
+              "costs if its promise holds for all series together, or for each; takes a "
+              "minute.")  # fmt: skip
 @click.option("--confidence", type=float, metavar="C", help="Write all chains that the counts "
               "leave open with this confidence, in place of one (two states).")  # fmt: skip
 @click.option("-o", "--output", type=options.FILE, help="Write the chain to this file, "
@@ -61,6 +64,7 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
         memory = {"order": given["order"], "pseudocount": given["pseudocount"]}
         found = fit_table(source, layout, rules, tell, **memory)
         check = _check(source, layout, found, given, tell)
+        paid = _prices(source, layout, found, check, public, given, tell)
     origin: Any = "reference" if public else "private"
     model = found.chain
     if given["confidence"] is not None:
@@ -80,6 +84,9 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
     if check is not None:
         facts["each_series"] = {**check.facts, "rows": _rows(check)}
         lines += [*check.lines, *check.table()]
+    if paid is not None:
+        facts["prices"] = [vars(price) for price in paid.prices]
+        lines += paid.lines
     show(facts, lines, given["as_json"])
 
 
@@ -95,6 +102,19 @@ def _check(source: Any, layout: Any, found: Any, given: dict[str, Any], tell: An
         tell("calibrating", 0)
     plan = plan_at(found.chain, given["epsilon"], given["mechanism"])
     return check_table(source, layout, found.discretizer, plan, tell)
+
+
+def _prices(
+    source: Any, layout: Any, found: Any, check: Any, public: bool, given: dict[str, Any], tell: Any
+) -> Any:
+    """What a promise costs that holds for all series together, for each, and for more memory."""
+    from chainveil.table.series_check import priced
+
+    if not given["price"]:
+        return None
+    if check is None or given["epsilon"] is None:
+        raise click.UsageError("--price takes --series and --epsilon.")
+    return priced(source, layout, found, check, public=public, progress=tell)
 
 
 def _rows(check: Any) -> list[dict[str, Any]] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from chainveil.estimate.counts.packed import Packed
 from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, rows_for
+from chainveil.estimate.price import Price, PriceTable, own_family, prices
 from chainveil.estimate.questions.accuracy import Accuracy
 from chainveil.estimate.questions.autocorrelation import autocorrelation
 from chainveil.estimate.questions.comparison import Comparison, compare
@@ -37,6 +38,8 @@ __all__ = [
     "Frequency",
     "Packed",
     "Pairs",
+    "Price",
+    "PriceTable",
     "Transitions",
     "autocorrelation",
     "compare",
@@ -45,7 +48,9 @@ __all__ = [
     "epsilon_for",
     "error_at",
     "frequency",
+    "own_family",
     "pairs",
+    "prices",
     "rows_for",
     "transitions",
 ]

@@ -8,11 +8,18 @@ from typing import Any
 
 from chainveil.attack.series_check import SeriesCheck, check_series
 from chainveil.calibration import calibrate, usual_plan
+from chainveil.errors import TooLarge
+from chainveil.estimate.price import PriceTable, own_family, prices
+from chainveil.model.base import DataModel, Origin
 from chainveil.plan import NoisePlan
 from chainveil.table.request.discretize import Discretizer
 from chainveil.table.request.request import Layout, Readable
 from chainveil.table.states.by_series import read_states
+from chainveil.table.states.fitting import Fitted
 from chainveil.table.states.prepare import Progress
+
+# Series whose own chains are priced as one family.
+MOST_MEMBERS = 1000
 
 
 def check_table(
@@ -39,6 +46,37 @@ def plan_at(chain: Any, epsilon: float | None, mechanism: str | None) -> NoisePl
     if mechanism is None:
         return usual_plan(chain, epsilon)
     return calibrate(chain, epsilon, mechanism=mechanism)
+
+
+def priced(
+    table: Readable,
+    layout: Layout,
+    found: Fitted,
+    check: SeriesCheck,
+    *,
+    public: bool,
+    progress: Progress | None = None,
+) -> PriceTable:
+    """Wrong reports and the error of a share if a promise holds for the pooled chain, or for each.
+
+    The third promise is for own chains of the longest memory that a series asks for.
+    """
+    pieces, _ = read_states(table, layout, found.discretizer, progress).stretches()
+    if len(pieces) > MOST_MEMBERS:
+        raise TooLarge(f"prices of more than {MOST_MEMBERS:,} series; take a part of them")
+    models: dict[str, DataModel] = {"pooled": found.chain.of_origin(_origin(public))}
+    for order in sorted({1, int(check.order.max(initial=1))}):
+        family = own_family(pieces, found.discretizer.count, order, public=public)
+        if family is not None:
+            models["family" if order == 1 else f"family of order {order}"] = family
+    if progress is not None:
+        progress("pricing", 0)
+    points = int(check.points.sum())
+    return prices(models, check.promise, points)
+
+
+def _origin(public: bool) -> Origin:
+    return "reference" if public else "private"
 
 
 def to_csv(check: SeriesCheck) -> bytes:
