@@ -123,7 +123,7 @@ def test_true_and_false_chains() -> None:
     assert second.verdict.startswith("A promise of 1 is worth 1.")
     assert second.verdict.endswith(" to someone who knows the chain of order 2")
     assert one.verdict(1.0) == (
-        "A promise of 1 holds against someone who knows the chain of order 1: they learn 1 at most"
+        "A promise of 1 holds against someone who knows the chain of order 1: the loss is 1 at most"
     )
 
 

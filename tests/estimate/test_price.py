@@ -60,5 +60,10 @@ def test_the_family_of_own_chains() -> None:
     second = own_family(x, 2, 2, public=True)
     assert second is not None
     assert second.order == 2
+    longer = cv.HigherOrderChain([[0.95, 0.05], [0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], order=2)
+    mixed = own_family([x[0], longer.sample(1500, rng=3)], 2, "auto")
+    assert mixed is not None
+    assert [member.order for member in mixed.members] == [1, 2]
     assert own_family([[0, 1, 0]], 2, 1) is None
+    assert own_family([[0, 1, 0]], 2, "auto") is None
     assert cv.privacy_loss(family, cv.Channel.binary(0.4, 0.4)).epsilon > 0

@@ -59,16 +59,19 @@ def priced(
 ) -> PriceTable:
     """Wrong reports and the error of a share if a promise holds for the pooled chain, or for each.
 
-    The third promise is for own chains of the longest memory that a series asks for.
+    The third promise is for own chains of the order that each series asks for.
     """
     pieces, _ = read_states(table, layout, found.discretizer, progress).stretches()
     if len(pieces) > MOST_MEMBERS:
         raise TooLarge(f"prices of more than {MOST_MEMBERS:,} series; take a part of them")
     models: dict[str, DataModel] = {"pooled": found.chain.of_origin(_origin(public))}
-    for order in sorted({1, int(check.order.max(initial=1))}):
+    longest = int(check.order.max(initial=1))
+    asked: dict[str, Any] = {"family": 1}
+    asked |= {f"family of order up to {longest}": "auto"} if longest > 1 else {}
+    for name, order in asked.items():
         family = own_family(pieces, found.discretizer.count, order, public=public)
         if family is not None:
-            models["family" if order == 1 else f"family of order {order}"] = family
+            models[name] = family
     if progress is not None:
         progress("pricing", 0)
     points = int(check.points.sum())
