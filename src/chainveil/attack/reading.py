@@ -75,7 +75,8 @@ class Reading:
         """What a promise is worth to somebody who knows this chain."""
         said, who = f"A promise of {exact(promise)}", self.who
         if self.loss.epsilon <= promise:
-            return f"{said} holds against {who}: the loss is {upper(self.loss.epsilon, DIGITS)} at most"
+            most = upper(self.loss.epsilon, DIGITS)
+            return f"{said} holds against {who}: the loss is {most} at most"
         if self.closed or self.loss.lower > promise:
             return f"{said} is worth {self.bounds} to {who}"
         return f"{said} is not shown to hold against {who}: the loss is {self.bounds}"

@@ -112,7 +112,7 @@ def prices(
     >>> models = {"one": fast, "both": cv.ModelFamily([slow, fast])}
     >>> table = cv.estimate.prices(models, 2.0, 10_000, mechanisms=["independent"])
     >>> [round(price.wrong, 2) for price in table.prices]
-    [0.33, 0.45]
+    [0.33, 0.46]
     """
     checks.whole("points", points, 2)
     for name, model in models.items():
