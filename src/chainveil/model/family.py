@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast, get_args
+from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from chainveil.model.base import (
     read_model,
     register,
 )
-from chainveil.model.chain import MarkovChain
+from chainveil.model.chain import MarkovChain, read_public
+from chainveil.model.higher_order import read_pseudocount
 from chainveil.model.region import ChainRegion
 
 # A certificate lists no more.
@@ -87,6 +88,55 @@ class ModelFamily(DataModel):
         object.__setattr__(self, "names", _read_names(names, len(held)))
         object.__setattr__(self, "typical", likely)
         object.__setattr__(self, "origin", origin)
+
+    @classmethod
+    def fit(
+        cls, sequences: Any, states: int | None = None, *, public: bool = False,
+        order: int | Literal["auto"] = "auto", confidence: float | None = 0.95,
+        unseen: float = 0.95, parts: int = 1, names: Sequence[str] | None = None,
+        pseudocount: float = 0.5,
+    ) -> ModelFamily:  # fmt: skip
+        """A model for each series with enough points, and the pooled one for the rest.
+
+        Parameters
+        ----------
+        sequences, states
+            As in :meth:`chainveil.MarkovChain.fit`: a person a series. A series has a model of
+            its own where it leaves each state 20 times or more.
+        public : bool
+            Whether the series need no protection: a reference population. Else they are those
+            that are to be released, and what is published is one box that covers them.
+        order : int or "auto"
+            From 2 on, a chain of that order for each series stands beside its chain of order 1;
+            "auto": of the order that it asks for (:func:`chainveil.choose_order`). Of private
+            series there is one such chain, of all together.
+        confidence : float or None
+            For two states: in place of a chain the box that holds it with this probability
+            (:meth:`chainveil.MarkovChain.region`). None: the chain itself.
+        unseen : float
+            For a reference population of two states: the probability with which the family
+            holds the chain of one more person of the same population; 0: no margin.
+            docs/families.md says how it is made.
+        parts : int
+            Where series drift: also the models of so many equal parts of each.
+        names : sequence of str, optional
+            What the series are called, where one is named: "series 1", … by default.
+        pseudocount : float
+            Of chains of orders above 1, as in :meth:`chainveil.MarkovChain.fit`.
+
+        Examples
+        --------
+        >>> import chainveil as cv
+        >>> people = [cv.MarkovChain.binary(q, 2 * q) for q in (.04, .05, .07, .08, .1, .12)]
+        >>> series = [chain.sample(2000, rng=i) for i, chain in enumerate(people)]
+        >>> family = cv.ModelFamily.fit(series, public=True, order=1)
+        >>> all(family.covers(chain) for chain in people)
+        True
+        """
+        from chainveil.model.populations import Wishes, fit
+
+        wishes = Wishes.read(order, confidence, unseen, read_pseudocount(pseudocount))
+        return fit(sequences, states, read_public(public), wishes, parts, names)
 
     @property
     def members(self) -> tuple[DataModel, ...]:

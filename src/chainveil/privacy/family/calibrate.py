@@ -24,10 +24,12 @@ from chainveil.privacy.result import Calibrated, FamilyLoss
 # noise that remembers, whose losses take longer.
 TOLERANCE, SECONDS = 2e-3, 30.0
 ROUGH_TOLERANCE, FEW_SECONDS = 2e-2, 10.0
+# The same over boxes of two-state chains, in nats.
+ROUGH_OVER_BOXES = 1e-4
 # Members that are collected at most; then all are kept within the budget by more noise.
 MOST_COLLECTED = 24
 # What is kept back of the budget where bounds over boxes, and searched ones, are only so close.
-RESERVES = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+RESERVES = (0.0, 1e-6, 1e-5, 1e-3, 1e-2)
 
 
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
@@ -39,9 +41,11 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
 
 def _effort(problem: Problem, kind: str, aim: Aim) -> Effort:
     """Two-state chains of order 1 are exact; what is searched for comes as close as it takes."""
+    remembers = noise_class(kind).sees != "point" or problem.ordered
     if all(member.box is not None for member in problem.model.members):
-        return replace(problem.effort, tolerance=1e-4 * min(1.0, aim.epsilon))
-    rough = problem.model.order != 1 and noise_class(kind).sees != "point"
+        # Over boxes each further digit takes as long as the first ones.
+        return replace(problem.effort, tolerance=ROUGH_OVER_BOXES * min(1.0, aim.epsilon))
+    rough = problem.model.order != 1 and remembers
     share, seconds = (ROUGH_TOLERANCE, FEW_SECONDS) if rough else (TOLERANCE, SECONDS)
     return Effort(min(max(share * aim.epsilon, 1e-9), 1.0), max_seconds=seconds)
 
@@ -57,7 +61,7 @@ class _Collection:
     def run(self) -> Calibrated:
         """Collect members until the noise for them is enough for all."""
         self.deciding.append(self._first())
-        aim, reserves = self.aim, iter(RESERVES)
+        aim, reserves = self.aim, iter(self._reserves())
         reserve = next(reserves)
         for _ in range(MOST_COLLECTED):
             found = for_several(self._wanted(replace(aim, epsilon=self.aim.epsilon - reserve)))
@@ -72,8 +76,16 @@ class _Collection:
             following = next(reserves, None)
             if following is None:
                 break
-            reserve = following * min(1.0, self.aim.epsilon)
+            reserve = following
         return self._all(found.noise)
+
+    def _reserves(self) -> list[float]:
+        """What is kept back of the budget, step by step, where bounds are only so close."""
+        most = self.aim.epsilon / 2
+        single = all(member.single for member in self.problem.model.members)
+        scaled = [step * min(1.0, self.aim.epsilon) for step in RESERVES]
+        steps = scaled if single else [self.problem.effort.tolerance, *scaled[-2:]]
+        return [min(step, most) for step in steps]
 
     def _wanted(self, aim: Aim) -> Wanted:
         family = self.problem.model

@@ -10,17 +10,20 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from chainveil.errors import ChainveilError
 from chainveil.model.base import Box, DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.model.family import hull
 from chainveil.privacy import engines
-from chainveil.privacy.boxes import TOLERANCE, halves
+from chainveil.privacy.boxes import LOOKS, TOLERANCE, halves
 from chainveil.privacy.memory.box import box_bound
-from chainveil.privacy.memory.layout import Layout, layout
+from chainveil.privacy.memory.layout import layout
+from chainveil.privacy.precision import with_enough_bits
 from chainveil.privacy.problem import Problem
+from chainveil.privacy.region.loss import box_bound as independent_bound
 from chainveil.privacy.result import PrivacyLoss
 
 # Groups and boxes that are looked at; what is left then counts with its bound.
@@ -89,17 +92,38 @@ def _widest_step(values: Sequence[float]) -> int:
 
 def largest(problem: Problem, leaves: Sequence[Leaf]) -> Worst:
     """The member with the largest loss; its upper bound holds for all of them."""
-    return _Search(problem, layout(problem.releases, problem.gaps)).run(leaves)
+    return _Search(problem, _box_bound(problem)).run(leaves)
+
+
+def _box_bound(problem: Problem) -> Callable[[Box, float], float]:
+    """A bound on the loss of every chain of a box, given the largest loss found so far."""
+    labels = layout(problem.releases, problem.gaps)
+    if problem.ordered or not problem.plain:
+        return lambda box, _: box_bound(box, labels, problem)
+    if problem.adversary == "ignorant":
+        # The loss falls in q and in r (docs/uncertain-chains.md).
+        corner = MarkovChain.binary
+        return lambda box, _: engines.loss(problem.on(corner(box[0], box[2]))).epsilon
+
+    def tight(box: Box, best: float) -> float:
+        try:
+            return float(with_enough_bits(lambda: independent_bound(box, problem.channel, best)))
+        except ChainveilError:
+            # Boxes whose ends lie very far apart are bounded in another way, less tightly.
+            return box_bound(box, labels, problem)
+
+    return tight
 
 
 @dataclass
 class _Search:
     problem: Problem
-    labels: Layout
+    bound: Callable[[Box, float], float]
     best: Worst | None = None
     # The largest upper bound of a chain that was looked at; ``best`` has the largest lower one.
     upper: float = 0.0
     seen: set[Box] = field(default_factory=set)
+    cuts: int = 0
 
     def run(self, leaves: Sequence[Leaf]) -> Worst:
         for leaf in _first_looks(leaves):
@@ -129,7 +153,10 @@ class _Search:
     def _opened(self, group: _Group) -> list[_Group]:
         """The parts of a group that are still to be bounded; single chains are settled."""
         if len(group.leaves) == 1:
-            self._look(group.leaves[0], group.box)
+            # The slowest chain of a box is most often its worst: others are looked at now and then.
+            self.cuts += 1
+            box = group.leaves[0].box if self.cuts % LOOKS else group.box
+            self._look(group.leaves[0], box)
         parts = []
         for part in group.parts():
             leaf = part.leaves[0]
@@ -144,7 +171,10 @@ class _Search:
             return 0.0
         if math.isinf(self.upper):
             return self.upper
-        return box_bound(group.box, self.labels, self.problem)
+        if group.box[1] + group.box[3] >= 1:
+            # No bound is known there: such a group is parted into members, which stay below.
+            return math.inf
+        return self.bound(group.box, 0.0 if self.best is None else self.best.loss.lower)
 
     def _look(self, leaf: Leaf, box: Box) -> None:
         """The exact loss of a chain, or of the slowest chain of a box."""
