@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-
 RECORDS = ("N1", "N2", "N3", "N4", "N5", "N6", "N10")
 
 

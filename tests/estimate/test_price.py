@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-import chainveil as cv
 from chainveil import InvalidInput, MarkovChain, ModelFamily, calibrate
-from chainveil.estimate import error_at, own_family, prices
+from chainveil.estimate import error_at, prices
 
 SLOW, FAST = MarkovChain.binary(0.06, 0.1), MarkovChain.binary(0.2, 0.3)
 
@@ -48,22 +46,3 @@ def test_what_is_not_offered_says_why() -> None:
 def test_a_frame_of_prices() -> None:
     frame = prices({"one": FAST}, 2.0, 1000, mechanisms=["independent"]).to_frame("arrow")
     assert frame.column_names == ["model", "mechanism", "wrong", "error", "loss", "reason"]
-
-
-def test_the_family_of_own_chains() -> None:
-    rng = np.random.default_rng(1)
-    x = [SLOW.sample(500, rng=rng), FAST.sample(500, rng=rng), FAST.sample(40, rng=rng)]
-    family = own_family(x, 2, 1, public=True)
-    assert family is not None
-    assert len(family) == 2
-    assert family.members[0] == MarkovChain.fit(x[0], public=True, pseudocount=0.5)
-    second = own_family(x, 2, 2, public=True)
-    assert second is not None
-    assert second.order == 2
-    longer = cv.HigherOrderChain([[0.95, 0.05], [0.2, 0.8], [0.9, 0.1], [0.6, 0.4]], order=2)
-    mixed = own_family([x[0], longer.sample(1500, rng=3)], 2, "auto")
-    assert mixed is not None
-    assert [member.order for member in mixed.members] == [1, 2]
-    assert own_family([[0, 1, 0]], 2, 1) is None
-    assert own_family([[0, 1, 0]], 2, "auto") is None
-    assert cv.privacy_loss(family, cv.Channel.binary(0.4, 0.4)).epsilon > 0

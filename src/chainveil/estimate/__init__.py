@@ -8,7 +8,7 @@ from __future__ import annotations
 from chainveil.estimate.counts.packed import Packed
 from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, rows_for
-from chainveil.estimate.price import Price, PriceTable, own_family, prices
+from chainveil.estimate.price import Price, PriceTable, prices
 from chainveil.estimate.questions.accuracy import Accuracy
 from chainveil.estimate.questions.autocorrelation import autocorrelation
 from chainveil.estimate.questions.comparison import Comparison, compare
@@ -48,7 +48,6 @@ __all__ = [
     "epsilon_for",
     "error_at",
     "frequency",
-    "own_family",
     "pairs",
     "prices",
     "rows_for",

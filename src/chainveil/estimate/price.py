@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from chainveil import checks
 from chainveil.calibration import calibrate
@@ -17,15 +17,8 @@ from chainveil.errors import ChainveilError
 from chainveil.estimate.answer_table import Kind, framed
 from chainveil.estimate.planning import error_at
 from chainveil.model.base import DataModel, check_model
-from chainveil.model.chain import MarkovChain
-from chainveil.model.family import ModelFamily
-from chainveil.model.orders import ENOUGH_POINTS
-from chainveil.model.per_series import count_series
-from chainveil.sequences import as_sequences
 
 MECHANISMS = ("independent", "sticky", "tracking", "correlated")
-# Own fits take each state to have followed each context half a time more often than was seen.
-PSEUDOCOUNT = 0.5
 
 
 @dataclass(frozen=True)
@@ -124,30 +117,6 @@ def prices(
         for mechanism in mechanisms
     ]
     return PriceTable(tuple(found), float(epsilon), points, law)
-
-
-def own_family(
-    series: Any, states: int, order: int | Literal["auto"] = 1, *, public: bool = False
-) -> ModelFamily | None:
-    """The own chains of all series that carry an order, each as one member; None without any.
-
-    ``order`` "auto": each of the order of its least BIC, up to 4.
-    """
-    held = as_sequences("series", series, states)
-    if order == "auto":
-        orders = count_series(held, states).orders().tolist()
-    else:
-        enough = ENOUGH_POINTS * states ** (order + 1)
-        orders = [order if n - order >= enough else 0 for n in held.lengths.tolist()]
-    parts = zip(held.offsets[:-1], held.offsets[1:], orders, strict=True)
-    members: list[DataModel] = [
-        MarkovChain.fit(
-            held.flat[begin:end], states, order=own, public=public, pseudocount=PSEUDOCOUNT
-        )
-        for begin, end, own in parts
-        if own
-    ]
-    return ModelFamily(members) if members else None
 
 
 def _price(

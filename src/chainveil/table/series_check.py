@@ -8,9 +8,10 @@ from typing import Any
 
 from chainveil.attack.series_check import SeriesCheck, check_series
 from chainveil.calibration import calibrate, usual_plan
-from chainveil.errors import TooLarge
-from chainveil.estimate.price import PriceTable, own_family, prices
+from chainveil.errors import InvalidInput, TooLarge
+from chainveil.estimate.price import PriceTable, prices
 from chainveil.model.base import DataModel, Origin
+from chainveil.model.family import ModelFamily
 from chainveil.plan import NoisePlan
 from chainveil.table.request.discretize import Discretizer
 from chainveil.table.request.request import Layout, Readable
@@ -59,7 +60,7 @@ def priced(
 ) -> PriceTable:
     """Wrong reports and the error of a share if a promise holds for the pooled chain, or for each.
 
-    The third promise is for own chains of the order that each series asks for.
+    The third promise is for models of the order that each series asks for too.
     """
     pieces, _ = read_states(table, layout, found.discretizer, progress).stretches()
     if len(pieces) > MOST_MEMBERS:
@@ -69,13 +70,20 @@ def priced(
     asked: dict[str, Any] = {"family": 1}
     asked |= {f"family of order up to {longest}": "auto"} if longest > 1 else {}
     for name, order in asked.items():
-        family = own_family(pieces, found.discretizer.count, order, public=public)
-        if family is not None:
-            models[name] = family
+        models[name] = _family(pieces, found.discretizer.count, order, public)
     if progress is not None:
         progress("pricing", 0)
     points = int(check.points.sum())
     return prices(models, check.promise, points)
+
+
+def _family(pieces: Any, states: int, order: Any, public: bool) -> ModelFamily:
+    """A model for each series, with a margin for others where there are enough to make one."""
+    how: dict[str, Any] = {"public": public, "order": order, "confidence": None}
+    try:
+        return ModelFamily.fit(pieces, states, **how)
+    except InvalidInput:
+        return ModelFamily.fit(pieces, states, unseen=0, **how)
 
 
 def _origin(public: bool) -> Origin:
