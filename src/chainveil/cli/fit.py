@@ -30,9 +30,9 @@ MOST_IN_JSON = 1000
 @click.option("--epsilon", type=float, help="With --series: say what noise for all series together "
               "at this budget would lose on each series' own chain.")  # fmt: skip
 @options.mechanism
-@click.option("--price", is_flag=True, help="With --series and --epsilon: what each mechanism "
-              "costs if its promise holds for all series together, or for each; takes a "
-              "minute.")  # fmt: skip
+@click.option("--price", is_flag=True, help="With --series and --epsilon: what each mechanism, or "
+              "that of --mechanism, costs if its promise holds for all series together, or for "
+              "each; takes minutes for all.")  # fmt: skip
 @click.option("--confidence", type=float, metavar="C", help="Write all chains that the counts "
               "leave open with this confidence, in place of one (two states).")  # fmt: skip
 @click.option("-o", "--output", type=options.FILE, help="Write the chain to this file, "
@@ -114,7 +114,8 @@ def _prices(
         return None
     if check is None or given["epsilon"] is None:
         raise click.UsageError("--price takes --series and --epsilon.")
-    return priced(source, layout, found, check, public=public, progress=tell)
+    how = {"public": public, "mechanism": given["mechanism"]}
+    return priced(source, layout, found, check, progress=tell, **how)
 
 
 def _rows(check: Any) -> list[dict[str, Any]] | None:

@@ -9,7 +9,7 @@ from typing import Any
 from chainveil.attack.series_check import SeriesCheck, check_series
 from chainveil.calibration import calibrate, usual_plan
 from chainveil.errors import InvalidInput, TooLarge
-from chainveil.estimate.price import PriceTable, prices
+from chainveil.estimate.price import MECHANISMS, PriceTable, prices
 from chainveil.model.base import DataModel, Origin
 from chainveil.model.family import ModelFamily
 from chainveil.plan import NoisePlan
@@ -56,6 +56,7 @@ def priced(
     check: SeriesCheck,
     *,
     public: bool,
+    mechanism: str | None = None,
     progress: Progress | None = None,
 ) -> PriceTable:
     """Wrong reports and the error of a share if a promise holds for the pooled chain, or for each.
@@ -74,7 +75,8 @@ def priced(
     if progress is not None:
         progress("pricing", 0)
     points = int(check.points.sum())
-    return prices(models, check.promise, points)
+    kinds = MECHANISMS if mechanism is None else (mechanism,)
+    return prices(models, check.promise, points, mechanisms=kinds)
 
 
 def _family(pieces: Any, states: int, order: Any, public: bool) -> ModelFamily:
