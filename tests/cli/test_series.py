@@ -43,6 +43,7 @@ def test_fit_tells_of_each_series(table: Path) -> None:
     assert each["share_above"] == 0.5
     assert [row["series"] for row in each["rows"]] == ["quick", "slow", "short"]
     assert each["rows"][1]["loss"] > 2.0 > each["rows"][0]["loss"]
+    assert each["rows"][2]["loss"] is None
     plain = called("fit", table, *COLUMNS, folder=table.parent).stdout.decode()
     assert "worth up to" not in plain
     assert "parameters" in plain

@@ -22,6 +22,8 @@ from chainveil.privacy.two_state.many import TOLERANCE, can_bound, loss_bounds
 
 # Chains that engines are asked about one by one, and boxes of chains where there are more.
 MOST_ALONE, MOST_GROUPS = 400, 500
+# Of more than two states, where each may take its SECONDS.
+MOST_SEARCHED = 40
 # Seconds for one loss where it is searched for, and how close its bounds shall come.
 SECONDS, CLOSE = 0.5, 0.01
 # Groups hold chains whose q, and whose r, differ by no more than such a factor at first.
@@ -48,7 +50,7 @@ def own_losses(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
     """The loss of a plan on each chain, of shape (chains, k, k)."""
     if _is_plain(plan):
         return _all_at_once(transitions, plan)
-    if len(transitions) <= MOST_ALONE:
+    if len(transitions) <= _most(transitions):
         return OwnLosses(_alone(transitions, plan), "each computed on its own, as an upper bound")
     if transitions.shape[1] == 2:
         return _in_groups(transitions, plan)
@@ -118,10 +120,15 @@ def _problem(plan: NoisePlan) -> Problem:
 
 def _some(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
     """As many as engines can be asked about, from all over."""
-    some = np.linspace(0, len(transitions) - 1, MOST_ALONE).astype(np.int64)
+    some = np.linspace(0, len(transitions) - 1, _most(transitions)).astype(np.int64)
     bounds = np.full(len(transitions), np.nan)
     bounds[some] = _alone(transitions[some], plan)
-    return OwnLosses(bounds, f"computed for {MOST_ALONE:,} of {len(transitions):,} series")
+    return OwnLosses(bounds, f"computed for {len(some):,} of {len(transitions):,} series")
+
+
+def _most(transitions: FloatArray) -> int:
+    """How many chains engines are asked about one by one."""
+    return MOST_ALONE if transitions.shape[1] == 2 else MOST_SEARCHED
 
 
 def _ends(values: FloatArray) -> tuple[float, float]:

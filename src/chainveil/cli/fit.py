@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 import click
@@ -123,7 +124,13 @@ def _rows(check: Any) -> list[dict[str, Any]] | None:
     columns = check.columns()
     if len(check.points) > MOST_IN_JSON:
         return None
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, map(_plain, row), strict=True)) for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has: none for what is not known or not bounded."""
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _one_order(chain: Any) -> Any:
