@@ -191,7 +191,9 @@ def test_tests_lie_where_the_code_lies_that_they_test() -> None:
 
 
 ASKING = ("isinstance", "issubclass", "checks.instance")
-KINDS = {"MarkovChain", "HigherOrderChain", "ChainRegion", "Channel", "CorrelatedNoise"}
+KINDS = {
+    "MarkovChain", "HigherOrderChain", "ChainRegion", "ModelFamily", "Channel", "CorrelatedNoise",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

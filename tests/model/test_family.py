@@ -120,7 +120,9 @@ def test_series_with_enough_points_have_models_of_their_own() -> None:
 
 def test_without_a_confidence_members_are_chains() -> None:
     people = _people(5)
-    models = ModelFamily.fit(people, public=True, order=1, unseen=0, confidence=None, names=[*"abcde"])
+    models = ModelFamily.fit(
+        people, public=True, order=1, unseen=0, confidence=None, names=[*"abcde"]
+    )
     assert models["c"] == MarkovChain.fit(people[2], public=True)
 
 

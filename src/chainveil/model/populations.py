@@ -115,7 +115,7 @@ def _cut(series: Sequences, names: list[str], parts: int) -> tuple[Sequences, li
     bounds, called = [], list(names)
     for name, begin, end in zip(names, series.offsets[:-1], series.offsets[1:], strict=True):
         cuts = np.linspace(begin, end, parts + 1).astype(int)
-        bounds += list(zip(cuts[:-1], cuts[1:], strict=True))
+        bounds += list(itertools.pairwise(cuts))
         called += [f"{name}, part {number}" for number in range(1, parts + 1)]
     pieces = [series.flat[begin:end] for begin, end in bounds]
     lengths = [*series.lengths, *(len(piece) for piece in pieces)]
@@ -236,7 +236,7 @@ def _margin(
 def _pieces(ends: tuple[float, float], count: int) -> list[tuple[float, float]]:
     """A range cut into so many of the same width."""
     cuts = np.linspace(*ends, count + 1).tolist()
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(itertools.pairwise(cuts))
 
 
 def _predicted(values: FloatArray, error: float, up: bool = False) -> float:

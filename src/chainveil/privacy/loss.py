@@ -32,9 +32,11 @@ def privacy_loss(
 
     Parameters
     ----------
-    chain : MarkovChain, ChainRegion or another model
+    chain : MarkovChain, ChainRegion, ModelFamily or another model
         Any number of states; lazy or not, reversible or not, stationary at the start or not.
-        Over a region the result holds for every chain in it (see docs/uncertain-chains.md).
+        Over a region the result holds for every chain in it (see docs/uncertain-chains.md),
+        over a family for each of its members (see docs/families.md): the result is then a
+        ``FamilyLoss``, whose ``member`` is the worst of them.
     noise : Noise, or sequence of Noise
         A channel applied point by point, with as many states as the chain and any number
         of outputs; noise with a memory, for two states (see docs/memory.md and

@@ -101,7 +101,7 @@ class Witness(ABC):
         """The whole output, shape (length,)."""
 
     @abstractmethod
-    def replay(self, chain: MarkovChain, noise: Any, /) -> float:
+    def replay(self, chain: Any, noise: Any, /) -> float:
         """Log likelihood ratio of the output, computed independently of the search."""
 
     def leaves_out(self, noise: Any, /) -> bool:

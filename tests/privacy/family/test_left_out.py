@@ -37,7 +37,7 @@ def _kept(series: Sequence[NDArray[Any]], left_out: Sequence[int]) -> tuple[int,
 
 
 def _population(count: int) -> list[NDArray[Any]]:
-    """Persons whose q and r differ by a factor of two, as often as not, and by four now and then."""
+    """Persons whose q and r differ by a factor of two as often as not, now and then by ten."""
     rng = np.random.default_rng(5)
     laws = np.exp(rng.normal([-2.5, -2.2], [0.7, 0.6], size=(count, 2))).clip(2e-3, 0.45)
     return [MarkovChain.binary(*law).sample(2000, rng=rng) for law in laws.tolist()]
@@ -45,7 +45,7 @@ def _population(count: int) -> list[NDArray[Any]]:
 
 def test_some_of_a_simulated_population() -> None:
     family, pooled = _kept(_population(30), range(0, 30, 10))
-    assert (family, pooled) == (3, 1)
+    assert (family, pooled) == (3, 2)
 
 
 @pytest.mark.slow
