@@ -223,7 +223,7 @@ def test_chain_files(number: int, tmp_path: Path) -> None:
         path.write_bytes(text)
         with watched():
             try:
-                file = chain_file.read_chain_file(path)
+                file: Any = chain_file.read_chain_file(path)
             except cv.ChainveilError:
                 ends["refused"] += 1
                 continue

@@ -19,8 +19,7 @@ from chainveil.inference import (
     smoothed,
     step_weights,
 )
-from chainveil.model.higher_order import fit_order
-from chainveil.sequences import as_sequences
+from chainveil.model.higher_order import HigherOrderChain
 
 NOISES: list[Any] = [
     Channel.binary(0.3, 0.2),
@@ -83,7 +82,7 @@ def test_several_series_arrive_where_the_smoother_says(lengths: tuple[int, ...])
 @pytest.mark.parametrize("noise", [Channel.binary(0.2, 0.35), CorrelatedNoise(0.2, 0.5)], ids=str)
 def test_a_model_with_a_longer_memory_has_more_hidden_states(noise: Any) -> None:
     rng = np.random.default_rng(5)
-    model = fit_order(as_sequences("x", rng.integers(0, 2, 500)), 2, 2)
+    model = HigherOrderChain.fit(rng.integers(0, 2, 500), 2, 2)
     z = rng.integers(0, 2, 300).astype(np.uint8)
     seen = expected(model, noise, [z])
     assert seen.counts.shape == (4, 4)

@@ -10,9 +10,11 @@ from chainveil.attack.audit import AuditResult, audit_release, audit_sanitizer
 from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
 from chainveil.attack.lstm import LSTM, CrossValidation, LSTMSettings
-from chainveil.attack.misfit import Misfit, Reading, misfit
+from chainveil.attack.misfit import misfit
 from chainveil.attack.own_models import OwnLoss, own_loss
 from chainveil.attack.posterior import Posterior
+from chainveil.attack.reading import Misfit, Reading
+from chainveil.attack.series_check import SeriesCheck, series_check
 from chainveil.attack.single_bit import SingleBit
 from chainveil.attack.success import Success, estimated_epsilon, score
 from chainveil.attack.viterbi import Viterbi
@@ -29,6 +31,7 @@ __all__ = [
     "OwnLoss",
     "Posterior",
     "Reading",
+    "SeriesCheck",
     "SingleBit",
     "Success",
     "Viterbi",
@@ -40,4 +43,5 @@ __all__ = [
     "misfit",
     "own_loss",
     "score",
+    "series_check",
 ]

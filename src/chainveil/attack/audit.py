@@ -37,6 +37,8 @@ Sanitizer = Callable[[Any], Any]
 
 # Windows tried when no length is given: the worst output of a longer one is too rare to count.
 LENGTHS = (1, 3, 5, 7, 9, 11, 15)
+# Series that are drawn at once.
+CHUNK = 100_000
 # Thresholds tried on the first half of the trials.
 THRESHOLDS = 64
 
@@ -105,6 +107,7 @@ def audit_sanitizer(
     confidence: float = 0.99,
     nominal: float | None = None,
     rng: np.random.Generator | int | None = None,
+    progress: Callable[[str, int], None] | None = None,
 ) -> AuditResult:
     """Play the worst-case adversary against a sanitizer and bound its loss from below.
 
@@ -127,6 +130,8 @@ def audit_sanitizer(
         The epsilon that was promised, to be held against the bound.
     rng : numpy Generator or int, optional
         Draws the series. The noise is the sanitizer's own.
+    progress : callable, optional
+        Told ``("playing", series)`` as they are drawn.
     """
     if not callable(sanitizer):
         found = f"an object of type {type(sanitizer).__name__}"
@@ -138,13 +143,31 @@ def audit_sanitizer(
     generator = np.random.default_rng(rng)
     ratios = []
     for value in (witness.value, witness.other):
-        fixed = dict(witness.known) | {witness.target: value}
-        x = sample_given(chain, fixed, witness.length, trials, generator)
-        # Series of one point go as a list: a column would be taken for one series.
-        z = sanitizer(x) if witness.length > 1 else np.stack(sanitizer(list(x)))
-        z = _checked_output(z, x)
-        ratios.append(log_ratios(chain, noise, witness, z))
+        parts = []
+        for begin in range(0, trials, CHUNK):
+            count = min(CHUNK, trials - begin)
+            parts.append(_played(sanitizer, chain, noise, witness, value, count, generator))
+            if progress is not None:
+                progress("playing", count)
+        ratios.append(np.concatenate(parts))
     return _bound(ratios[0], ratios[1], witness, confidence, nominal)
+
+
+def _played(
+    sanitizer: Sanitizer,
+    chain: DataModel,
+    noise: Noise,
+    witness: Witness,
+    value: int,
+    count: int,
+    generator: np.random.Generator,
+) -> FloatArray:
+    """What the outputs of so many series say, which have ``value`` at the target."""
+    fixed = dict(witness.known) | {witness.target: value}
+    x = sample_given(chain, fixed, witness.length, count, generator)
+    # Series of one point go as a list: a column would be taken for one series.
+    z = sanitizer(x) if witness.length > 1 else np.stack(sanitizer(list(x)))
+    return log_ratios(chain, noise, witness, _checked_output(z, x))
 
 
 def audit_release(
@@ -248,6 +271,8 @@ def _chance(chain: DataModel, noise: Noise, witness: Witness, value: int) -> flo
     """
     begin, end, known, surplus = 0, witness.length - 1, dict(witness.known), 0.0
     output = np.array(witness.output_array())
+    # What stands at points that do not report is none of the reports, and does not count.
+    output[np.setdiff1d(np.arange(witness.length), noise.places(witness.length))] = 0
     if not noise.ordered and noise.every == 1:
         if chain.order == 1:
             begin = max((t for t in known if t < witness.target), default=begin)

@@ -1,4 +1,4 @@
-"""What a release gives away if the data are a chain with a longer memory."""
+"""The worst output of a window, for whoever knows no point: where attacks begin to climb."""
 
 from __future__ import annotations
 
@@ -26,16 +26,6 @@ class WorstOutput:
     value: int
     other: int
     output: tuple[int, ...]
-
-
-def output_law(model: Any, noise: Noise, points: int, target: int, value: int) -> FloatArray:
-    """``Pr[z | X_target = value]`` for every z of ``points`` points, shape (outputs ** reports,).
-
-    ``z`` is read as a number, its first report first.
-    """
-    outputs = Outputs.of(model, noise, points)
-    before, after = outputs.before(target)[-1], outputs.after(target)[0]
-    return _given(before, after, _stands_for(model, value))
 
 
 def _stands_for(model: Any, value: int) -> FloatArray:

@@ -1,143 +1,187 @@
-"""How far real data are from the chain that the guarantee assumes, and what that costs.
+"""How far real data are from the chain that the promise assumes, and what that costs.
 
-The privacy loss is computed for an order-1 chain. Data with a longer memory give away more for
-the same noise. This audit fits chains of order 1 to 4 to the same data, tests them against
-order 1, and computes what the same noise would lose if the data were each of them.
+A promise is made for one model of the data. Whoever knows a better one learns more from the same
+release. This audit fits chains of order 1 to 4 to the data, to all series together or to each on
+its own, and computes what the same noise loses if the data are each of them: against any
+adversary, for every length, from both sides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil import checks
-from chainveil.attack.longer_memory import WorstOutput, worst_output
+from chainveil.attack.attained import attained
+from chainveil.attack.reading import Misfit, Reading
 from chainveil.counts import order_test
-from chainveil.errors import InvalidInput
-from chainveil.model.higher_order import HigherOrderChain, fit_order
+from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.base import DataModel
+from chainveil.model.contexts import count_contexts, fitted_laws, order_of, shorter_counts
+from chainveil.model.fitting import first_order
+from chainveil.model.higher_order import HigherOrderChain, read_pseudocount
+from chainveil.model.orders import ENOUGH_POINTS
 from chainveil.noise.base import Noise, check_noise
+from chainveil.plan import NoisePlan
+from chainveil.privacy.adversary import Adversary, AdversaryName
+from chainveil.privacy.loss import privacy_loss
+from chainveil.privacy.result import PrivacyLoss
 from chainveil.sequences import Sequences, as_sequences
 
 LARGEST_ORDER = 4
-LARGEST_WINDOW = 15
-# Entries of the largest tensor: outputs ** window * states ** order.
-LARGEST_TENSOR = 1 << 22
 # A context seen less often than this says little about its law.
 SEEN = 30
+# What own fits take each state to have followed each context more often, on average.
+OWN_PSEUDOCOUNT = 0.5
+# How close bounds shall come; what is left of the gap is told.
+TOLERANCE = 0.01
+
+Progress = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The data read as a chain of one order.
+class _Question:
+    """What is asked of every model: the noise, whom it shall withstand, and for how long to look.
 
-    Attributes
-    ----------
-    order : int
-    worst : WorstOutput
-        What the noise gives away in a window if the data are this chain: a lower bound on
-        the loss, because a longer window or a point known to the adversary may give more.
-    statistic, degrees, p_value : float, int, float
-        Likelihood-ratio test of order 1 against this order, over the same points.
-    gap : float
-        Largest difference that the memory beyond one point makes to the probability of a
-        next state, over contexts that were seen at least ``SEEN`` times.
-    unseen : int
-        Contexts that never occur in the data.
+    ``noises`` are all releases together, ``noise`` is the one that attacks are looked for on.
     """
 
-    order: int
-    worst: WorstOutput
-    statistic: float
-    degrees: int
-    p_value: float
-    gap: float
-    unseen: int
+    noises: tuple[Noise, ...]
+    noise: Noise
+    length: int | None
+    adversary: AdversaryName | Adversary
+    event: int
+    gaps: bool
+    max_seconds: float
 
+    def loss(self, model: DataModel) -> PrivacyLoss:
+        """The loss under a model, from both sides; from above infinite where no engine bounds it.
 
-@dataclass(frozen=True)
-class Misfit:
-    """Readings of the same data and noise at several orders."""
+        Where the bounds stay apart, the attack that climbing finds may raise the lower one.
+        """
+        found = self._certified(model)
+        if found.gap <= 2 * TOLERANCE * max(1.0, found.lower):
+            return found
+        # A secret of one point, seen through one of several releases: no more than all of it.
+        lower, attack = attained(model, self.noise, self.adversary, self.length)
+        return replace(found, lower=lower, witness=attack) if lower > found.lower else found
 
-    readings: tuple[Reading, ...]
-    window: int
-    points: int
-    nominal: float | None
-
-    def loss(self, order: int) -> float:
-        """The loss that the reading at ``order`` shows, a lower bound."""
-        return next(r.worst.loss for r in self.readings if r.order == order)
-
-    def __str__(self) -> str:
-        nominal = "" if self.nominal is None else f"nominal epsilon={self.nominal:g}, "
-        return "\n".join(
-            f"{nominal}order-{r.order} reading: at least {r.worst.loss:.2f}{_test_in_words(r)}"
-            for r in self.readings
-        )
-
-
-def _test_in_words(reading: Reading) -> str:
-    if reading.order == 1:
-        return ""
-    p = "p < 1e-300" if reading.p_value < 1e-300 else f"p = {reading.p_value:.2g}"
-    return f" (order 1 against order {reading.order}: {p})"
+    def _certified(self, model: DataModel) -> PrivacyLoss:
+        noise = self.noises if len(self.noises) > 1 else self.noise
+        try:
+            return privacy_loss(
+                model, noise, self.length, self.adversary, event=self.event, gaps=self.gaps,
+                tolerance=TOLERANCE, max_seconds=self.max_seconds,
+            )  # fmt: skip
+        except NotSupported:
+            return PrivacyLoss(math.inf, 0.0, None, self.adversary, self.length)
 
 
 def misfit(
     x: Any,
-    noise: Noise,
+    plan: NoisePlan | Noise,
     orders: Iterable[int] = (1, 2, 3, 4),
-    window: int = LARGEST_WINDOW,
-    nominal: float | None = None,
+    *,
+    each: bool = False,
+    names: Sequence[Any] | None = None,
+    promise: float | None = None,
+    pseudocount: float = 0.0,
+    max_seconds: float = 10.0,
+    progress: Progress | None = None,
 ) -> Misfit:
-    """Read ``x`` as chains of several orders and say what ``noise`` gives away under each.
+    """Read ``x`` as chains of several orders and say what a plan loses under each.
 
     Parameters
     ----------
     x : 1-D array, 2-D array or list of 1-D arrays
-        The true states. This is an audit by whoever holds the data.
-    noise : Channel, StickyNoise or another noise
-        The noise that is to be applied.
+        The true states. This is an audit by whoever holds the data, and its figures are private.
+    plan : NoisePlan, Channel or another noise
+        What is to be published. A plan brings its promise, its adversary, its length, its secret
+        and earlier releases; noise alone is asked for any adversary and every length.
     orders : iterable of int
         Orders from 1 to 4.
-    window : int
-        Reports of the window whose outputs are all tried, at most 15; its first is the first of
-        a series.
-    nominal : float, optional
-        The budget that was asked for, to be repeated in the report.
+    each : bool
+        Also fit every series on its own, at each order for which it has 20 points to a
+        probability. Own fits take each state to have followed each context half a time more often
+        than was seen, so that nothing is impossible only because a short series did not show it.
+    names : sequence, optional
+        What the series are called; by default their places, from 0.
+    promise : float, optional
+        The epsilon that was promised; by default that of the plan.
+    pseudocount : float
+        Of the fits of all series together, as in :meth:`chainveil.MarkovChain.fit`.
+    max_seconds : float
+        How long the search for one loss of an order above 1 may take. The bounds that it has
+        reached by then hold all the same.
+    progress : callable, optional
+        Told ``("reading", 1)`` after each model.
+
+    Returns
+    -------
+    Misfit
+        A reading for each model, and the verdict in words.
+
+    Examples
+    --------
+    >>> import chainveil as cv
+    >>> chain = cv.HigherOrderChain([[.91, .09], [.25, .75], [.75, .25], [.1, .9]], order=2)
+    >>> x = chain.sample(20000, rng=1)
+    >>> plan = cv.calibrate(cv.MarkovChain.fit(x, public=True), 1.0, mechanism="independent")
+    >>> found = cv.attack.misfit(x, plan, orders=(1, 2))
+    >>> found.reading(1).loss.epsilon <= 1.0 < found.reading(2).loss.lower
+    True
     """
-    check_noise(noise)
-    checks.items("orders", orders, f"orders from 1 to {LARGEST_ORDER}, such as (1, 2)")
-    states = noise.states
-    series = as_sequences("x", x, states)
-    chosen = tuple(_order(order) for order in orders)
-    window = _window(window, max(chosen, default=1), noise)
+    question = _read_question(plan, promise, max_seconds)
+    series = as_sequences("x", x, question.noise.states)
+    chosen = _read_orders(orders)
     _check_length(series, max(chosen, default=1))
-    readings = tuple(_read(series, noise, order, window) for order in chosen)
-    return Misfit(readings, window, int(series.flat.size), nominal)
+    added = read_pseudocount(pseudocount)
+    readings = []
+    for counts, place in _models(series, question.noise.states, chosen, each):
+        name = place if place is None or names is None else names[place]
+        readings.append(_read(counts, name, question, added if place is None else OWN_PSEUDOCOUNT))
+        if progress is not None:
+            progress("reading", 1)
+    promised = plan.epsilon if isinstance(plan, NoisePlan) and promise is None else promise
+    return Misfit(tuple(readings), promised, int(series.flat.size), series.count)
 
 
-def _order(value: Any) -> int:
-    order = checks.whole("orders", value, 1, f"orders from 1 to {LARGEST_ORDER}")
-    if order > LARGEST_ORDER:
-        raise InvalidInput("orders", value, f"orders from 1 to {LARGEST_ORDER}")
-    return order
+def how_many(lengths: NDArray[np.int64], states: int, orders: Iterable[int], each: bool) -> int:
+    """How many models :func:`misfit` will fit, for a progress bar."""
+    chosen = tuple(orders)
+    own = [int(sum(_carries(int(n), states, m) for n in lengths)) for m in chosen] if each else []
+    return len(chosen) + sum(own)
 
 
-def _window(value: Any, order: int, noise: Noise) -> int:
-    window = checks.whole("window", value, order, f"at least {order} reports, the largest order")
-    size = noise.outputs**window * noise.states**order
-    if window > LARGEST_WINDOW or size > LARGEST_TENSOR:
-        raise InvalidInput(
-            "window",
-            window,
-            f"at most {LARGEST_WINDOW} reports, and outputs^window * states^order "
-            f"at most {LARGEST_TENSOR}",
-            "Use a shorter window or a lower order.",
-        )
-    return window
+def _read_question(plan: Any, promise: Any, max_seconds: Any) -> _Question:
+    if promise is not None:
+        checks.real("promise", promise, "a number above 0")
+    seconds = checks.real("max_seconds", max_seconds, "a number above 0")
+    if isinstance(plan, NoisePlan):
+        loss = plan.loss
+        return _Question(
+            (*plan.spent, plan.noise), plan.noise, loss.length, loss.adversary, plan.event,
+            plan.gaps, seconds,
+        )  # fmt: skip
+    check_noise(plan)
+    return _Question((plan,), plan, None, "any", 1, False, seconds)
+
+
+def _read_orders(orders: Any) -> tuple[int, ...]:
+    allowed = f"orders from 1 to {LARGEST_ORDER}"
+    checks.items("orders", orders, f"{allowed}, such as (1, 2)")
+    chosen = tuple(checks.whole("orders", order, 1, allowed) for order in orders)
+    for order in chosen:
+        if order > LARGEST_ORDER:
+            raise InvalidInput("orders", order, allowed)
+    if not chosen:
+        raise InvalidInput("orders", "none", allowed)
+    return chosen
 
 
 def _check_length(series: Sequences, order: int) -> None:
@@ -147,24 +191,51 @@ def _check_length(series: Sequences, order: int) -> None:
         )
 
 
-def _read(series: Sequences, noise: Noise, order: int, window: int) -> Reading:
-    chain = fit_order(series, noise.states, order)
-    assert chain.counts is not None
-    found = order_test(chain.counts)
+def _models(
+    series: Sequences, states: int, orders: tuple[int, ...], each: bool
+) -> Iterator[tuple[NDArray[np.int64], int | None]]:
+    """Counts to fit: of all series at each order, then of each on its own."""
+    for order in orders:
+        yield count_contexts(series, states, order, order), None
+    for place in range(series.count if each else 0):
+        begin, end = series.offsets[place : place + 2]
+        own = Sequences(series.flat[begin:end], np.array([0, end - begin]))
+        for order in orders:
+            if _carries(int(end - begin), states, order):
+                yield count_contexts(own, states, order, order), place
+
+
+def _carries(points: int, states: int, order: int) -> bool:
+    """Whether a series has enough points for a fit of its own."""
+    return bool(points - order >= ENOUGH_POINTS * states ** (order + 1))
+
+
+def _read(
+    counts: NDArray[np.int64], series: Any, question: _Question, pseudocount: float
+) -> Reading:
+    model = _fitted(counts, pseudocount)
     return Reading(
-        order=order,
-        worst=worst_output(chain, noise, window),
-        statistic=found.statistic,
-        degrees=found.degrees,
-        p_value=found.p_value,
-        gap=_gap(chain, fit_order(series, noise.states, 1)),
-        unseen=int((chain.counts.sum(axis=1) == 0).sum()),
+        order=order_of(counts.shape),
+        series=series,
+        model=model,
+        loss=question.loss(model),
+        test=order_test(counts),
+        gap=_gap(counts),
+        unseen=int((counts.sum(axis=1) == 0).sum()),
     )
 
 
-def _gap(chain: HigherOrderChain, first: HigherOrderChain) -> float:
-    assert chain.counts is not None
-    seen = chain.counts.sum(axis=1) >= SEEN
-    last = np.arange(len(chain.transition)) % chain.states
-    difference = np.abs(chain.transition - first.transition[last])
-    return float(difference[seen].max(initial=0.0))
+def _fitted(counts: NDArray[np.int64], pseudocount: float) -> DataModel:
+    """The chain of the order of its counts."""
+    if order_of(counts.shape) == 1:
+        return first_order(counts, "given", pseudocount)
+    return HigherOrderChain.from_counts(counts, "given", pseudocount).recurring("x")
+
+
+def _gap(counts: NDArray[np.int64]) -> float:
+    """The largest difference that the points before the last make, where they were seen often."""
+    often = counts.sum(axis=1) >= SEEN
+    first = fitted_laws(shorter_counts(counts, 1))
+    last = np.arange(len(counts)) % counts.shape[1]
+    difference = np.abs(fitted_laws(counts) - first[last])
+    return float(difference[often].max(initial=0.0))

@@ -11,6 +11,7 @@ import click
 from chainveil import __version__
 from chainveil.cli import (
     attack,
+    audit,
     calibrate,
     compare,
     data,
@@ -19,6 +20,7 @@ from chainveil.cli import (
     export,
     fit,
     loss,
+    misfit,
     plan,
     report,
     sanitize,
@@ -92,7 +94,8 @@ def cli() -> None:
 
 for command in (
     fit.fit, compare.compare, plan.plan, calibrate.calibrate, sanitize.sanitize, export.export,
-    verify.verify, estimate.estimate, report.report, loss.loss, attack.attack, demo.demo, data.data,
+    verify.verify, estimate.estimate, report.report, loss.loss, misfit.misfit, attack.attack,
+    audit.audit, demo.demo, data.data,
 ):  # fmt: skip
     cli.add_command(command)
 

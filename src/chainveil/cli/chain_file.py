@@ -13,6 +13,7 @@ from chainveil.errors import InvalidInput
 from chainveil.model.base import Origin
 from chainveil.model.chain import MarkovChain
 from chainveil.model.higher_order import HigherOrderChain
+from chainveil.model.region import ChainRegion
 from chainveil.table.request.discretize import Discretizer, make_discretizer
 from chainveil.table.write.atomic import drafts
 
@@ -24,17 +25,22 @@ FIELDS: dict[str, str | None] = {
     "counts": None, "discretization": None,
 }  # fmt: skip
 HIGHER = {**FIELDS, "order": "count"}
+# All chains of a region, in place of one.
+REGION: dict[str, str | None] = {
+    name: kind for name, kind in FIELDS.items() if name not in ("transition", "counts")
+} | {"region": None}  # fmt: skip
 PARTS: dict[str, str | None] = {
     "edges": "edges", "states": "few labels", "labels": "labels", "origin": "edges origin",
 }  # fmt: skip
+LIMITS = ("q", "r", "estimate")
 MOST_COUNTED = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class ChainFile:
-    """A chain, where it came from, and how values became its states."""
+    """A chain or a region of them, where it came from, and how values became its states."""
 
-    chain: MarkovChain | HigherOrderChain
+    chain: MarkovChain | HigherOrderChain | ChainRegion
     origin: str
     discretizer: Discretizer
 
@@ -47,20 +53,30 @@ def write_chain_file(path: str | Path, file: ChainFile, force: bool) -> None:
 
 def to_document(file: ChainFile) -> dict[str, Any]:
     """The chain as JSON values."""
-    counts, states = file.chain.counts, file.discretizer
+    states = file.discretizer
     return {
         "schema": SCHEMA,
         "schema_version": 1,
         "origin": file.origin,
-        **({} if file.chain.order == 1 else {"order": file.chain.order}),
-        "transition": file.chain.transition.tolist(),
-        "counts": None if counts is None else counts.tolist(),
+        **_model(file.chain),
         "discretization": {
             "edges": list(states.edges),
             "states": list(states.states),
             "labels": list(states.labels),
             "origin": states.origin,
         },
+    }
+
+
+def _model(chain: Any) -> dict[str, Any]:
+    """The numbers of a chain, or the limits of a region."""
+    words = chain.to_json()
+    if not chain.single:
+        return {"region": {name: words[name] for name in LIMITS}}
+    return {
+        **({} if chain.order == 1 else {"order": chain.order}),
+        "transition": chain.transition.tolist(),
+        "counts": None if chain.counts is None else chain.counts.tolist(),
     }
 
 
@@ -75,16 +91,13 @@ def from_document(document: Any, name: str) -> ChainFile:
     """The chain in JSON values that anyone may have written; ``name`` is for errors."""
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         raise InvalidInput("chain", name, "a file written by chainveil fit")
-    _check_kinds("chain", document, HIGHER if "order" in document else FIELDS)
+    _check_kinds("chain", document, _fields(document))
     if document["schema_version"] != 1:
         raise InvalidInput("chain", document["schema_version"], "schema version 1")
     if document["origin"] == "given":
         raise InvalidInput("chain origin", "given", '"reference" or "private"')
     _check_kinds("chain discretization", document["discretization"], PARTS)
-    origin, counts = document["origin"], _counts(document)
-    if counts is None and origin == "private":
-        raise InvalidInput("chain counts", None, "the counts of a chain fitted on private data")
-    chain = _chain(document, counts, origin)
+    chain = _read_region(document) if "region" in document else _read_chain(document)
     discretizer = _discretizer(document["discretization"])
     if discretizer.count != chain.states:
         raise InvalidInput(
@@ -105,7 +118,26 @@ def _check_kinds(name: str, section: Any, kinds: dict[str, str | None]) -> None:
             check_kind(f"{name} {field}", kind, section[field])
 
 
-def _chain(document: dict[str, Any], counts: Any, origin: Origin) -> MarkovChain | HigherOrderChain:
+def _fields(document: dict[str, Any]) -> dict[str, str | None]:
+    if "region" in document:
+        return REGION
+    return HIGHER if "order" in document else FIELDS
+
+
+def _read_region(document: dict[str, Any]) -> ChainRegion:
+    limits = document["region"]
+    if not isinstance(limits, dict) or set(limits) != set(LIMITS):
+        raise InvalidInput("chain region", limits, f"the fields {sorted(LIMITS)}")
+    for name in LIMITS:
+        check_kind(f"chain region {name}", "edges", limits[name])
+    return ChainRegion.from_json({**limits, "origin": document["origin"]})
+
+
+def _read_chain(document: dict[str, Any]) -> MarkovChain | HigherOrderChain:
+    origin: Origin = document["origin"]
+    counts = _counts(document)
+    if counts is None and origin == "private":
+        raise InvalidInput("chain counts", None, "the counts of a chain fitted on private data")
     if "order" in document:
         return HigherOrderChain(document["transition"], document["order"], counts, origin)
     return MarkovChain(document["transition"], counts=counts, origin=origin)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 import click
@@ -12,6 +13,8 @@ from chainveil.cli.output import progress, show, warn
 
 # Transitions that are printed for people.
 MOST_LINES = 64
+# Series that are printed for machines, a row each.
+MOST_IN_JSON = 1000
 
 
 @click.command()
@@ -25,6 +28,14 @@ MOST_LINES = 64
               "than was seen: nothing is impossible then.")  # fmt: skip
 @click.option("--public", is_flag=True, help="The table is public: a reference, not the data to "
               "protect.")  # fmt: skip
+@click.option("--epsilon", type=float, help="With --series: say what noise for all series together "
+              "at this budget would lose on each series' own chain.")  # fmt: skip
+@options.mechanism
+@click.option("--price", is_flag=True, help="With --series and --epsilon: what each mechanism, or "
+              "that of --mechanism, costs if its promise holds for all series together, or for "
+              "each; takes minutes for all.")  # fmt: skip
+@click.option("--confidence", type=float, metavar="C", help="Write all chains that the counts "
+              "leave open with this confidence, in place of one (two states).")  # fmt: skip
 @click.option("-o", "--output", type=options.FILE, help="Write the chain to this file, "
               "which is as private as the table.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -33,14 +44,17 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
     """Fit a Markov chain to a column of TABLE (a file, or - for standard input).
 
     Prints the chain, 95% intervals, and how much better a chain with a longer memory
-    would fit; --order fits one. What it prints and writes is exact, and gives counts of the
-    table away: unless the table is public, keep both as private as the table. chainveil
-    calibrate and chainveil sanitize publish such a chain rounded.
+    would fit; --order fits one. With --series also every series on its own: the range of the
+    parameters, the order that the data ask for, which series drift and, with --epsilon, what
+    noise for all of them together loses on each. What it prints and writes is exact, and gives
+    counts of the table away: unless the table is public, keep both as private as the table.
+    chainveil calibrate and chainveil sanitize publish such a chain rounded.
 
     \b
     Example:
       chainveil fit heart.csv --column bpm --threshold 60 -o chain.json
       chainveil fit heart.csv --column bpm --threshold 60 --order auto -o longer.json
+      chainveil fit heart.csv --column bpm --series person --threshold 60 --epsilon 2
     """
     from chainveil.cli.chain_file import ChainFile, to_document, write_chain_file
     from chainveil.table.states.fitting import fit_table
@@ -50,7 +64,13 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
     with progress(source.about_rows, given["as_json"]) as tell:
         memory = {"order": given["order"], "pseudocount": given["pseudocount"]}
         found = fit_table(source, layout, rules, tell, **memory)
-    file = ChainFile(found.chain, "reference" if public else "private", found.discretizer)
+        check = _check(source, layout, found, given, tell)
+        paid = _prices(source, layout, found, check, public, given, tell)
+    origin: Any = "reference" if public else "private"
+    model = found.chain
+    if given["confidence"] is not None:
+        model = _one_order(found.chain.of_origin(origin)).region(given["confidence"])
+    file = ChainFile(model, origin, found.discretizer)
     if output is not None:
         write_chain_file(output, file, force)
     if not public:
@@ -59,7 +79,69 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
             "output and the chain file private"
         )
     facts = {**to_document(file), **found.facts}
-    show(facts, _lines(found), given["as_json"])
+    lines = _lines(found)
+    if not model.single:
+        lines.append(("region", _region_words(model)))
+    if check is not None:
+        facts["each_series"] = {**check.facts, "rows": _rows(check)}
+        lines += [*check.lines, *check.table()]
+    if paid is not None:
+        facts["prices"] = [vars(price) for price in paid.prices]
+        lines += paid.lines
+    show(facts, lines, given["as_json"])
+
+
+def _check(source: Any, layout: Any, found: Any, given: dict[str, Any], tell: Any) -> Any:
+    """Every series on its own, and what noise for all of them loses there."""
+    from chainveil.table.series_check import check_table, plan_at
+
+    if layout.series is None:
+        if given["epsilon"] is not None:
+            raise click.UsageError("--epsilon belongs to --series, each of which it is about.")
+        return None
+    if tell is not None:
+        tell("calibrating", 0)
+    plan = plan_at(found.chain, given["epsilon"], given["mechanism"])
+    return check_table(source, layout, found.discretizer, plan, tell)
+
+
+def _prices(
+    source: Any, layout: Any, found: Any, check: Any, public: bool, given: dict[str, Any], tell: Any
+) -> Any:
+    """What a promise costs that holds for all series together, for each, and for more memory."""
+    from chainveil.table.series_check import priced
+
+    if not given["price"]:
+        return None
+    if check is None or given["epsilon"] is None:
+        raise click.UsageError("--price takes --series and --epsilon.")
+    how = {"public": public, "mechanism": given["mechanism"]}
+    return priced(source, layout, found, check, progress=tell, **how)
+
+
+def _rows(check: Any) -> list[dict[str, Any]] | None:
+    """All series, unless there are too many to print."""
+    columns = check.columns()
+    if len(check.points) > MOST_IN_JSON:
+        return None
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, map(_plain, row), strict=True)) for row in rows]
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has: none for what is not known or not bounded."""
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _one_order(chain: Any) -> Any:
+    if chain.order != 1:
+        raise click.UsageError("--confidence is for chains of order 1.")
+    return chain
+
+
+def _region_words(region: Any) -> str:
+    (q, r) = (f"{low:.6g} to {high:.6g}" for low, high in (region.q, region.r))
+    return f"q {q}, r {r}"
 
 
 def _lines(found: Any) -> list[tuple[str, str]]:

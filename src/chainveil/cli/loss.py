@@ -65,6 +65,11 @@ def loss(**given: Any) -> None:
         ("length", "any" if found.length is None else str(found.length)),
         ("worst attack", witness or "none: no point has two possible values"),
     ]
+    worst = getattr(found, "chain", None)
+    if worst is not None:
+        facts["worst_chain"] = worst.transition.tolist()
+        (_, q), (r, _) = worst.transition
+        lines.append(("worst chain", f"q {q:.6g}, r {r:.6g}"))
     if found.gap > CLOSED and not infinite:
         lines.insert(1, ("not closed", open_loss(found)))
     show(facts, lines, given["as_json"])

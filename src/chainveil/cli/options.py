@@ -90,12 +90,29 @@ format_options = together(
                  "otherwise these are an error."),
 )  # fmt: skip
 
+# Between the ends of an interval on the command line.
+BETWEEN = ".."
+
+
+def _ends(_context: Any, option: Any, text: str | None) -> float | tuple[float, float] | None:
+    """A number, or the two ends of an interval."""
+    if text is None:
+        return None
+    parts = text.split(BETWEEN)
+    if len(parts) > 2:
+        raise click.UsageError(f"--{option.name}: {text!r} is not a number or an interval A..B.")
+    found = [read_number(str(option.name), part) for part in parts]
+    return found[0] if len(found) == 1 else (found[0], found[1])
+
+
 chain_options = together(
     click.option("--chain", "chain_file", type=FILE, help="Chain written by chainveil fit."),
-    click.option("--q", type=float, help="Probability of a step from state 0 to state 1."),
-    click.option("--r", type=float, help="Probability of a step from state 1 to state 0."),
+    click.option("--q", metavar="Q|A..B", callback=_ends, help="Probability of a step from state 0 "
+                 "to state 1; with A..B the promise holds for every chain with one between them."),
+    click.option("--r", metavar="R|A..B", callback=_ends, help="Probability of a step from state 1 "
+                 "to state 0, in the same way."),
     click.option("--theta", type=float, help="Both at once, for a symmetric chain."),
-)
+)  # fmt: skip
 
 
 def _order(_context: Any, _option: Any, text: str) -> int | str:
@@ -296,7 +313,19 @@ def read_chain(options: dict[str, Any]) -> tuple[DataModel | None, ChainFile | N
         raise click.UsageError("--q and --r belong together.")
     from chainveil.model.chain import MarkovChain
 
-    return MarkovChain.symmetric(theta) if theta is not None else MarkovChain.binary(q, r), None
+    if theta is not None:
+        return MarkovChain.symmetric(theta), None
+    return _region(q, r) if isinstance(q, tuple) or isinstance(r, tuple) else (
+        MarkovChain.binary(q, r)
+    ), None  # fmt: skip
+
+
+def _region(q: Any, r: Any) -> DataModel:
+    """All chains between the ends that were given; a number is both ends."""
+    from chainveil.model.region import ChainRegion
+
+    first, second = (ends if isinstance(ends, tuple) else (ends, ends) for ends in (q, r))
+    return ChainRegion(first, second)
 
 
 def need_chain(options: dict[str, Any]) -> tuple[DataModel, ChainFile | None]:

@@ -111,9 +111,9 @@ def complain_of_bug(error: BaseException) -> None:
 
 
 @contextmanager
-def progress(total: int | None, quiet: bool) -> Iterator[Any]:
+def progress(total: int | None, quiet: bool, unit: str = "rows") -> Iterator[Any]:
     """A function to tell the rows done; draws a bar on a terminal and nothing elsewhere."""
-    with showing(total, not quiet) as tell:
+    with showing(total, not quiet, unit) as tell:
         yield tell
 
 

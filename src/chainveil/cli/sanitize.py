@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from chainveil.cli import options
+from chainveil.cli import options, private_report
 from chainveil.cli.instead import GUESSES, tells_nothing
 from chainveil.cli.output import progress, show, warn
 from chainveil.privacy.rounding import upper
@@ -44,6 +44,11 @@ PROMISE = (
               "Parquet and Arrow.")  # fmt: skip
 @click.option("--certificate", type=options.FILE, help="Where the certificate goes; default: "
               "beside the release.")  # fmt: skip
+@click.option("--check/--no-check", default=True, show_default=True, help="With --series: say what "
+              "the noise loses on each series' own chain; reads TABLE once more.")  # fmt: skip
+@click.option("--private-report", type=options.FILE, help="Write that check, a line a series, to "
+              "this CSV file: for the holder of TABLE alone, in another folder than the "
+              "release.")  # fmt: skip
 @click.option("--seed", type=int, help="Reproducible noise, for study only; the certificate "
               "says so.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
@@ -74,10 +79,12 @@ def sanitize(table: str, output: str, **given: Any) -> None:
 
     rng = None if given["seed"] is None else seeded(given["seed"])
     where = _certificate_goal(output, given["certificate"])
+    private_report.check_place(given, output, where)
     if where is not None:
         # What an interrupted run has left is no earlier release.
         recover([real_path(where), *([] if output == "-" else [real_path(output)])])
     known = earlier.certificates(where, given["spent"])
+    check = None
     if given["engine"] == "spark":
         from chainveil.cli.spark import sanitize_folder
 
@@ -85,15 +92,20 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     else:
         if given["master"] is not None:
             raise click.UsageError("--master belongs to --engine spark.")
-        certificate = _sanitize_here(table, output, given, rng)
+        certificate, check = _sanitize_here(table, output, given, rng)
     try:
-        _tell(certificate, output, where, known, given)
+        _tell(certificate, output, where, known, given, check)
     except KeyboardInterrupt as stop:
         raise was_written(output) from stop
 
 
 def _tell(
-    certificate: Any, output: str, where: Path | None, known: Any, given: dict[str, Any]
+    certificate: Any,
+    output: str,
+    where: Path | None,
+    known: Any,
+    given: dict[str, Any],
+    check: Any,
 ) -> None:
     """What was written, and what to mind about it."""
     from chainveil.cli import earlier
@@ -110,8 +122,11 @@ def _tell(
             "release": output, "certificate": str(where), "contents": certificate.document,
             "earlier": [str(path) for path, _ in again],
         }  # fmt: skip
+        # For who sits here: neither the certificate nor the release holds anything of it.
+        facts |= {} if check is None else {"private_check": check.facts}
         usual = given["mechanism"] is None and given["plan_file"] is None
         lines = _lines(certificate, output, str(where))
+        lines += check.two_lines if check is not None and check.read.any() else []
         show(facts, [*lines, *_usual(certificate, usual)], given["as_json"])
 
 
@@ -124,18 +139,24 @@ def _certificate_goal(output: str, certificate: str | None) -> Path | None:
     return None if output == "-" else certificate_path(output)
 
 
-def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> Any:
-    """Write the release on this machine; returns its certificate."""
+def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> tuple[Any, Any]:
+    """Write the release on this machine; its certificate, and the check of each series."""
     from chainveil.table.files import file_sink
     from chainveil.table.read.formats import by_path
     from chainveil.table.release import release_table
+    from chainveil.table.write.publishing import was_written
 
     typed = output != "-" and not by_path(output, given["output_format"], "output").is_text
     source = options.read_source(table, given, text=given["text"] or not typed)
     goal = file_sink(output, source, given["output_format"], given["certificate"], given["force"])
     request = _request(given)
+    prepared: list[Any] = []
     with progress(source.about_rows, given["as_json"]) as tell:
-        return release_table(source, goal, request, rng, tell)
+        certificate = release_table(source, goal, request, rng, tell, told=prepared.append)
+        try:
+            return certificate, private_report.check(source, request, prepared[0], given, tell)
+        except KeyboardInterrupt as stop:
+            raise was_written(output) from stop
 
 
 def _request(given: dict[str, Any]) -> Any:
@@ -147,7 +168,7 @@ def _request(given: dict[str, Any]) -> Any:
     plan = None
     if given["plan_file"] is not None:
         _check_left_to_the_plan()
-        plan, discretizer = _plan(given["plan_file"])
+        plan, discretizer = read_plan(given["plan_file"])
     reference, on_spark = given["reference"], given["engine"] == "spark"
     promise = {name: given[name] for name in PROMISE}
     if on_spark:
@@ -175,7 +196,7 @@ def _check_left_to_the_plan() -> None:
             raise click.UsageError(f"--{name} is part of the plan; leave it out.")
 
 
-def _plan(path: str) -> tuple[Any, Any]:
+def read_plan(path: str) -> tuple[Any, Any]:
     """A plan that holds, and the limits it was made with."""
     certificate = options.read_certificate("plan", path)
     return certificate.plan(), _limits(certificate)

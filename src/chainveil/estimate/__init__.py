@@ -8,6 +8,7 @@ from __future__ import annotations
 from chainveil.estimate.counts.packed import Packed
 from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, rows_for
+from chainveil.estimate.price import Price, PriceTable, prices
 from chainveil.estimate.questions.accuracy import Accuracy
 from chainveil.estimate.questions.autocorrelation import autocorrelation
 from chainveil.estimate.questions.comparison import Comparison, compare
@@ -38,6 +39,8 @@ __all__ = [
     "Frequency",
     "Packed",
     "Pairs",
+    "Price",
+    "PriceTable",
     "Transitions",
     "autocorrelation",
     "compare",
@@ -47,6 +50,7 @@ __all__ = [
     "error_at",
     "frequency",
     "pairs",
+    "prices",
     "rows_for",
     "transitions",
 ]

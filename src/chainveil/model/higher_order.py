@@ -25,7 +25,7 @@ from chainveil.model.contexts import (
     order_of,
     stationary_contexts,
 )
-from chainveil.sequences import Sequences, as_sequences
+from chainveil.sequences import as_sequences
 
 if TYPE_CHECKING:
     from chainveil.model.orders import OrderChoice
@@ -317,15 +317,3 @@ def read_pseudocount(pseudocount: Any) -> float:
     if added < 0:
         raise InvalidInput("pseudocount", pseudocount, "a number from 0 on")
     return added
-
-
-def fit_order(series: Sequences, states: int, order: int) -> HigherOrderChain:
-    """Maximum-likelihood chain of an order from 1 on, for audits that read data at each order.
-
-    One of order 1 is a chain of contexts of one point, which may have states that never occur;
-    the engines of chains of order 1 do not take it.
-    """
-    counts = count_contexts(series, states, order, order)
-    chain = object.__new__(HigherOrderChain)
-    chain._hold(fitted_laws(counts), counts, "given")
-    return chain

@@ -101,14 +101,6 @@ class ChainRegion(DataModel):
             and (self.r[0] <= r_low and r_high <= self.r[1])
         )
 
-    def describe(self) -> str:
-        """Its limits."""
-        (q_low, q_high), (r_low, r_high) = self.q, self.r
-        return (
-            f"every chain of order 1 on 2 states, 0 to 1 with {q_low!r} to {q_high!r}, 1 to 0 "
-            f"with {r_low!r} to {r_high!r}"
-        )
-
     def hidden_chain(self) -> HiddenChain:
         """That of the estimate."""
         return self.likeliest.hidden_chain()

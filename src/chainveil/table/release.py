@@ -233,11 +233,17 @@ def release_table(
     rng: Randomness | None = None,
     progress: Progress | None = None,
     reader: Reader[Any] = HERE,
+    told: Callable[[Prepared[Any]], None] | None = None,
 ) -> Certificate:
-    """Release one column of a table to a sink; the certificate goes there too."""
+    """Release one column of a table to a sink; the certificate goes there too.
+
+    ``told`` gets plan and discretizer, before anything is drawn.
+    """
     source = as_source(rng)
     with sink.claimed(table) as draw:
         prepared = prepare(table, request, progress, reader)
+        if told is not None:
+            told(prepared)
         steps = Steps(request.layout, request.kept, prepared.discretizer, prepared.plan, source,
                       sink.dress, request.hold)  # fmt: skip
         with draw(steps, prepared.seen, progress) as drawn:

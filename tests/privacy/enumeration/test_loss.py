@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.model.higher_order import fit_order
+from chainveil.model.higher_order import HigherOrderChain
 from chainveil.privacy.enumeration.loss import loss, solves
 from chainveil.privacy.problem import read_problem
-from chainveil.sequences import as_sequences
 from tests.batches import batches
 from tests.oracle.correlated import enumerate_losses
 from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
@@ -57,10 +56,10 @@ def test_correlated_noise_is_that_of_the_oracle_and_of_its_own_engine(seed: int)
 def test_a_longer_memory_is_enumerated_too() -> None:
     rng = np.random.default_rng(3)
     x = rng.integers(0, 2, 500)
-    first, second = (fit_order(as_sequences("x", x), 2, order) for order in (1, 2))
+    first, second = cv.MarkovChain.fit(x, public=True), HigherOrderChain.fit(x, 2, 2)
     channel = cv.Channel.binary(0.2, 0.3)
     assert found(first, channel, 4).epsilon == pytest.approx(
-        cv.privacy_loss(cv.MarkovChain(first.transition, first.contexts), channel, 4).epsilon,
+        cv.privacy_loss(first, channel, 4).epsilon,
         abs=1e-9,
     )
     law = second.series_law(4)

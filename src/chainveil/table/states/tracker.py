@@ -97,6 +97,11 @@ class Tracker:
         return len(self._numbers) if self.rows else 0
 
     @property
+    def names(self) -> list[Any]:
+        """The series seen, by their value, in the order in which they were."""
+        return list(self._numbers)
+
+    @property
     def longest(self) -> int:
         """Rows of the longest series, across its gaps."""
         return int(self._lengths.max())

@@ -1,0 +1,147 @@
+"""What one release loses on each of very many chains: upper bounds, exact, or of groups."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.checks import FloatArray
+from chainveil.errors import ChainveilError
+from chainveil.model.base import DataModel
+from chainveil.model.chain import MarkovChain
+from chainveil.noise.channel import Channel
+from chainveil.plan import NoisePlan
+from chainveil.privacy.loss import privacy_loss
+from chainveil.privacy.memory.many import box_bounds, offered
+from chainveil.privacy.problem import Problem, read_problem
+from chainveil.privacy.two_state.many import TOLERANCE, can_bound, loss_bounds
+
+# Chains that engines are asked about one by one, and boxes of chains where there are more.
+MOST_ALONE, MOST_GROUPS = 400, 500
+# Of more than two states, where each may take its SECONDS.
+MOST_SEARCHED = 40
+# Seconds for one loss where it is searched for, and how close its bounds shall come.
+SECONDS, CLOSE = 0.5, 0.01
+# Groups hold chains whose q, and whose r, differ by no more than such a factor at first.
+NARROWEST = 1.02
+
+
+@dataclass(frozen=True)
+class OwnLosses:
+    """Losses of many chains under one plan.
+
+    Attributes
+    ----------
+    bounds : array of shape (chains,)
+        Upper bounds; infinite where nothing bounds them, NaN where none was computed.
+    how : str
+        What the figures are, in words.
+    """
+
+    bounds: FloatArray
+    how: str
+
+
+def own_losses(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
+    """The loss of a plan on each chain, of shape (chains, k, k)."""
+    if _is_plain(plan):
+        return _all_at_once(transitions, plan)
+    if len(transitions) <= _most(transitions):
+        return OwnLosses(_alone(transitions, plan), "each computed on its own, as an upper bound")
+    if transitions.shape[1] == 2:
+        return _in_groups(transitions, plan)
+    return _some(transitions, plan)
+
+
+def _is_plain(plan: NoisePlan) -> bool:
+    """Whether it is independent noise on every point of two states, single points its secret."""
+    noise = plan.noise
+    one = noise.states == 2 and not noise.ordered and noise.every == 1
+    return one and not plan.spent and plan.event == 1 and plan.loss.adversary in ("any", "ignorant")
+
+
+def _all_at_once(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
+    q, r = transitions[:, 0, 1], transitions[:, 1, 0]
+    channel = cast(Channel, plan.noise)
+    fits = can_bound(q, r, channel)
+    bounds = np.empty(len(q))
+    ignorant = plan.loss.adversary == "ignorant"
+    bounds[fits] = loss_bounds(q[fits], r[fits], channel, ignorant=ignorant)
+    bounds[~fits] = _alone(transitions[~fits], plan)
+    return OwnLosses(bounds, f"upper bounds, at most {2 * TOLERANCE:g} above the loss")
+
+
+def _alone(transitions: FloatArray, plan: NoisePlan) -> FloatArray:
+    return np.array([_loss(MarkovChain(law), plan) for law in transitions])
+
+
+def _loss(model: DataModel, plan: NoisePlan) -> float:
+    """Upper bound for one model, infinite where no engine bounds it."""
+    noise: Any = [*plan.spent, plan.noise] if plan.spent else plan.noise
+    who = plan.loss
+    try:
+        return privacy_loss(
+            model, noise, who.length, who.adversary, event=plan.event, gaps=plan.gaps,
+            tolerance=CLOSE, max_seconds=SECONDS,
+        ).epsilon  # fmt: skip
+    except ChainveilError:
+        return math.inf
+
+
+def _in_groups(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
+    """The loss of a box that covers the chains of a group, for each of them."""
+    q, r = transitions[:, 0, 1], transitions[:, 1, 0]
+    group, count, width = _groups(q, r)
+    order = np.argsort(group, kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    bounds = np.empty(len(q))
+    problem = _problem(plan)
+    if not offered(problem):
+        return _some(transitions, plan)
+    found = box_bounds([(*_ends(q[some]), *_ends(r[some])) for some in members], problem)
+    for some, bound in zip(members, found, strict=True):
+        bounds[some] = bound if math.isfinite(bound) else _alone(transitions[some], plan)
+    return OwnLosses(
+        bounds, f"of {count} groups of series whose q, and whose r, differ by at most {width:.0%}: "
+        "each figure is an upper bound for its whole group",
+    )  # fmt: skip
+
+
+def _problem(plan: NoisePlan) -> Problem:
+    noise: Any = [*plan.spent, plan.noise] if plan.spent else plan.noise
+    # Bounds of groups are for every length.
+    who = plan.loss.adversary
+    return read_problem(plan.chain, noise, None, who, event=plan.event, gaps=plan.gaps)
+
+
+def _some(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
+    """As many as engines can be asked about, from all over."""
+    some = np.linspace(0, len(transitions) - 1, _most(transitions)).astype(np.int64)
+    bounds = np.full(len(transitions), np.nan)
+    bounds[some] = _alone(transitions[some], plan)
+    return OwnLosses(bounds, f"computed for {len(some):,} of {len(transitions):,} series")
+
+
+def _most(transitions: FloatArray) -> int:
+    """How many chains engines are asked about one by one."""
+    return MOST_ALONE if transitions.shape[1] == 2 else MOST_SEARCHED
+
+
+def _ends(values: FloatArray) -> tuple[float, float]:
+    return float(values.min()), float(values.max())
+
+
+def _groups(q: FloatArray, r: FloatArray) -> tuple[NDArray[np.int64], int, float]:
+    """Cells of a grid of logarithms, as narrow as their number allows."""
+    factor = NARROWEST
+    while True:
+        cells = np.floor(np.log(np.stack([q, r])) / math.log(factor)).astype(np.int64)
+        _, group = np.unique(cells, axis=1, return_inverse=True)
+        count = int(group.max()) + 1
+        if count <= MOST_GROUPS:
+            return group.reshape(-1), count, factor - 1
+        factor = factor**1.3

@@ -1,0 +1,196 @@
+"""Every series on its own: its counts, its chain, the order it asks for, whether it drifts.
+
+All series are counted in one pass over memory; what follows from the counts is computed for all of
+them at once. A series has enough points for a chain of order m if there are 20 to each of its
+``k ** (m + 1)`` probabilities.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.checks import FloatArray
+from chainveil.model.orders import ENOUGH_POINTS, KEPT
+from chainveil.sequences import Sequences
+
+IntArray = NDArray[np.int64]
+# The longest memory that is looked for, and entries of all counts together.
+LARGEST_ORDER, MOST_ENTRIES = 4, 1 << 27
+# What each state is taken to have followed each state more often, on average: nothing is impossible
+# only because a short series did not show it.
+PSEUDOCOUNT = 0.5
+# A code that no state has: nothing reaches across it.
+GAP = 255
+# Correlation below which points of a chain count as far apart; least and largest distance.
+FAR, NEAREST, FARTHEST = 0.05, 5, 1000
+
+
+@dataclass(frozen=True)
+class SeriesCounts:
+    """What was counted in each series.
+
+    Attributes
+    ----------
+    contexts : integer array of shape (series, k ** m, k)
+        How often each state follows each context of m points.
+    halves : integer array of shape (series, 2, k, k)
+        Transitions in the first and in the second half.
+    points : integer array of shape (series,)
+        Points that are there.
+    flat, offsets
+        The series, as in :class:`chainveil.sequences.Sequences`, with ``GAP`` at gaps.
+    """
+
+    contexts: NDArray[np.int32]
+    halves: NDArray[np.int32]
+    points: IntArray
+    flat: NDArray[np.uint8]
+    offsets: IntArray
+
+    @property
+    def states(self) -> int:
+        """Number of states k."""
+        return int(self.contexts.shape[2])
+
+    @property
+    def pairs(self) -> IntArray:
+        """All transitions of each series, shape (series, k, k)."""
+        return np.asarray(self.halves.sum(axis=1, dtype=np.int64))
+
+    def carries(self, order: int) -> NDArray[np.bool_]:
+        """Which series have enough points for a chain of an order."""
+        enough = self.points - order >= ENOUGH_POINTS * self.states ** (order + 1)
+        return np.asarray(enough & (self.points - order >= KEPT * (self.points - 1)))
+
+    def orders(self) -> IntArray:
+        """The order of the least BIC of each series, as ``choose_order``; 0 without enough points.
+
+        All orders of a series are compared over the same points.
+        """
+        largest = round(math.log(self.contexts.shape[1], self.states))
+        scores = np.full((largest + 1, len(self.points)), np.inf)
+        scores[0] = np.where(self.carries(1), np.inf, -np.inf)
+        for order in range(1, largest + 1):
+            fits = self.carries(order)
+            if fits.any():
+                scores[order, fits] = _bic(self.contexts[fits], order)
+        return np.asarray(np.argmin(scores, axis=0))
+
+    def transitions(self) -> FloatArray:
+        """The chain of order 1 of each series, shape (series, k, k), with ``PSEUDOCOUNT``.
+
+        As ``MarkovChain.fit(series, pseudocount=0.5)``.
+        """
+        counts, k = self.pairs, self.states
+        following = counts.sum(axis=1) + PSEUDOCOUNT
+        law = following / following.sum(axis=1, keepdims=True)
+        weight = counts + PSEUDOCOUNT * k * law[:, None, :]
+        return np.asarray(weight / weight.sum(axis=2, keepdims=True))
+
+    def drift(self) -> FloatArray:
+        """Chance of halves that differ as much where they follow one chain, shape (series,).
+
+        A likelihood-ratio test of one chain against one for each half.
+        """
+        from scipy.special import chdtrc
+
+        both = _log_likelihood(self.pairs)
+        gained = 2 * (_log_likelihood(self.halves).sum(axis=1) - both)
+        # A state that one half never leaves has no law there; one that never follows none at all.
+        leaves = (self.halves.sum(axis=3) > 0).sum(axis=1)
+        follows = (self.pairs > 0).sum(axis=2)
+        degrees = (np.maximum(leaves - 1, 0) * np.maximum(follows - 1, 0)).sum(axis=1)
+        tail = chdtrc(np.maximum(degrees, 1), np.maximum(gained, 0.0))
+        return np.asarray(np.where(degrees > 0, tail, 1.0))
+
+    def correlation(self, lag: int) -> FloatArray:
+        """Correlation of points ``lag`` apart, by the numbers of their states, shape (series,).
+
+        NaN where a series has no such points, or one state alone.
+        """
+        from chainveil.model.series_kernels import lagged_sums
+
+        sums = np.zeros((len(self.points), 5), np.int64)
+        lagged_sums(self.flat, self.offsets, lag, GAP, sums)
+        points, total, squares, pairs, products = sums.T.astype(float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = total / points
+            spread = squares / points - mean * mean
+            return np.asarray((products / pairs - mean * mean) / spread)
+
+
+def count_series(series: Sequences, states: int) -> SeriesCounts:
+    """Count every series on its own, up to the order that the longest one carries."""
+    from chainveil.model.series_kernels import count_each
+
+    flat = np.ascontiguousarray(series.flat, dtype=np.uint8)
+    order = _largest(states, int(series.lengths.max(initial=0)), series.count)
+    contexts = np.zeros((series.count, states ** (order + 1)), np.int32)
+    halves = np.zeros((series.count, 2, states * states), np.int32)
+    points = np.zeros(series.count, np.int64)
+    count_each(flat, series.offsets, states, order, GAP, contexts, halves, points)
+    return SeriesCounts(
+        contexts.reshape(series.count, -1, states),
+        halves.reshape(series.count, 2, states, states),
+        points,
+        flat,
+        series.offsets,
+    )
+
+
+def chain_correlation(transition: FloatArray, lag: int) -> FloatArray:
+    """The same as :meth:`SeriesCounts.correlation` of chains of shape (series, k, k)."""
+    k = transition.shape[2]
+    far = np.linalg.matrix_power(transition, lag)
+    # With a pseudocount every entry is positive, so that there is one stationary law.
+    rest = np.eye(k) - np.swapaxes(transition, 1, 2) + 1.0
+    law = np.linalg.solve(rest, np.ones((len(transition), k, 1)))[:, :, 0]
+    value = np.arange(k, dtype=float)
+    mean = law @ value
+    spread = law @ (value * value) - mean * mean
+    together = np.einsum("sa,a,sab,b->s", law, value, far, value)
+    return np.asarray((together - mean * mean) / spread)
+
+
+def far_apart(transition: FloatArray, longest: int) -> int:
+    """The distance at which points of a chain, shape (k, k), hardly depend on each other."""
+    lag = NEAREST
+    while lag < min(FARTHEST, longest // 4) and chain_correlation(transition[None], lag)[0] > FAR:
+        lag += max(1, lag // 10)
+    return max(1, min(lag, longest - 1))
+
+
+def _largest(states: int, longest: int, series: int) -> int:
+    """The largest order whose contexts are counted."""
+    order = 1
+    while (
+        order < LARGEST_ORDER
+        and series * states ** (order + 2) <= MOST_ENTRIES
+        and longest - order - 1 >= ENOUGH_POINTS * states ** (order + 2)
+    ):
+        order += 1
+    return order
+
+
+def _bic(contexts: NDArray[Any], order: int) -> FloatArray:
+    """BIC of chains of an order, from counts of that order or a larger one, shape (series,)."""
+    series, _, k = contexts.shape
+    counts = contexts.reshape(series, -1, k**order, k).sum(axis=1, dtype=np.int64)
+    points = np.maximum(counts.sum(axis=(1, 2)), 1)
+    follows = (counts.reshape(series, -1, k, k).sum(axis=1) > 0).sum(axis=2)
+    seen = (counts.sum(axis=2) > 0).reshape(series, -1, k).sum(axis=1)
+    free = (seen * np.maximum(follows - 1, 0)).sum(axis=1)
+    return np.asarray(free * np.log(points) - 2 * _log_likelihood(counts))
+
+
+def _log_likelihood(counts: NDArray[Any]) -> FloatArray:
+    """Largest log-likelihood, each row of the last axis having a law of its own; two axes less."""
+    from scipy.special import xlogy
+
+    leaving = counts.sum(axis=-1)
+    return np.asarray(xlogy(counts, counts).sum(axis=(-2, -1)) - xlogy(leaving, leaving).sum(-1))
