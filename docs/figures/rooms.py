@@ -36,8 +36,8 @@ WORDS = {
 # The way of the data, in the order in which they pass.
 WAY = ("table", "model", "calibration", "plan", "mechanism", "certificate")
 COLUMNS = {
-    "attack": 0, "estimate": 1, "spark": 2.5, "device": 4, "plot": 5, "report": 3.5, "comparison": 1,
-    "cli": 2.5,
+    "attack": 0, "estimate": 1, "spark": 2.5, "device": 4, "plot": 5, "report": 3.5,
+    "comparison": 1, "cli": 2.5,
     "table": 2.5, "calibration": 2, "certificate": 3, "plan": 2.5, "inference": 1, "mechanism": 2,
     "privacy": 3, "noise": 2.5, "model": 2.5, BASE: 2.5,
 }  # fmt: skip

@@ -103,7 +103,7 @@ def test_smoothing_is_as_wrong_as_enumeration_says(mechanism: str, every: int) -
 
 
 def test_no_attacker_is_better_than_the_bound() -> None:
-    told = figures(cv.calibrate(CHAIN, 1.0, every=3), _study()).attacked
+    told = figures(cv.calibrate(CHAIN, 3.0, every=3), _study()).attacked
     assert told.guess < told.success < told.bound
 
 
