@@ -153,8 +153,8 @@ def calibrate(
     NoisePlan
         Its certified loss is at most ``epsilon``. Of two states it is within 1e-9 of it
         (relatively) as far as noise levels on a grid of 2^-53 can come that close; of more states
-        and of longer memories within 1%, and ``plan.loss.gap`` says how far the search for the
-        worst attack is from it where it did not close.
+        and of longer memories within 1% where the search for the worst attack closes; where it
+        does not, ``plan.loss.gap`` says by how much the noise may be too much.
 
     Examples
     --------

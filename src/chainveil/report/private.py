@@ -186,20 +186,22 @@ def _p_value(value: float | None) -> str:
 def _misfit(found: Review) -> tuple[Block, ...]:
     if isinstance(found.misfit, str):
         return (Text(f"Not tested: {found.misfit}", "careful"),)
+    readings = found.misfit.pooled
     lines = [
-        (one.order, one.worst.loss, one.p_value if one.order > 1 else None, one.gap, one.unseen)
-        for one in found.misfit.readings
-    ]
+        (one.order, one.loss.lower, one.loss.epsilon, one.test.p_value if one.order > 1 else None,
+         one.gap, one.unseen)
+        for one in readings
+    ]  # fmt: skip
     columns = (
         number("order of the chain"), number("loss, at least", downwards),
-        number("p-value against order 1", _p_value), number("largest difference of a step"),
-        number("contexts never seen"),
+        number("loss, at most", _at_most), number("p-value against order 1", _p_value),
+        number("largest difference of a step"), number("contexts never seen"),
     )  # fmt: skip
     return (
         Text("The same data read as chains with a longer memory, and what the same noise gives "
-             f"away in a window of {found.misfit.window} reports: a lower bound on the loss under "
-             "each reading. Much more than the budget, with a small p-value, means that the chain "
-             "of the certificate is too simple for these data."),
+             "away to someone who knows that chain. Much more than the budget, with a small "
+             "p-value, means that the chain of the certificate is too simple for these data."),
+        Text(f"{found.misfit.verdict}."),
         Table("Do the data remember more than one point?", columns, lines),
     )  # fmt: skip
 

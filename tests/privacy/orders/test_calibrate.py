@@ -23,7 +23,7 @@ EMPTY = Problem(CHAIN, (), None, "any")
 @pytest.mark.parametrize("family", ["response", "ordinal"])
 @pytest.mark.parametrize("epsilon", [pytest.param(0.5, marks=pytest.mark.slow), 2.0])
 def test_the_noise_keeps_the_budget_and_uses_it(epsilon: float, family: str) -> None:
-    found = least_noise(EMPTY, Aim(epsilon, family=family))  # type: ignore[arg-type]
+    found = least_noise(EMPTY, Aim(epsilon, family=family))
     assert found.loss.epsilon <= epsilon
     assert found.loss.lower >= 0.98 * epsilon
     again = replace(EMPTY.with_release(found.noise), effort=Effort(1e-3 * epsilon))
@@ -47,7 +47,7 @@ def test_sticky_response_tells_more_of_a_longer_memory() -> None:
     assert again.lower <= 2.0
     attack = found.loss.witness
     assert attack is not None
-    assert attack.replay(CHAIN, found.noise) == found.loss.lower  # type: ignore[arg-type]
+    assert attack.replay(CHAIN, found.noise) == found.loss.lower
 
 
 def test_sticky_response_of_short_series_is_within_its_budget_by_enumeration() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -159,7 +160,7 @@ class Side:
         None where there would be more than ``most`` runs of a slow chain.
         """
         if self.is_slow:
-            limit = np.int64(depth if most is None else most)
+            limit: Any = np.int64(depth if most is None else most)
             path, start = runs.trace_runs(
                 *self._pairs, *self.ways, low, high, depth, label, end, limit
             )

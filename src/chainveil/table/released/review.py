@@ -24,8 +24,8 @@ from chainveil.table.request.request import Layout, Readable, one_column
 
 # Series whose own loss is computed: of two states it takes hundredths of a second each.
 MOST_OF_TWO, MOST_OF_MORE = 200, 10
-# Reports of the window whose outputs are all tried: fewer of many states.
-WINDOW, LARGEST = 15, 1 << 20
+# Orders at which the data are read again, and how long the loss under each is looked for.
+ORDERS, SECONDS = (1, 2, 3), 2.0
 
 Result = TypeVar("Result")
 
@@ -102,7 +102,7 @@ def review(document: Certificate, original: Readable, release: Readable) -> Revi
         tuple(document["discretization.labels"]),
         series,
         _or_reason(lambda: attack_release(plan, held.truth, held.seen, held.known)),
-        _or_reason(lambda: misfit(runs, plan.noise, window=_window(plan), nominal=plan.epsilon)),
+        _or_reason(lambda: misfit(runs, plan, ORDERS, max_seconds=SECONDS)),
         tuple(document["release.kept"]),
         _or_reason(lambda: _leaks(document, original, release)),
     )
@@ -118,14 +118,6 @@ def _or_reason(answer: Callable[[], Result]) -> Result | str:
 
 def _most(plan: NoisePlan) -> int:
     return MOST_OF_TWO if plan.noise.states == 2 else MOST_OF_MORE
-
-
-def _window(plan: NoisePlan) -> int:
-    """As many reports as can all be tried, with the longest memory that is read."""
-    window, size = WINDOW, plan.noise.states**4
-    while window > 4 and plan.noise.outputs**window * size > LARGEST:
-        window -= 1
-    return window
 
 
 def _series(
