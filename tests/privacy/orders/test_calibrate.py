@@ -23,7 +23,7 @@ EMPTY = Problem(CHAIN, (), None, "any")
 @pytest.mark.parametrize("family", ["response", "ordinal"])
 @pytest.mark.parametrize("epsilon", [pytest.param(0.5, marks=pytest.mark.slow), 2.0])
 def test_the_noise_keeps_the_budget_and_uses_it(epsilon: float, family: str) -> None:
-    found = least_noise(EMPTY, Aim(epsilon, family=family))
+    found = least_noise(EMPTY, Aim(epsilon, family=family))  # type: ignore[arg-type]
     assert found.loss.epsilon <= epsilon
     assert found.loss.lower >= 0.98 * epsilon
     again = replace(EMPTY.with_release(found.noise), effort=Effort(1e-3 * epsilon))
