@@ -99,6 +99,7 @@ def test_what_is_attained_is_replayed_from_the_definition() -> None:
     assert lower <= attack.replay(ORDER_TWO, TRACKING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [STICKY.thinned(3), TRACKING.thinned(2)], ids=["sticky", "track"])
 def test_rare_reports_of_order_one_come_near_the_exact_loss(noise: Noise) -> None:
     chain = MarkovChain.binary(0.2, 0.3)
@@ -138,7 +139,13 @@ def test_the_loss_of_that_very_chain() -> None:
     assert worst_output(fitted, noise, 15).loss < 0.7 * found.reading(1).loss.lower
 
 
-@pytest.mark.parametrize("noise", [TRACKING, STICKY.thinned(3)], ids=["tracking", "rare"])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        pytest.param(TRACKING, id="tracking"),
+        pytest.param(STICKY.thinned(3), id="rare", marks=pytest.mark.slow),
+    ],
+)
 def test_without_an_engine_there_is_what_an_attack_attains(noise: Noise) -> None:
     found = misfit(ORDER_TWO.sample(5_000, rng=1), noise, orders=(2,), promise=0.1)
     reading = found.reading(2)
@@ -190,7 +197,7 @@ def test_heart_rate_at_orders_one_to_three() -> None:
     assert found.verdict.startswith("A promise of 2 is worth 4.6")
 
 
-@pytest.mark.parametrize("name", ["N5", "N10"])
+@pytest.mark.parametrize("name", ["N5", pytest.param("N10", marks=pytest.mark.slow)])
 def test_heart_rate_at_order_four_attains_more_than_a_window_shows(name: str) -> None:
     x = heart_rate(name)
     plan = calibrate(MarkovChain.fit(x, public=True), 2.0, mechanism="independent")

@@ -85,8 +85,8 @@ def _plan(**how: Any) -> cv.NoisePlan:
         {"mechanism": "independent", "adversary": "ignorant"},
         {"mechanism": "sticky"},
         {"mechanism": "tracking"},
-        {"mechanism": "correlated"},
-        {"mechanism": "sticky", "every": 3},
+        pytest.param({"mechanism": "correlated"}, marks=pytest.mark.slow),
+        pytest.param({"mechanism": "sticky", "every": 3}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -102,7 +102,7 @@ def test_losses_are_upper_bounds_of_own_chains(how: dict[str, Any]) -> None:
     assert found.share_above == (found.loss > 2.0).mean()
 
 
-@pytest.mark.parametrize("mechanism", ["sticky", "tracking"])
+@pytest.mark.parametrize("mechanism", ["sticky", pytest.param("tracking", marks=pytest.mark.slow)])
 def test_groups_bound_every_chain_in_them(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_losses, "MOST_ALONE", 10)
     monkeypatch.setattr(own_losses, "MOST_GROUPS", 12)

@@ -79,7 +79,9 @@ def test_the_figures_are_those_of_python(folder: Path) -> None:
     assert facts["series"] == 3
 
 
-@pytest.mark.parametrize("mechanism", ["independent", "tracking"])
+@pytest.mark.parametrize(
+    "mechanism", ["tracking", pytest.param("independent", marks=pytest.mark.slow)]
+)
 def test_certificates_of_releases_are_plans_too(folder: Path, mechanism: str) -> None:
     release = f"{mechanism}.csv"
     called("sanitize", "t.csv", "--column", "x", "--states", "0,1", "--chain", "chain.json",
@@ -99,7 +101,14 @@ def test_certificates_of_releases_are_plans_too(folder: Path, mechanism: str) ->
     assert facts["value_trials"] > 20
 
 
-@pytest.mark.parametrize("plan", ["plan.json", "rare.json", "region.json"])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        "rare.json",
+        pytest.param("plan.json", marks=pytest.mark.slow),
+        pytest.param("region.json", marks=pytest.mark.slow),
+    ],
+)
 def test_an_audit_of_a_plan(folder: Path, plan: str) -> None:
     if not (folder / plan).exists():
         how = ["--every", "2", "--q", "0.2", "--r", "0.2"] if plan == "rare.json" else [
