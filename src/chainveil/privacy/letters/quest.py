@@ -32,6 +32,8 @@ COARSE = 0.02
 LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet.
 CLOSE = 1e-2
+# The same where they meet: one more loss is computed for it.
+SHARP = 1e-6
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 24
 # By how much less the cost of another round must be.
@@ -186,7 +188,7 @@ class Quest:
                 kept, fits = (Calibrated(noise, found), moved), target
                 # Without a failure no attack asks for more noise than there is.
                 if found.epsilon >= epsilon * (1 - CLOSE) or fails in (math.inf, target):
-                    return kept
+                    return self._sharpened(shape, numbers, kept)
             elif found.lower <= epsilon:
                 fails = min(fails, target)
             if found.lower <= epsilon:
@@ -200,6 +202,19 @@ class Quest:
             return kept
         return self.nothing(shape), numbers
 
+    def _sharpened(
+        self, shape: Shape, numbers: Numbers, kept: tuple[Calibrated, Numbers]
+    ) -> tuple[Calibrated, Numbers]:
+        """The same with next to no room below the budget, where the bounds meet."""
+        epsilon = self.aim.epsilon
+        if kept[0].loss.gap > SHARP / 10 * epsilon or kept[0].loss.epsilon == 0.0:
+            return kept
+        moved = shape.moved(numbers, self._least_move(shape, numbers, epsilon * (1 - SHARP)))
+        noise = shape.make(moved).on_grid()
+        closing = self.closing(self.problem.with_release(noise))
+        found = closing.to(self._effort(self.certifying), epsilon)
+        return (Calibrated(noise, found), moved) if found.epsilon <= epsilon else kept
+
     def nothing(self, shape: Shape) -> Calibrated:
         """Noise of the kind of a shape whose reports do not depend on the points at all."""
         noise = _hiding(self.problem.model.states, shape.make(np.full(shape.size, 0.5)))
@@ -211,7 +226,7 @@ class Quest:
         if not len(self.attacks):
             return 0.0
         low, high = math.log(float(np.min(1 - numbers[: shape.hides]))), FURTHEST
-        while high - low > 1e-6:
+        while high - low > 1e-8:
             moves = np.linspace(low, high, 10)
             noises = [shape.make(shape.moved(numbers, move)) for move in moves]
             gained = self.attacks.values(noises).max(axis=0)
