@@ -170,7 +170,7 @@ class StickyNoise(RememberingNoise):
         return self if every == self.every else StickyNoise(self.kernel, self.first, every)
 
     def quieter(self, share: float, weights: FloatArray) -> StickyNoise:
-        """Changes of the report depend less and less on the state; see :func:`hushed`."""
+        """Changes of the report depend less and less on the state."""
         silent = np.einsum("x,zxy->zy", weights, self.kernel)
         return StickyNoise(
             hushed(self.kernel, silent, share), _mixed(self.first, share, weights), self.every
@@ -306,7 +306,7 @@ class TrackingNoise(RememberingNoise):
         return TrackingNoise(self.kernel, self.first, self.after_gap, self.delay, every)
 
     def quieter(self, share: float, weights: FloatArray) -> TrackingNoise:
-        """Changes of the report depend less and less on the states; see :func:`hushed`."""
+        """Changes of the report depend less and less on the states."""
         silent = np.einsum("x,zxxy->zy", weights, self.kernel)
         kernel, gap = (hushed(law, silent, share) for law in (self.kernel, self.after_gap))
         first = _mixed(self.first, share, weights)
