@@ -194,15 +194,15 @@ def _misfit(found: Review) -> tuple[Block, ...]:
     ]  # fmt: skip
     columns = (
         number("order of the chain"), number("loss, at least", downwards),
-        number("loss, at most", _at_most), number("p-value against order 1", _p_value),
+        number("loss, at most", _upwards), number("p-value against order 1", _p_value),
         number("largest difference of a step"), number("contexts never seen"),
     )  # fmt: skip
     return (
         Text("The same data read as chains with a longer memory, and what the same noise gives "
              "away to someone who knows that chain. Much more than the budget, with a small "
              "p-value, means that the chain of the certificate is too simple for these data."),
-        Text(f"{found.misfit.verdict}."),
         Table("Do the data remember more than one point?", columns, lines),
+        Text(f"{found.misfit.verdict}."),
     )  # fmt: skip
 
 

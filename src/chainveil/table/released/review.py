@@ -26,6 +26,8 @@ from chainveil.table.request.request import Layout, Readable, one_column
 MOST_OF_TWO, MOST_OF_MORE = 200, 10
 # Orders at which the data are read again, and how long the loss under each is looked for.
 ORDERS, SECONDS = (1, 2, 3), 2.0
+# Nothing is taken for impossible only because a short series did not show it.
+PSEUDOCOUNT = 0.5
 
 Result = TypeVar("Result")
 
@@ -102,7 +104,9 @@ def review(document: Certificate, original: Readable, release: Readable) -> Revi
         tuple(document["discretization.labels"]),
         series,
         _or_reason(lambda: attack_release(plan, held.truth, held.seen, held.known)),
-        _or_reason(lambda: misfit(runs, plan, ORDERS, max_seconds=SECONDS)),
+        _or_reason(
+            lambda: misfit(runs, plan, ORDERS, pseudocount=PSEUDOCOUNT, max_seconds=SECONDS)
+        ),
         tuple(document["release.kept"]),
         _or_reason(lambda: _leaks(document, original, release)),
     )
