@@ -111,12 +111,10 @@ def test_a_certificate_without_a_file_says_so() -> None:
 
 @pytest.mark.slow
 def test_four_levels_certified_and_verified() -> None:
-    """The chain of docs/finite-states.md: calibrate stops at a looser bound than verify."""
+    """The chain of docs/finite-states.md."""
     certificate = cv.calibrate(machines.LEVELS, 4).certificate()
     result = cv.verify(certificate)
     assert result.holds, str(result)
-    text = next(check.text for check in result.checks if check.field == "loss.epsilon")
-    assert "the claim is looser" in text
     tighter = put(plain(certificate), "loss.epsilon", certificate["loss.lower"] * (1 - 1e-6))
     assert not cv.verify(resealed(tighter)).holds
 
