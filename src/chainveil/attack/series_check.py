@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil import checks
-from chainveil.attack.own_losses import own_losses
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.per_series import GAP, chain_correlation, count_series, far_apart
@@ -292,6 +291,9 @@ def check_series(
     own[read] = chain_correlation(law[read], lag)
     loss, how = np.full(len(order), np.nan), NO_PLAN
     if plan is not None:
+        # Compiled loops and balls: loaded where they are used.
+        from chainveil.attack.own_losses import own_losses
+
         losses = own_losses(law[read], plan)
         loss[read], how = losses.bounds, losses.how
     law[~read] = np.nan
