@@ -149,9 +149,12 @@ def test_learns_what_the_chain_offers(torch: Any) -> None:
     assert np.mean(guess == fresh) > 0.8
 
 
-def test_progress_bar(torch: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_bar(
+    torch: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     x = CHAIN.sample(200, rng=4)
     settings = LSTMSettings(window=5, hidden=2, epochs=1, folds=2, patience=None, progress=True)
     results = LSTM(settings=settings).cross_validate(x, [x, x])
     assert len(results) == 2
-    assert "Training 4 LSTMs" in capsys.readouterr().out
+    assert "training 4 LSTMs" in capsys.readouterr().err
