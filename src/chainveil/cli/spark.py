@@ -44,14 +44,14 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
 
 
 def _check_series(request: Any) -> None:
-    """Series are not fitted one by one on Spark, which is said."""
+    """Series are not fitted one by one on Spark, which is said unless --pooled says it."""
     from chainveil.table.states.families import POOLED
 
     if request.parts > 1:
-        raise click.UsageError("--parts is for this machine: On Spark one chain is fitted.")
+        raise click.UsageError("--parts is not offered on Spark, where one chain is fitted.")
     fitted = request.chain is None and request.plan is None
-    if fitted and request.layout.series is not None:
-        warn(f"on Spark one chain is fitted to all series. {POOLED}")
+    if fitted and request.layout.series is not None and not request.pooled:
+        warn(f"on Spark one chain is fitted to all series, as if --pooled were given; {POOLED}")
 
 
 def _check_paths(*paths: str | None) -> None:
