@@ -184,7 +184,8 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
     """The kind of noise that tables get where none is named.
 
     Sticky noise for one chain of two states, or a family of them, unless its search would take
-    long or does not offer what is ``asked`` (arguments of :func:`calibrate`); tracking noise where
+    long, is not certified for all of a private family, or does not offer what is ``asked``
+    (arguments of :func:`calibrate`); tracking noise where
     reports may be late; independent noise else.
     """
     if asked.get("delay", 0) not in (0, None):
@@ -196,6 +197,9 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
         return Channel.kind
     # Which noise it is gets published, so that it must not say more than the rounded chain does.
     public = _publishable(model, StickyNoise, asked.get("adversary", "any"))
+    if several and model.is_unrounded and not public.covers(model.rounded()):
+        # Independent noise is certified for all of them, sticky noise for the slowest chain alone.
+        return Channel.kind
     chains = [member.likeliest for member in public.members]
     changes = min(float(chain.transition[0, 1] + chain.transition[1, 0]) for chain in chains)
     walked = bool(asked.get("spent")) or bool(asked.get("gaps", False))
@@ -298,7 +302,8 @@ def _published_family(
         whole = box is None or member.single or _is_covered(box, kind, adversary, event, every)
         if whole or box is None:
             return member
-        q, r = box[0], box[2]
+        # Few digits, so that they read as the round numbers that they are; below the limits.
+        q, r = (float(f"{end * (1 - 5e-6):.6g}") for end in (box[0], box[2]))
         return MarkovChain([[1 - q, q], [r, 1 - r]], origin=member.origin)
 
     if not engines.is_family(public):

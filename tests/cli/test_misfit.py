@@ -24,8 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [f"p{i},{t},{v}" for i, row in enumerate(x) for t, v in enumerate(row)]
     (place / "t.csv").write_text("who,t,x\n" + "\n".join(lines) + "\n")
     np.save(place / "x.npy", x)
-    called("fit", "t.csv", "--column", "x", "--states", "0,1", "--series", "who", "--public", "-o",
-           "chain.json", folder=place)  # fmt: skip
+    called("fit", "t.csv", "--column", "x", "--states", "0,1", "--series", "who", "--public",
+           "--pooled", "-o", "chain.json", folder=place)  # fmt: skip
     called("calibrate", "--chain", "chain.json", "--epsilon", "1", "-o", "plan.json", folder=place)
     return place
 

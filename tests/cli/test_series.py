@@ -114,7 +114,8 @@ def test_regions_wherever_a_chain_is_given(table: Path) -> None:
 
 def test_regions_come_from_files(table: Path) -> None:
     folder = table.parent
-    fitted = ("fit", table, *COLUMNS, "--public", "--confidence", "0.95", "-o", "region.json")
+    fitted = ("fit", table, *COLUMNS, "--public", "--pooled", "--confidence",
+              "0.95", "-o", "region.json")  # fmt: skip
     assert b"region       q " in called(*fitted, folder=folder).stdout
     written = json.loads((folder / "region.json").read_text())
     assert set(written["region"]) == {"q", "r", "estimate"}
@@ -148,3 +149,66 @@ def test_fit_tells_what_promises_cost(table: Path) -> None:
     assert paid["family", "sticky"]["loss"] <= 2.0
     wrong = called("fit", table, *COLUMNS, "--price", folder=table.parent, code=2)
     assert "--price takes --series and --epsilon" in wrong.stderr.decode()
+
+
+def _promised(folder: Path, name: str) -> tuple[list[list[float]], float]:
+    """The box that a certificate promises for, and its noise."""
+    certificate = json.loads((folder / name).read_text())
+    return certificate["chain"]["region"], certificate["noise"]["expected_flips"]
+
+
+def test_the_default_is_the_family_of_the_series(table: Path) -> None:
+    folder, asked = table.parent, ("sanitize", table, *COLUMNS, "--epsilon", "2", "--mechanism",
+                                   "independent", "-o")  # fmt: skip
+    done = called(*asked, "r.csv", folder=folder)
+    assert "may be above it on 0 of 2" in done.stdout.decode()
+    assert b"pooled" not in done.stderr
+    pooled = called(*asked, "p.csv", "--pooled", folder=folder)
+    assert "pooled: the noise is for the chain of all series together" in pooled.stderr.decode()
+    assert "may be above it on 1 of 2" in pooled.stdout.decode()
+    (wide, much), (narrow, less) = (_promised(folder, f"{n}.certificate.json") for n in "rp")
+    assert wide[0][0] < narrow[0][0] < narrow[0][1] < wide[0][1]
+    assert much > less
+    assert b"holds as promised" in called("verify", "r.certificate.json", "r.csv",
+                                          folder=folder).stdout  # fmt: skip
+    called(*asked, "q.csv", "--parts", "2", folder=folder)
+    assert _promised(folder, "q.certificate.json")[0][0][0] <= wide[0][0]
+    wrong = called(*asked, "n.csv", "--parts", "2", "--pooled", folder=folder, code=2)
+    assert "beside pooled" in wrong.stderr.decode()
+
+
+def test_families_are_written_to_files_and_read(table: Path) -> None:
+    folder = table.parent
+    told = called("fit", table, *COLUMNS, "-o", "family.json", folder=folder).stdout.decode()
+    assert "family       a family of 3 models on 2 states" in told
+    written = json.loads((folder / "family.json").read_text())
+    assert written["family"]["names"] == ["series quick", "series slow", "all series together"]
+    how = ("--epsilon", "2", "--mechanism", "independent")
+    called("calibrate", "--chain", "family.json", *how, "-o", "plan.json", folder=folder)
+    called("sanitize", table, *COLUMNS, *how, "-o", "r.csv", folder=folder)
+    called("sanitize", table, *COLUMNS, *how, "--chain", "family.json", "-o", "f.csv",
+           folder=folder)  # fmt: skip
+    plan, own, read = (_promised(folder, f"{name}.json")
+                       for name in ("plan", "r.certificate", "f.certificate"))  # fmt: skip
+    assert plan == own == read
+    lost = called("loss", "--chain", "family.json", "--rho", "0.45", "--json", folder=folder)
+    assert json.loads(lost.stdout)["epsilon"] > 0
+    called("plan", "--chain", "family.json", "--epsilon", "2", "--rows", "1000", folder=folder)
+    called("fit", table, *COLUMNS, "--pooled", "-o", "chain.json", folder=folder)
+    assert "transition" in json.loads((folder / "chain.json").read_text())
+
+
+def test_a_family_file_that_is_wrong_is_refused_in_words(table: Path) -> None:
+    folder = table.parent
+    called("fit", table, *COLUMNS, "-o", "family.json", folder=folder)
+    written = json.loads((folder / "family.json").read_text())
+    for wrong, words in (
+        ({"family": []}, "members, names and typical"),
+        ({"family": written["family"] | {"members": [["chain"]]}}, "members, names and typical"),
+        ({"origin": "reference"}, "as the file says"),
+    ):
+        (folder / "wrong.json").write_text(json.dumps(written | wrong))
+        done = called("loss", "--chain", "wrong.json", "--rho", "0.3", folder=folder, code=2)
+        assert words in done.stderr.decode()
+    done = called("fit", table, *COLUMNS[:4], "--pooled", folder=folder, code=2)
+    assert "--pooled takes --series" in done.stderr.decode()

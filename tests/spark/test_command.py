@@ -28,7 +28,7 @@ def test_the_whole_way(spark_session: Any, tmp_path: Path) -> None:
     """A program of its own, from a text file; what it prints is what one machine prints."""
     pyarrow.csv.write_csv(shuffled(long_table()), tmp_path / "t.csv")
     pyarrow.csv.write_csv(long_table(), tmp_path / "sorted.csv")
-    fitted = ["--time", "minute", "--epsilon", "1", "--seed", "4", "--keep-time"]
+    fitted = ["--time", "minute", "--epsilon", "1", "--seed", "4", "--keep-time", "--pooled"]
     command = ["sanitize", "t.csv", *COMMON, *fitted]
     there = program(*command, "-o", "there.parquet", *ON_SPARK, folder=tmp_path)
     here = program(*["sanitize", "sorted.csv", *command[2:]], "-o", "here.parquet",
@@ -50,7 +50,9 @@ def test_files_and_folders_in_the_session_there_is(
     pq.write_table(table.slice(100), "t/b.parquet")
     how = ["sanitize", "t", *COMMON, "--time", "minute", "--epsilon", "1", *ON_SPARK]
     assert run([*how, "--reference", "t", "-o", "r.parquet", "--json"]) == 0
-    told = json.loads(capfd.readouterr().out)
+    said = capfd.readouterr()
+    assert "on Spark one chain is fitted to all series" in said.err
+    told = json.loads(said.out)
     assert told["contents"]["chain"]["origin"] == "reference"
     assert told["contents"]["release"]["rows"] == table.num_rows
     assert run(["verify", told["certificate"], told["release"]]) == 0

@@ -12,6 +12,7 @@ from chainveil.certificate.schema import check_kind
 from chainveil.errors import InvalidInput
 from chainveil.model.base import Origin
 from chainveil.model.chain import MarkovChain
+from chainveil.model.family import ModelFamily
 from chainveil.model.higher_order import HigherOrderChain
 from chainveil.model.region import ChainRegion
 from chainveil.table.request.discretize import Discretizer, make_discretizer
@@ -29,6 +30,8 @@ HIGHER = {**FIELDS, "order": "count"}
 REGION: dict[str, str | None] = {
     name: kind for name, kind in FIELDS.items() if name not in ("transition", "counts")
 } | {"region": None}  # fmt: skip
+# A model for each series, in place of one.
+FAMILY = {name: kind for name, kind in REGION.items() if name != "region"} | {"family": None}
 PARTS: dict[str, str | None] = {
     "edges": "edges", "states": "few labels", "labels": "labels", "origin": "edges origin",
 }  # fmt: skip
@@ -38,9 +41,9 @@ MOST_COUNTED = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class ChainFile:
-    """A chain or a region of them, where it came from, and how values became its states."""
+    """A chain, a region or a family, where it came from, and how values became its states."""
 
-    chain: MarkovChain | HigherOrderChain | ChainRegion
+    chain: MarkovChain | HigherOrderChain | ChainRegion | ModelFamily
     origin: str
     discretizer: Discretizer
 
@@ -69,8 +72,10 @@ def to_document(file: ChainFile) -> dict[str, Any]:
 
 
 def _model(chain: Any) -> dict[str, Any]:
-    """The numbers of a chain, or the limits of a region."""
+    """The numbers of a chain, the limits of a region, or the members of a family."""
     words = chain.to_json()
+    if chain.kind == ModelFamily.kind:
+        return {"family": words}
     if not chain.single:
         return {"region": {name: words[name] for name in LIMITS}}
     return {
@@ -97,7 +102,7 @@ def from_document(document: Any, name: str) -> ChainFile:
     if document["origin"] == "given":
         raise InvalidInput("chain origin", "given", '"reference" or "private"')
     _check_kinds("chain discretization", document["discretization"], PARTS)
-    chain = _read_region(document) if "region" in document else _read_chain(document)
+    chain = _read(document)
     discretizer = _discretizer(document["discretization"])
     if discretizer.count != chain.states:
         raise InvalidInput(
@@ -118,10 +123,32 @@ def _check_kinds(name: str, section: Any, kinds: dict[str, str | None]) -> None:
             check_kind(f"{name} {field}", kind, section[field])
 
 
+def _read(document: dict[str, Any]) -> MarkovChain | HigherOrderChain | ChainRegion | ModelFamily:
+    if "family" in document:
+        return _read_family(document)
+    return _read_region(document) if "region" in document else _read_chain(document)
+
+
 def _fields(document: dict[str, Any]) -> dict[str, str | None]:
+    if "family" in document:
+        return FAMILY
     if "region" in document:
         return REGION
     return HIGHER if "order" in document else FIELDS
+
+
+def _read_family(document: dict[str, Any]) -> ModelFamily:
+    words, allowed = document["family"], "members, names and typical, as chainveil fit writes them"
+    try:
+        family = ModelFamily.from_json(words)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput("chain family", type(words).__name__, allowed) from None
+    if family.origin != document["origin"]:
+        found = f"members of origin {family.origin!r}"
+        raise InvalidInput("chain family", found, f"{document['origin']!r}, as the file says")
+    return family
 
 
 def _read_region(document: dict[str, Any]) -> ChainRegion:

@@ -142,8 +142,10 @@ def steps(place: Path, sample: Sample, epsilon: float) -> list[list[str]]:
         for name in ("chain.json", "plan.json", "release.parquet", "release.certificate.json")
     )
     where = [table, *sample.reading, *sample.columns]
+    # The simulated persons all follow one chain.
+    one = ["--pooled"] if "--series" in sample.columns else []
     return [
-        ["fit", *where, *sample.states, "-o", chain, "--force"],
+        ["fit", *where, *sample.states, *one, "-o", chain, "--force"],
         ["calibrate", "--chain", chain, "--epsilon", f"{epsilon:g}", "--mechanism", MECHANISM,
          "-o", plan, "--force"],
         # Positions, not times: the time between two beats is the heart rate.

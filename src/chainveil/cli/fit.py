@@ -23,6 +23,7 @@ MOST_IN_JSON = 1000
 @options.discretize_options
 @options.format_options
 @options.order
+@options.each_series
 @click.option("--pseudocount", type=float, default=0.0, show_default=True, metavar="C",
               help="Take each state to have followed each context C times more often, on average, "
               "than was seen: nothing is impossible then.")  # fmt: skip
@@ -35,7 +36,8 @@ MOST_IN_JSON = 1000
               "that of --mechanism, costs if its promise holds for all series together, or for "
               "each; takes minutes for all.")  # fmt: skip
 @click.option("--confidence", type=float, metavar="C", help="Write all chains that the counts "
-              "leave open with this confidence, in place of one (two states).")  # fmt: skip
+              "leave open with this confidence, in place of one (two states); with --series, of "
+              "each series, where it is 0.95 unless told.")  # fmt: skip
 @click.option("-o", "--output", type=options.FILE, help="Write the chain to this file, "
               "which is as private as the table.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
@@ -46,9 +48,10 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
     Prints the chain, 95% intervals, and how much better a chain with a longer memory
     would fit; --order fits one. With --series also every series on its own: the range of the
     parameters, the order that the data ask for, which series drift and, with --epsilon, what
-    noise for all of them together loses on each. What it prints and writes is exact, and gives
-    counts of the table away: unless the table is public, keep both as private as the table.
-    chainveil calibrate and chainveil sanitize publish such a chain rounded.
+    noise for all of them together loses on each; what is written is then a family, a model for
+    each series with enough points, unless --pooled asks for one chain. What it prints and writes
+    is exact, and gives counts of the table away: unless the table is public, keep both as private
+    as the table. chainveil calibrate and chainveil sanitize publish such a chain rounded.
 
     \b
     Example:
@@ -67,9 +70,9 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
         check = _check(source, layout, found, given, tell)
         paid = _prices(source, layout, found, check, public, given, tell)
     origin: Any = "reference" if public else "private"
-    model = found.chain
-    if given["confidence"] is not None:
-        model = _one_order(found.chain.of_origin(origin)).region(given["confidence"])
+    model = _family(source, layout, found, origin, given)
+    if model.order == 1 and model.single and given["confidence"] is not None:
+        model = model.region(given["confidence"])
     file = ChainFile(model, origin, found.discretizer)
     if output is not None:
         write_chain_file(output, file, force)
@@ -78,10 +81,9 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
             "the chain was fitted on the data themselves and gives counts of them away: keep this "
             "output and the chain file private"
         )
-    facts = {**to_document(file), **found.facts}
-    lines = _lines(found)
-    if not model.single:
-        lines.append(("region", _region_words(model)))
+    one = ChainFile(found.chain, origin, found.discretizer)
+    facts = {**to_document(one), **to_document(file), **found.facts}
+    lines = [*_lines(found), *_set_words(model)]
     if check is not None:
         facts["each_series"] = {**check.facts, "rows": _rows(check)}
         lines += [*check.lines, *check.table()]
@@ -133,15 +135,35 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _one_order(chain: Any) -> Any:
-    if chain.order != 1:
+def _family(source: Any, layout: Any, found: Any, origin: Any, given: dict[str, Any]) -> Any:
+    """The family of the series, or the chain of all together where there is none."""
+    from chainveil.checks import probability
+    from chainveil.table.states.families import model_of, read_parts
+
+    confidence, parts, pooled = (given[name] for name in ("confidence", "parts", "pooled"))
+    if parts < 1 or (parts > 1 and (pooled or layout.series is None)):
+        raise click.UsageError("--parts takes a number from 1 on, and --series without --pooled.")
+    if pooled and layout.series is None:
+        raise click.UsageError("--pooled takes --series.")
+    if confidence is not None:
+        probability("confidence", confidence, zero=False, one=False)
+    chain = found.chain.of_origin(origin)
+    if confidence is not None and chain.order != 1:
         raise click.UsageError("--confidence is for chains of order 1.")
-    return chain
+    if found.each is None:
+        return chain
+    each = read_parts(found.each, parts, source, layout, found.discretizer, None)
+    return model_of(each, chain, pooled, confidence)
 
 
-def _region_words(region: Any) -> str:
-    (q, r) = (f"{low:.6g} to {high:.6g}" for low, high in (region.q, region.r))
-    return f"q {q}, r {r}"
+def _set_words(model: Any) -> list[tuple[str, str]]:
+    """What is written in place of one chain, if anything is."""
+    if model.single:
+        return []
+    if len(model.members) > 1:
+        return [("family", model.describe())]
+    (q, r) = (f"{low:.6g} to {high:.6g}" for low, high in (model.box[:2], model.box[2:]))
+    return [("region", f"q {q}, r {r}")]
 
 
 def _lines(found: Any) -> list[tuple[str, str]]:

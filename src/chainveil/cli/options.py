@@ -146,6 +146,15 @@ objective = click.option(
 )  # fmt: skip
 
 
+each_series = together(
+    click.option("--pooled", is_flag=True, help="With --series: fit one chain to all series, in "
+                 "place of a model for each, on whose own chains noise for it may lose more."),
+    click.option("--parts", type=int, default=1, show_default=True, metavar="N",
+                 help="With --series: also fit a model to each of N parts of each series, for "
+                 "series that drift; reads the table once more."),
+)  # fmt: skip
+
+
 def _known_mechanism(_context: Any, _option: Any, name: str | None) -> str | None:
     """The name of a kind of noise; installed packages may bring more of them."""
     from chainveil.noise.base import noise_class

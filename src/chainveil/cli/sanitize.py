@@ -30,6 +30,7 @@ PROMISE = (
 @click.option("--plan", "plan_file", type=options.FILE, help="Plan written by chainveil calibrate.")
 @click.option("--reference", help="Separate public table to fit the chain on.")
 @options.order
+@options.each_series
 @options.promise_options
 @options.objective
 @options.mechanism
@@ -63,7 +64,8 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     """Publish a column of TABLE (a file, or - for standard input) with a certificate.
 
     Without --chain, --q and --r, --plan or --reference the chain is fitted on the table
-    itself, and rounded so that no count can be read from the certificate, which says so.
+    itself, and rounded so that no count can be read from the certificate, which says so. With
+    --series it is one model for each series with enough points, and the promise holds for each.
     The release holds the column and the series; other columns, and the time, only when they
     are named.
 
@@ -185,6 +187,8 @@ def _request(given: dict[str, Any]) -> Any:
         kept=options.read_kept(given),
         hold=given["hold"],
         order=given["order"],
+        pooled=given["pooled"],
+        parts=given["parts"],
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.output import note
+from chainveil.cli.output import note, warn
 
 
 def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any, rng: Any) -> Any:
@@ -22,6 +22,7 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
     from chainveil.spark.table import SparkTable
     from chainveil.table.release import release_table
 
+    _check_series(request)
     _check_paths(output, table, given["reference"])
     _check_output(output, given["output_format"])
     sink = FolderSink(local_path(output), given["certificate"], given["force"])
@@ -40,6 +41,17 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
             public = _read(spark, given["reference"], sources[1], given)
             request = replace(request, reference=as_table(public))
         return release_table(SparkTable(frame), sink, request, rng, reader=SPARK)
+
+
+def _check_series(request: Any) -> None:
+    """Series are not fitted one by one on Spark, which is said unless --pooled says it."""
+    from chainveil.table.states.families import POOLED
+
+    if request.parts > 1:
+        raise click.UsageError("--parts is not offered on Spark, where one chain is fitted.")
+    fitted = request.chain is None and request.plan is None
+    if fitted and request.layout.series is not None and not request.pooled:
+        warn(f"on Spark one chain is fitted to all series, as if --pooled were given; {POOLED}")
 
 
 def _check_paths(*paths: str | None) -> None:

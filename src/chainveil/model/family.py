@@ -28,7 +28,8 @@ from chainveil.model.region import ChainRegion
 # A certificate lists no more.
 MOST_MEMBERS = 4096
 ADVICE = (
-    "Fit a reference population that is public, or use order 1; or fit one chain to all series."
+    "Fit a reference population that is public, or use order 1; or fit one chain to all series, "
+    "of a table with pooled=True (--pooled)."
 )
 
 
@@ -361,7 +362,7 @@ def _uncovered(members: Sequence[DataModel]) -> list[int]:
 
 def _covering(members: Sequence[DataModel], typical: DataModel) -> ChainRegion:
     """One box around private chains and boxes, with limits that may be published."""
-    q_low, q_high, r_low, r_high = hull([_public_limits(member) for member in members])
+    q_low, q_high, r_low, r_high = hull([public_limits(member) for member in members])
     if q_high + r_high >= 1:
         raise NotSupported(
             "family: private fits that differ so much that the box around them holds chains with "
@@ -369,7 +370,7 @@ def _covering(members: Sequence[DataModel], typical: DataModel) -> ChainRegion:
         )
     estimate = math.sqrt(q_low * q_high), math.sqrt(r_low * r_high)
     if typical.box is not None and _has_limits(typical):
-        limits = _public_limits(typical)
+        limits = public_limits(typical)
         estimate = (limits[0] + limits[1]) / 2, (limits[2] + limits[3]) / 2
     # Few digits, so that it reads as the round number that it is, and inside the box.
     few = [float(f"{number:.6g}") for number in estimate]
@@ -377,7 +378,7 @@ def _covering(members: Sequence[DataModel], typical: DataModel) -> ChainRegion:
     return ChainRegion((q_low, q_high), (r_low, r_high), middle, "private")
 
 
-def _public_limits(member: DataModel) -> Box:
+def public_limits(member: DataModel) -> Box:
     """Limits of q and r that may be published: those of a rounded fit."""
     assert member.box is not None
     if not member.is_unrounded:

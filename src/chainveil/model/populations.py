@@ -16,7 +16,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.base import Box, DataModel, Origin
 from chainveil.model.chain import MarkovChain
-from chainveil.model.family import ModelFamily, hull
+from chainveil.model.family import MOST_MEMBERS, ModelFamily, hull, public_limits
 from chainveil.model.fitting import count_transitions, first_order, read_order
 from chainveil.model.fitting import fit as fit_chain
 from chainveil.model.orders import choose_order
@@ -29,20 +29,27 @@ ENOUGH_CHANGES = 20
 # Series with models of their own that a margin for others can be made from, and the boxes that
 # its ranges of leans and of paces are cut into: they have slow corners, which decide.
 FEWEST_SEEN, SLICES, STRIPS = 5, 12, 6
-# From so many models on, those next to each other become one box, so wide by its ratio at most.
+# From so many models on, those next to each other become one box, by so wide a ratio or more.
 MANY, CELL = 1024, 1.05
+# From so wide cells on, by their logarithm, nothing is gained any more.
+WIDEST_CELL = 100.0
 # A box has to leave room for chains with q + r below 1.
 LARGEST_SUM = 0.995
+LONGER = "all series, longer memory"
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """How a family is to be made; see :meth:`chainveil.ModelFamily.fit`."""
+    """How a family is to be made; see :meth:`chainveil.ModelFamily.fit`.
+
+    ``low``: boxes of private fits reach no further up than the limits of the fit.
+    """
 
     order: Any
     confidence: float | None
     unseen: float
     pseudocount: float
+    low: bool = False
 
     @classmethod
     def read(cls, order: Any, confidence: Any, unseen: Any, pseudocount: float) -> Wishes:
@@ -69,29 +76,47 @@ def fit(
     own = _own_models(pieces, pooled, origin, wishes)
     members = [(labels[place], model) for place, model in own]
     members += _longer(pieces, labels, [place for place, _ in own], pooled, origin, wishes)
-    return assembled(members, pooled, len(own) == pieces.count, origin, wishes)
+    persons = [model for place, model in own if place < series.count]
+    return assembled(members, persons, pooled, len(own) == pieces.count, wishes)
 
 
 def from_counts(
-    counts: NDArray[np.int64], names: Sequence[str], pooled: MarkovChain, wishes: Wishes
-) -> ModelFamily:
-    """A family of order 1 from the transitions of each series, shape (series, k, k)."""
-    own = [(place, _first(counts[place], pooled.origin, wishes)) for place in _enough(counts)]
+    counts: NDArray[np.int64],
+    names: Sequence[str],
+    pooled: MarkovChain,
+    wishes: Wishes,
+    series: int,
+    longer: DataModel | None = None,
+) -> ModelFamily | None:
+    """A family from the transitions of each series, shape (series, k, k), and then of parts.
+
+    ``series`` is how many are whole ones. ``longer`` is a chain of a higher order, of all series
+    together. None where no series has a model of its own.
+    """
+    own = [(place, _first(counts[place], pooled.origin, wishes)) for place in enough(counts)]
     found = [(names[place], model) for place, model in own if model is not None]
-    return assembled(found, pooled, len(found) == len(counts), pooled.origin, wishes)
+    persons = [model for place, model in own if model is not None and place < series]
+    complete = len(found) == len(counts)
+    if not found:
+        return None
+    found += [] if longer is None else [(LONGER, longer)]
+    return assembled(found, persons, pooled, complete, wishes)
 
 
 def assembled(
     members: list[tuple[str, DataModel]],
+    persons: Sequence[DataModel],
     pooled: MarkovChain,
     complete: bool,
-    origin: Origin,
     wishes: Wishes,
 ) -> ModelFamily:
-    """The models of single series with a margin, or the pooled one for those without."""
-    found = list(members)
+    """The models of single series with a margin, or the pooled one for those without.
+
+    The margin is made from those of ``persons``, one each: parts would count a person repeatedly.
+    """
+    found, origin = list(members), pooled.origin
     if origin == "reference" and wishes.unseen > 0:
-        found += _margin([model for _, model in members], pooled, origin, wishes.unseen)
+        found += _margin(persons, pooled, origin, wishes.unseen)
     if not complete or not found:
         found.append(("all series together", pooled))
     found = _merged(found, origin)
@@ -139,11 +164,11 @@ def _own_models(
 ) -> list[tuple[int, DataModel]]:
     """A chain or box of order 1 for each series that has enough points."""
     counts = counts_of(series, pooled.states)
-    found = ((place, _first(counts[place], origin, wishes)) for place in _enough(counts))
+    found = ((place, _first(counts[place], origin, wishes)) for place in enough(counts))
     return [(place, model) for place, model in found if model is not None]
 
 
-def _enough(counts: NDArray[np.int64]) -> list[int]:
+def enough(counts: NDArray[np.int64]) -> list[int]:
     """Which series leave each state often enough, and stay in it now and then."""
     staying = np.diagonal(counts, axis1=1, axis2=2)
     leaving = counts.sum(axis=2) - staying
@@ -158,15 +183,34 @@ def _first(counts: NDArray[np.int64], origin: Origin, wishes: Wishes) -> DataMod
         return chain
     try:
         if wishes.confidence is not None:
-            box = chain.region(wishes.confidence)
-            # Boxes go up to where q + r is 1; a public chain next to that stands for itself.
-            return chain if origin != "private" and box.q[1] + box.r[1] >= 1 else box
+            return _boxed(chain, wishes.confidence, wishes.low)
         if origin == "private":
             chain.public_box()
         return chain
     except InvalidInput:
         # Too few points for limits that may be published: the pooled chain stands for it.
         return None
+
+
+def _boxed(chain: MarkovChain, confidence: float, low: bool) -> DataModel | None:
+    """The box around a fit, which goes up to where q + r is 1.
+
+    A public chain next to that stands for itself. The box of a private one is lowered on its upper
+    ends, but not below the limits of the fit; None where these reach as far.
+    """
+    box = chain.region(confidence)
+    near = box.q[1] + box.r[1] >= 1
+    if chain.origin != "private" or not (near or low):
+        return chain if near else box
+    q, r = chain.public_box()
+    room, wide = LARGEST_SUM - q[1] - r[1], (box.q[1] - q[1]) + (box.r[1] - r[1])
+    if room <= 0:
+        return None
+    share = 0.0 if low else room / wide
+    q_high, r_high = (
+        fit[1] + share * (end - fit[1]) for fit, end in ((q, box.q[1]), (r, box.r[1]))
+    )
+    return ChainRegion((box.q[0], q_high), (box.r[0], r_high), box.estimate, chain.origin)
 
 
 def _longer(
@@ -181,7 +225,7 @@ def _longer(
         return []
     if origin == "private":
         every = [_piece(series, place) for place in range(series.count)]
-        return _of_order([("all series, longer memory", every)], pooled.states, origin, wishes)
+        return _of_order([(LONGER, every)], pooled.states, origin, wishes)
     named = [(f"{names[place]}, longer memory", [_piece(series, place)]) for place in places]
     return _of_order(named, pooled.states, origin, wishes)
 
@@ -272,19 +316,41 @@ def _share(logit: float) -> float:
 
 
 def _merged(named: list[tuple[str, DataModel]], origin: Origin) -> list[tuple[str, DataModel]]:
-    """Of very many models of order 1 those next to each other in one small box around them."""
+    """Of very many models of order 1 those next to each other in one small box around them.
+
+    So wide as is needed for a family to hold them all.
+    """
     if len(named) <= MANY:
         return named
-    cells: dict[tuple[int, int], list[tuple[str, DataModel]]] = {}
+    width = math.log(CELL)
+    found = _in_cells(named, width, origin)
+    while len(found) > MOST_MEMBERS and width < WIDEST_CELL:
+        width *= 2
+        found = _in_cells(named, width, origin)
+    return found
+
+
+def _in_cells(
+    named: list[tuple[str, DataModel]], width: float, origin: Origin
+) -> list[tuple[str, DataModel]]:
+    """One box in place of all chains and boxes whose ends lie in the same cell, by logarithms."""
+    cells: dict[tuple[int, ...], list[tuple[str, DataModel]]] = {}
     kept = []
     for name, model in named:
-        if model.box is None or model.box[1] > CELL * model.box[0]:
+        if model.box is None:
             kept.append((name, model))
             continue
-        cell = tuple(int(math.log(model.box[place]) // math.log(CELL)) for place in (0, 2))
-        cells.setdefault((cell[0], cell[1]), []).append((name, model))
+        cell = tuple(int(math.log(end) // width) for end in model.box)
+        cells.setdefault(cell, []).append((name, model))
     for several in cells.values():
-        q_low, q_high, r_low, r_high = hull([model.box for _, model in several if model.box])
+        if len(several) == 1:
+            kept.append(several[0])
+            continue
+        # Limits that may be published: those of private fits themselves would give counts away.
+        q_low, q_high, r_low, r_high = hull([public_limits(model) for _, model in several])
+        if q_high + r_high >= 1:
+            kept += several
+            continue
         one = ChainRegion((q_low, q_high), (r_low, r_high), origin=origin)
-        kept.append(several[0] if len(several) == 1 else (f"{several[0][0]} and others", one))
+        kept.append((f"{several[0][0]} and others", one))
     return kept

@@ -117,7 +117,9 @@ def sanitize(
     force : bool
         Whether a release that stands there is replaced.
     epsilon, threshold, edges, states, labels, chain, reference, order : optional
-        As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame.
+        As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame. A chain that
+        is fitted is one for all series together, on whose own chains the noise may lose more: give
+        a :class:`chainveil.ModelFamily` for a promise that holds for each.
     step, max_gap, length, adversary, objective, missing, every, hold, delay, event : optional
         As in :func:`chainveil.sanitize_table`.
     mechanism : str, optional

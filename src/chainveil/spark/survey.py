@@ -46,6 +46,9 @@ class Survey:
     measure: Callable[[], int]
     counts: IntArray | None = None
     contexts: Mapping[int, IntArray] = field(default_factory=dict)
+    # Series are not counted one by one.
+    each: IntArray | None = None
+    names: Sequence[Any] = ()
 
     @cached_property
     def longest(self) -> int:

@@ -114,6 +114,8 @@ def sanitize_table(
     plan: NoisePlan | None = None,
     reference: Any = None,
     order: Order = 1,
+    pooled: bool = False,
+    parts: int = 1,
     step: float | None = None,
     max_gap: float | None = None,
     length: int | None = None,
@@ -160,11 +162,19 @@ def sanitize_table(
     chain, plan, reference : optional
         Where the chain comes from: given by hand, in a ready plan, or fitted on a separate
         public table. Without any of them it is fitted on ``frame`` itself, and rounded so
-        that no count can be read from the certificate, which says so; likewise a ``chain``
+        that no count can be read from the certificate, which says so, and of several series
+        one box is published that covers them; likewise a ``chain``
         that ``MarkovChain.fit`` made of private data.
     order : int or "auto"
         The order of a chain that is fitted, as in :meth:`chainveil.MarkovChain.fit`: how many
         rows before it a row depends on. Which order "auto" chose is published with the chain.
+    pooled : bool
+        With ``series``, a model that is fitted is a family: one model for each series with enough
+        points, and the one of all together for the rest, as :meth:`chainveil.ModelFamily.fit`
+        makes it (docs/families.md). The promise then holds for each series. True fits one chain
+        to all series instead, on whose own chains the noise may lose more, which is warned of.
+    parts : int
+        Where series drift: the family also holds the models of so many parts of each series.
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
@@ -229,7 +239,7 @@ def sanitize_table(
             epsilon, length, adversary, objective, mechanism, family, spent, every, delay, event,
         ),
         chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak), hold,
-        order,
+        order, pooled, parts,
     )  # fmt: skip
     sink = FrameSink()
     with showing(table.size, progress) as tell:

@@ -145,7 +145,9 @@ class Request:
     Of ``plan``, ``chain`` and ``reference`` at most one is given; with none, the chain is fitted
     on the private data. ``kept`` says which other columns are published. ``hold``: where one
     point in several reports, all rows are published, with the report that stands for each.
-    ``order`` is that of a chain that is fitted; "auto": the order of the least BIC.
+    ``order`` is that of a chain that is fitted; "auto": the order of the least BIC. ``pooled``:
+    one chain for all series is fitted, in place of a model for each; ``parts``: also models of so
+    many parts of each series.
     """
 
     layout: Layout
@@ -157,6 +159,8 @@ class Request:
     kept: Kept = field(default_factory=Kept)
     hold: bool = False
     order: Order = 1
+    pooled: bool = False
+    parts: int = 1
 
     @property
     def gaps(self) -> bool:
@@ -174,10 +178,26 @@ class Request:
         if self.order != 1 and (self.plan is not None or self.chain is not None):
             found = f"{self.order!r} beside a {'plan' if self.chain is None else 'chain'}"
             raise InvalidInput("order", found, "nothing", "The chain has its order already.")
+        self._check_series()
         if self.plan is not None:
             self._check_plan(self.plan)
         elif self.promise.epsilon is None:
             raise InvalidInput("epsilon", None, "a number above 0", "It is the privacy budget.")
+
+    def _check_series(self) -> None:
+        """Error where models of series are asked for that are not fitted."""
+        checks.whole("parts", self.parts, 1)
+        checks.instance("pooled", self.pooled, bool, "True or False")
+        asked = {"pooled": self.pooled, "parts": self.parts > 1}
+        if all(asked.values()):
+            raise InvalidInput("parts", f"{self.parts} beside pooled", "one of them")
+        for name in (name for name, said in asked.items() if said):
+            if self.layout.series is None:
+                raise InvalidInput(name, getattr(self, name), "nothing, without a series column")
+            if self.plan is not None or self.chain is not None:
+                found = f"{getattr(self, name)!r} beside a {'plan' if self.plan else 'chain'}"
+                advice = "It is about models that are fitted on series."
+                raise InvalidInput(name, found, "nothing", advice)
 
     def _check_plan(self, plan: NoisePlan) -> None:
         """Error where something is said again, or otherwise, beside a plan."""

@@ -12,6 +12,7 @@ from chainveil.model.chain import MarkovChain
 from chainveil.model.higher_order import HigherOrderChain, read_pseudocount
 from chainveil.table.request.discretize import Discretizer
 from chainveil.table.request.request import Layout, Order, Promise, Readable, Request, StateRules
+from chainveil.table.states.families import Each, each_of
 from chainveil.table.states.prepare import (
     HERE,
     Progress,
@@ -49,7 +50,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A chain from a table, with what was counted on the way."""
+    """A chain from a table, with what was counted on the way, also of each series."""
 
     chain: MarkovChain | HigherOrderChain
     discretizer: Discretizer
@@ -57,6 +58,7 @@ class Fitted:
     series: int
     splits: int
     memory: Memory | None
+    each: Each | None = None
 
     @property
     def entries(self) -> list[Entry]:
@@ -126,11 +128,13 @@ def fit_table(
     orders = set(orders_of(order, discretizer.count))
     if discretizer.count <= MOST_FOR_MEMORY:
         orders.add(2)
-    seen = reader.survey(table, layout, discretizer, progress, tuple(sorted(orders)))
+    asked = {"each": True} if reader.each and layout.series is not None else {}
+    seen = reader.survey(table, layout, discretizer, progress, tuple(sorted(orders)), **asked)
     chain = fit(seen, "private", order, added)
     if chain.order > 1:
         cast(HigherOrderChain, chain).recurring("table")
-    return Fitted(chain, discretizer, seen.rows, seen.series, seen.splits, memory(seen))
+    counted = seen.rows, seen.series, seen.splits
+    return Fitted(chain, discretizer, *counted, memory(seen), each_of(seen))
 
 
 def memory(seen: Seen) -> Memory | None:

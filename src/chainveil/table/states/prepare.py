@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +66,14 @@ class Seen(Protocol):
     def contexts(self) -> Mapping[int, NDArray[np.int64]]:
         """Transitions from contexts of m states, shape (k ** m, k), for each m asked for."""
 
+    @property
+    def each(self) -> NDArray[np.int64] | None:
+        """Transitions of each series, shape (series, k, k), where they were asked for."""
+
+    @property
+    def names(self) -> Sequence[Any]:
+        """The value of the series column for each of them."""
+
 
 SeenT = TypeVar("SeenT", bound=Seen)
 
@@ -93,10 +101,13 @@ class Reader(Generic[SeenT]):
         As :func:`survey`.
     limit : callable
         As :func:`private_limit`.
+    each : bool
+        Whether a survey can count each series on its own.
     """
 
     survey: Callable[..., SeenT]
     limit: Callable[..., float]
+    each: bool = False
 
 
 def prepare(
@@ -116,19 +127,36 @@ def prepare(
         _check_states(discretizer, request.plan.chain.states)
         return Prepared(request.plan, discretizer, request.plan.origin, None)
     seen: SeenT | None = None
-    if request.chain is not None:
-        chain = request.chain
-    else:
-        read = table if request.reference is None else request.reference
-        orders = orders_of(request.order, discretizer.count)
-        found = reader.survey(read, layout, discretizer, progress, orders)
-        origin: Origin = "private" if request.reference is None else "reference"
-        chain = fit(found, origin, request.order)
+    chain = request.chain
+    if chain is None:
+        chain, found = _fitted(table, request, discretizer, progress, reader)
         seen = found if request.reference is None else None
     _check_states(discretizer, chain.states)
     _tell(progress, "calibrating", 0)
     plan = plan_for(chain, request)
     return Prepared(plan, discretizer, plan.origin, seen)
+
+
+def _fitted(
+    table: Readable,
+    request: Request,
+    discretizer: Discretizer,
+    progress: Progress | None,
+    reader: Reader[SeenT],
+) -> tuple[DataModel, SeenT]:
+    """The model of a table or of its reference, and what was counted on the way."""
+    from chainveil.table.states.families import each_of, model_of, read_parts
+
+    layout, private = request.layout, request.reference is None
+    read = table if request.reference is None else request.reference
+    orders = orders_of(request.order, discretizer.count)
+    asked = {"each": True} if reader.each and layout.series is not None else {}
+    found = reader.survey(read, layout, discretizer, progress, orders, **asked)
+    fitted = fit(found, "private" if private else "reference", request.order)
+    each = each_of(found)
+    if each is not None:
+        each = read_parts(each, request.parts, read, layout, discretizer, progress)
+    return model_of(each, fitted, request.pooled), found
 
 
 def plan_for(chain: DataModel, request: Request) -> NoisePlan:
@@ -178,10 +206,14 @@ def survey(
     discretizer: Discretizer,
     progress: Progress | None = None,
     orders: Sequence[int] = (),
+    each: bool = False,
 ) -> Tracker:
-    """One pass over a table that counts transitions, also from contexts of the given orders."""
+    """One pass over a table that counts transitions, also from contexts of the given orders.
+
+    ``each``: also those of each series.
+    """
     gaps = discretizer.missing == "keep"
-    tracker = Tracker(layout.series, layout.clock(), discretizer.count, orders, gaps)
+    tracker = Tracker(layout.series, layout.clock(), discretizer.count, orders, gaps, each)
     for batch in table.batches(layout.names):
         codes = discretizer.codes(one_column(batch, layout.column), layout.column, tracker.rows)
         follow(tracker, layout, batch, codes)
@@ -325,4 +357,4 @@ def _tell(progress: Progress | None, what: str, rows: int) -> None:
         progress(what, rows)
 
 
-HERE = Reader(survey, private_limit)
+HERE = Reader(survey, private_limit, each=True)

@@ -61,7 +61,8 @@ class Blocks:
 class Tracker:
     """What is remembered of each series from one batch to the next.
 
-    Memory grows with the number of series, not with the number of rows.
+    Memory grows with the number of series, not with the number of rows. ``each``: transitions
+    are counted for each series too.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Tracker:
         states: int | None = None,
         orders: Sequence[int] = (),
         gaps: bool = False,
+        each: bool = False,
     ) -> None:
         self._name = series
         self._clock = clock
@@ -84,6 +86,7 @@ class Tracker:
         self._gaps = gaps
         # Transitions between states, shape (k, k), and from contexts of more states.
         self.counts = None if states is None else np.zeros((states, states), np.int64)
+        self._each = np.zeros((1, states * states), np.int64) if each and states else None
         self._windows = Windows(states, orders) if states is not None and orders else None
 
     @property
@@ -100,6 +103,13 @@ class Tracker:
     def names(self) -> list[Any]:
         """The series seen, by their value, in the order in which they were."""
         return list(self._numbers)
+
+    @property
+    def each(self) -> IntArray | None:
+        """Transitions of each series, shape (series, k, k), where they were asked for."""
+        if self._each is None or self.counts is None:
+            return None
+        return self._each[: self.series].reshape(-1, *self.counts.shape)
 
     @property
     def longest(self) -> int:
@@ -160,6 +170,9 @@ class Tracker:
         extra = max(missing, len(self._lengths))
         self._lengths = np.concatenate([self._lengths, np.zeros(extra, np.int64)])
         self._last_state = np.concatenate([self._last_state, np.zeros(extra, np.uint8)])
+        if self._each is not None:
+            more = np.zeros((extra, self._each.shape[1]), np.int64)
+            self._each = np.concatenate([self._each, more])
         if self._last_time is not None:
             self._last_time = np.concatenate(
                 [self._last_time, np.zeros(extra, self._last_time.dtype)]
@@ -216,8 +229,25 @@ class Tracker:
         previous = np.where(before >= 0, ends[before], self._last_state[owner])
         linked = ((before >= 0) | known) & ~edge_breaks
         counts += self._pairs(previous[linked], codes[starts[linked]])
+        if self._each is not None:
+            free = np.ones(len(codes), bool)
+            free[0] = free[barred] = False
+            row = np.repeat(owner, np.diff(starts, append=len(codes)))[free]
+            self._count_each(row, codes[:-1][free[1:]], codes[free])
+            self._count_each(owner[linked], previous[linked], codes[starts[linked]])
         # The last block of a series wins: assignment runs in order.
         self._last_state[owner] = ends
+
+    def _count_each(
+        self, owner: IntArray, first: NDArray[np.uint8], second: NDArray[np.uint8]
+    ) -> None:
+        """Add transitions to those of their series."""
+        assert self._each is not None
+        assert self.counts is not None
+        k = len(self.counts)
+        held = (first != GAP) & (second != GAP) if self._gaps else slice(None)
+        place = (owner[held] * k + first[held]) * k + second[held]
+        np.add.at(self._each.reshape(-1), place, 1)
 
     def _pairs(self, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> IntArray:
         """Transitions from one to the other, shape (k, k)."""
