@@ -89,14 +89,19 @@ def drifting() -> NDArray[Any]:
     return x
 
 
-def record(name: str) -> NDArray[Any] | None:
-    """Beats at or above the mean rate, as ones; None where the record is not at hand."""
+def heart_rate(name: str) -> NDArray[Any] | None:
+    """The rates of a record; None where it is not at hand."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     path = Path(os.environ.get("CHAINVEIL_DATA", beside)) / "physionet-meditation" / name
     if not path.is_file():
         return None
-    rate = np.loadtxt(path)[:, 1]
-    return np.asarray(rate >= rate.mean()).astype(np.uint8)
+    return np.asarray(np.loadtxt(path)[:, 1])
+
+
+def record(name: str) -> NDArray[Any] | None:
+    """Beats at or above the mean rate, as ones; None where the record is not at hand."""
+    rate = heart_rate(name)
+    return None if rate is None else np.asarray(rate >= rate.mean()).astype(np.uint8)
 
 
 def settings() -> Iterator[Sticky]:

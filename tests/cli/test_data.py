@@ -183,6 +183,7 @@ def test_names_that_are_not_there(
         assert "meditation" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_demo_takes_the_record_where_it_can(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -238,6 +239,7 @@ def test_the_demo_goes_on_without_a_network(
     assert facts["pages"] == {"public": str(pages[0]), "private": str(pages[1])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["option", "variable"])
 @pytest.mark.parametrize("below", ["physionet-meditation", "."])
 def test_the_demo_takes_the_record_from_a_folder_that_is_named(

@@ -22,6 +22,7 @@ def _examples(command: click.Command) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if line.startswith("chainveil ")]
 
 
+@pytest.mark.slow
 def test_every_example_in_a_help_text_runs(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 READ = ("misfit", "t.csv", "--column", "x", "--states", "0,1", "--series", "who")
 
 
+@pytest.mark.slow
 def test_what_a_promise_is_worth(folder: Path) -> None:
     done = program(
         *READ,

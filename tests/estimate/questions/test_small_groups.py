@@ -118,6 +118,7 @@ def test_a_whole_float_is_a_length() -> None:
     assert estimate.frequency(packed, CHANNEL).value.tolist() == same.tolist()
 
 
+@pytest.mark.slow
 def test_rare_moves_are_covered_under_light_noise() -> None:
     """Of 300 intervals that cover 95% of the time fewer than 270 do so once in 1,000 runs.
 

@@ -64,8 +64,8 @@ def test_the_budget_is_kept_for_each_member(asked: dict[str, Any]) -> None:
     "asked",
     [
         {"every": "best"}, {"mechanism": "sticky", "every": "best"}, {"mechanism": "sticky",
-        "event": 3}, {"mechanism": "tracking", "delay": "best"}, {"mechanism": "tracking",
-        "every": 3}, {"mechanism": "sticky", "objective": "decoded"},
+        "event": 3}, {"mechanism": "tracking", "delay": "best"},
+        {"mechanism": "sticky", "objective": "decoded"},
     ],
     ids=str,
 )  # fmt: skip
