@@ -118,6 +118,19 @@ def test_the_call_makes_the_release(found: cv.Comparison) -> None:
     assert done.certificate.plan().noise == best.plan.noise
 
 
+def test_a_chain_that_was_fitted_to_all_series_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "heart.csv"
+    pyarrow.csv.write_csv(_table(2, 800), path)
+    found = cv.compare(path, "bpm", 4.0, mechanism="independent", **SAID)
+    assert " --pooled " in found.command(4.0)
+    best = found.best(4.0).row
+    assert best is not None
+    call = {name: value for name, value in found.call(4.0).items() if name != "column"}
+    with pytest.warns(cv.errors.ChainveilWarning, match="pooled"):
+        done = cv.sanitize_table(_table(2, 800), "bpm", **call)
+    assert done.certificate.plan().noise == best.plan.noise
+
+
 def test_a_frame_has_no_command(found: cv.Comparison) -> None:
     with pytest.raises(InvalidInput, match="sanitize_table"):
         found.command(2.0)

@@ -138,6 +138,7 @@ def test_without_a_series_that_has_a_model_of_its_own_all_is_as_before(how: Any)
     assert alone.region == cv.calibrate(chain, 2.0).region
 
 
+@pytest.mark.slow
 def test_a_longer_memory_is_that_of_all_series_together() -> None:
     plan = released(table(600), order=2).certificate.plan()
     assert plan.family is not None
@@ -172,6 +173,7 @@ def test_what_does_not_belong_together_is_refused(how: Any, words: str) -> None:
         released(table(30), **how)
 
 
+@pytest.mark.slow
 def test_very_many_series_fit_into_a_family() -> None:
     rng = np.random.default_rng(4)
     q, r = np.exp(rng.normal(-2.2, 0.4, (2, 4500))).clip(0, 0.4)

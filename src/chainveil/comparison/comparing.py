@@ -186,6 +186,9 @@ def compare_source(
         for number, (part, _) in zip(wanted.budgets, found, strict=True)
     )
     about = _about(study, wanted.question, rows, request.promise.length)
+    if request.layout.series is not None and request.chain is None:
+        # The chain that was compared for is that of all series together.
+        said, words = {**said, "pooled": True}, (*words, "--pooled") if words else ()
     return Comparison(about, rows, (*refused, *left_out), best, said, words)
 
 
