@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 SHARED = """
 import numba

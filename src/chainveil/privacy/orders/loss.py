@@ -7,7 +7,10 @@ length exceeds is also none that a longer one shows: bounds for every length hol
 from __future__ import annotations
 
 import math
+from functools import cache
 
+from chainveil.model.higher_order import HigherOrderChain
+from chainveil.noise.channel import Channel
 from chainveil.privacy.orders.numbers import Alphabet, read_numbers
 from chainveil.privacy.orders.search import Search
 from chainveil.privacy.orders.witness import OrderWitness
@@ -45,6 +48,7 @@ class Closing:
         self.problem = problem
         self._numbers = read_numbers(problem.model, problem.noise)
         alphabet = Alphabet(self._numbers, str(problem.adversary))
+        _compile()
         self._search = Search(alphabet, _searched(problem.length), problem.effort)
 
     @property
@@ -67,6 +71,14 @@ class Closing:
         lower = max(0.0, attack.replay(problem.model, problem.noise))
         upper = math.nextafter(max(search.upper, lower), math.inf)
         return PrivacyLoss(upper, lower, attack, problem.adversary, problem.length)
+
+
+@cache
+def _compile() -> None:
+    """Load or compile the loops, so that the seconds of a search are those of its work."""
+    chain = HigherOrderChain([[0.6, 0.4], [0.5, 0.5], [0.5, 0.5], [0.4, 0.6]], order=2)
+    numbers = read_numbers(chain, Channel.binary(0.3, 0.3))
+    Search(Alphabet(numbers, "any"), None, Effort(0.5)).run(math.inf)
 
 
 def _searched(length: int | None) -> int | None:
