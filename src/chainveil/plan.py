@@ -91,6 +91,11 @@ class NoisePlan:
         """What the loss holds for: the family or the region where there is one, else the chain."""
         return self.family or self.region or self.chain
 
+    @property
+    def shown(self) -> Noise | list[Noise]:
+        """What the loss is about: the noise, with that of earlier releases where there are any."""
+        return [*self.spent, self.noise] if self.spent else self.noise
+
     @cached_property
     def if_known(self) -> Noise | None:
         """The noise that would do if ``chain`` were known; None where it is known.

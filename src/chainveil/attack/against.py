@@ -81,8 +81,7 @@ def _bound(plan: NoisePlan) -> float:
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import privacy_loss
 
-    shown = [*plan.spent, plan.noise] if plan.spent else plan.noise
-    loss = privacy_loss(plan.chain, shown, plan.loss.length, "ignorant", gaps=plan.gaps)
+    loss = privacy_loss(plan.chain, plan.shown, plan.loss.length, "ignorant", gaps=plan.gaps)
     return success_bound(plan.chain, loss.epsilon)
 
 

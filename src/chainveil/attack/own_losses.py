@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,11 +81,10 @@ def _alone(transitions: FloatArray, plan: NoisePlan) -> FloatArray:
 
 def _loss(model: DataModel, plan: NoisePlan) -> float:
     """Upper bound for one model, infinite where no engine bounds it."""
-    noise: Any = [*plan.spent, plan.noise] if plan.spent else plan.noise
     who = plan.loss
     try:
         return privacy_loss(
-            model, noise, who.length, who.adversary, event=plan.event, gaps=plan.gaps,
+            model, plan.shown, who.length, who.adversary, event=plan.event, gaps=plan.gaps,
             tolerance=CLOSE, max_seconds=SECONDS,
         ).epsilon  # fmt: skip
     except ChainveilError:
@@ -112,10 +111,9 @@ def _in_groups(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
 
 
 def _problem(plan: NoisePlan) -> Problem:
-    noise: Any = [*plan.spent, plan.noise] if plan.spent else plan.noise
     # Bounds of groups are for every length.
     who = plan.loss.adversary
-    return read_problem(plan.chain, noise, None, who, event=plan.event, gaps=plan.gaps)
+    return read_problem(plan.chain, plan.shown, None, who, event=plan.event, gaps=plan.gaps)
 
 
 def _some(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:

@@ -59,10 +59,9 @@ def own_loss(runs: Sequence[Any], plan: NoisePlan) -> OwnLoss:
         chain = MarkovChain.fit([run for run in runs if len(run)], states, public=True)
     except ChainveilError:
         return OwnLoss(None, None, "no chain fits: a state that never comes, or is never left")
-    shown = [*plan.spent, plan.noise] if plan.spent else plan.noise
     try:
         found = privacy_loss(
-            chain, shown, plan.loss.length, plan.loss.adversary,
+            chain, plan.shown, plan.loss.length, plan.loss.adversary,
             event=plan.event, gaps=plan.gaps, max_seconds=SECONDS,
         )  # fmt: skip
     except ChainveilError:

@@ -27,7 +27,7 @@ from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.counts.silent import expected_silent
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.questions.autocorrelation import correlations
-from chainveil.estimate.results import Covers, read_covers
+from chainveil.estimate.results import Covers, noise_part, read_covers
 from chainveil.model.base import DataModel
 from chainveil.plan import NoisePlan
 from chainveil.privacy.problem import Objective
@@ -70,10 +70,7 @@ class ExpectedError:
     @property
     def noise_error(self) -> FloatArray:
         """The part of the standard error that is due to the noise."""
-        if self.sampling_error is None:
-            return self.standard_error
-        squares = self.standard_error**2 - self.sampling_error**2
-        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+        return noise_part(self.standard_error, self.sampling_error)
 
     @property
     def refused(self) -> bool:

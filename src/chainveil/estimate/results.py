@@ -33,6 +33,13 @@ MODEL_BASED = {
 }
 
 
+def noise_part(standard_error: FloatArray, sampling_error: FloatArray | None) -> FloatArray:
+    """What is left of standard errors without the part of points that do not report."""
+    if sampling_error is None:
+        return standard_error
+    return np.asarray(np.sqrt(np.maximum(standard_error**2 - sampling_error**2, 0.0)))
+
+
 @dataclass(frozen=True, repr=False)
 class Estimate:
     """An answer from a release.
@@ -82,10 +89,7 @@ class Estimate:
     @property
     def noise_error(self) -> FloatArray:
         """The part of the standard error that is due to the noise."""
-        if self.sampling_error is None:
-            return self.standard_error
-        squares = self.standard_error**2 - self.sampling_error**2
-        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+        return noise_part(self.standard_error, self.sampling_error)
 
     @property
     def misfit(self) -> bool:
