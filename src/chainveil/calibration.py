@@ -29,7 +29,7 @@ from chainveil.privacy.problem import Aim, Family, Objective, Problem, read_even
 # How far the limits of a box may be apart, as a ratio, for its middle to stand for all of it.
 WIDEST = 2.0
 # The slowest chain, by q + r, of a box over which noise that remembers is certified within seconds.
-SLOWEST_OF_BOX = 0.02
+SLOWEST_OF_BOX = 1e-3
 # The slowest chain, by q + r, and the longest series for which the search for sticky noise takes
 # a few seconds at most; with earlier releases or gaps, where no leaps are taken, the slowest one.
 SLOWEST, LONGEST, SLOWEST_OF_SEVERAL = 2e-4, 500, 2e-3
@@ -102,7 +102,7 @@ def calibrate(
         fitted on private data is rounded first, so that its counts are not published: two
         states to a region, which the plan then holds for; more states, a higher order, and
         two states where regions are not offered (correlated noise, q + r from 1 on, a named
-        adversary, sticky and tracking noise for chains with q + r below about 0.02), to a
+        adversary, sticky and tracking noise for chains with q + r below 0.001), to a
         chain that changes more rarely, and the plan holds for that one.
     epsilon : float, or sequence of floats
         The budget, in nats. A sequence gives a list of plans, one a budget.

@@ -38,7 +38,7 @@ GIVEN_UP = (0.0, *(10.0**-power for power in range(12, 1, -1)))
 # The same over a region, whose loss is bounded to a tolerance only, since each further digit takes
 # as long as the first ones: the least share, how often more is given up, and how much more than
 # what the bound was above the budget.
-GIVEN_UP_OVER_REGION, TRIES, MORE = 1e-4, 8, 1.5
+GIVEN_UP_OVER_REGION, TRIES, MORE = 1e-6, 8, 1.5
 # The fewest and most points to a report that a search for the best number looks at, above one,
 # in times that the chain takes to forget.
 LEAST_FORGOTTEN, MOST_FORGOTTEN = 0.2, 6.0
@@ -191,12 +191,12 @@ def _handy(quest: Quest, most: int = HANDY_EVERY) -> Quest:
     Where a chain forgets little, only what it forgets from report to report matters: the search
     is then made on a faster chain, and what it finds is brought to the budget on the true one.
     """
-    rhythm = quest.rhythm
-    pace = rhythm.q + rhythm.r
     # Members of a family are slow or fast each in its own way, which one faster chain would hide.
     plain = quest.problem.event == 1 and quest.problem.length is None and not quest.members
     if not plain or any(noise.every > 1 or noise.ordered for noise in quest.problem.releases):
         return quest
+    ((q, r),) = quest.corners
+    pace, rhythm = q + r, replace(quest.rhythm, q=q, r=r)
     if rhythm.every > most and pace < 0.5:
         faster = rhythm.at_pace(most, 0.0)
     elif rhythm.every == 1 and _is_slow(quest):
@@ -213,7 +213,7 @@ def _at_true_pace(quest: Quest, ones: FloatArray) -> FloatArray:
         return ones
     if quest.rhythm.every == 1:
         # Reports change as much more rarely as the chain does.
-        rarer = (quest.rhythm.q + quest.rhythm.r) / (handy.rhythm.q + handy.rhythm.r)
+        rarer = quest.slowest / handy.slowest
         ones = _balanced(np.stack([ones[0] * rarer, 1 - (1 - ones[1]) * rarer]))
     return _to_budget(quest, ones)
 
