@@ -210,19 +210,17 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
 
 
 def usual_plan(model: DataModel, epsilon: float, **asked: Any) -> NoisePlan:
-    """A plan with the noise of :func:`usual_mechanism`, or with independent noise instead.
+    """A plan with the noise of :func:`usual_mechanism`, made for estimates where it must be.
 
     For small budgets and uneven shares of the states the fewest wrong reports are made by
-    repeating the commonest state, which tells nothing; independent noise then tells something.
+    repeating the commonest state, which tells nothing; noise for estimates then tells something.
     """
     kind = usual_mechanism(model, **asked)
     plan = calibrate(model, epsilon, mechanism=kind, **asked)
     alone = plan.noise.sees == "last report" and plan.noise.every == plan.event == 1
-    if not alone or not only_guesses(plan):
+    if not alone or plan.objective != "flips" or not only_guesses(plan):
         return plan
-    held = any(getattr(noise, "holds", False) for noise in asked.get("spent", ()))
-    gaps = bool(asked.get("gaps", False)) and held
-    return calibrate(model, epsilon, mechanism=Channel.kind, **asked | {"gaps": gaps})
+    return calibrate(model, epsilon, mechanism=kind, **asked | {"objective": "estimate"})
 
 
 def only_guesses(plan: NoisePlan) -> bool:
