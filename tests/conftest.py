@@ -40,6 +40,11 @@ FIRST = (
     "tests/table/write/test_publishing.py",
     "tests/certificate/test_promise.py",
     "tests/test_docs.py",
+    "tests/experiments/test_quick.py",
+    "tests/privacy/letters/test_definition.py",
+    "tests/privacy/two_state/test_loss_precision.py",
+    "tests/privacy/family/test_calibrate.py",
+    "tests/cli/test_examples.py",
 )
 
 

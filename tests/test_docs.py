@@ -19,6 +19,12 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
 # Pages whose examples run on Spark: in the process that has one.
 ON_SPARK = {ROOT / "docs" / "spark.md"}
 EXAMPLES = [pytest.param(page, id=page.name) for page in PAGES]
+# Pages whose examples take seconds.
+LONG = {"compare.md", "correlated-noise.md", "estimates.md", "memory.md", "study.md"}
+MOST = [
+    pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
+    for page in PAGES
+]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+?)(?:#[^)]*)?\)")
@@ -37,7 +43,7 @@ def engine(page: Path, request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("spark_session")
 
 
-@pytest.mark.parametrize("page", EXAMPLES)
+@pytest.mark.parametrize("page", MOST)
 @pytest.mark.usefixtures("engine")
 def test_examples_in_pages(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

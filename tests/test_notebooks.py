@@ -33,7 +33,13 @@ def _told(book: Any) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", RUN.notebooks(), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.stem, marks=[] if path.stem == "curator" else pytest.mark.slow)
+        for path in RUN.notebooks()
+    ],
+)
 def test_a_notebook_prints_what_it_shows(path: Path) -> None:
     """To the digit that searches share on all machines."""
     shown, printed = _told(json.loads(path.read_text(encoding="utf-8"))), _told(RUN.executed(path))

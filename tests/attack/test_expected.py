@@ -47,6 +47,7 @@ def test_three_states() -> None:
     assert found.value == pytest.approx(by_definition(chain, channel, 4, 1), abs=1e-13)
 
 
+@pytest.mark.slow
 def test_no_correlation_is_one_bit() -> None:
     """At theta = 1/2 the other points say nothing."""
     found = expected_success(MarkovChain.symmetric(0.5), Channel.binary(0.3, 0.3), 41, 20)

@@ -127,6 +127,7 @@ def test_windows_have_their_point_in_the_middle_or_last(torch: Any) -> None:
     assert inwards.windows(0, points).tolist() == [[2, 2, 1, 0], [1, 1, 0, 0]]
 
 
+@pytest.mark.slow
 def test_learns_what_the_chain_offers(torch: Any) -> None:
     """Better than one bit at a time, and no better than the best (with room for chance)."""
     x = CHAIN.sample(3000, rng=4)

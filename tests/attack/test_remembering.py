@@ -88,6 +88,7 @@ def _best(noise: Noise, n: int, target: int) -> float:
     return total
 
 
+@pytest.mark.slow
 @every_noise
 def test_expected_success_is_that_of_the_definition(noise: Noise) -> None:
     for n, target in ((1, 0), (5, 0), (6, 2), (6, 5), (7, 3)):
@@ -113,6 +114,7 @@ def test_no_attacker_does_better_than_the_loss_allows(noise: Noise, length: int)
         assert expected_success(CHAIN, noise, length, target).value <= success_bound(CHAIN, loss)
 
 
+@pytest.mark.slow
 @every_noise
 @pytest.mark.parametrize("order", [1, 2])
 def test_the_law_of_every_output(noise: Noise, order: int) -> None:
@@ -154,6 +156,7 @@ def test_the_worst_output_of_every_noise(noise: Noise) -> None:
     assert abs(ratios[worst.target, place]) == pytest.approx(worst.loss, abs=1e-12)
 
 
+@pytest.mark.slow
 @every_noise
 def test_the_misfit_of_every_noise(noise: Noise) -> None:
     """Somebody who may know points learns no less than the worst output of a window tells."""
@@ -216,6 +219,7 @@ def test_an_audit_of_one_release() -> None:
     assert mixing_gap(CHAIN, STICKY.thinned(7)) % 7 == 0
 
 
+@pytest.mark.slow
 def test_the_network_learns_from_such_releases() -> None:
     """It does better than chance, 0.55, on reports that it has not seen; a fixed seed."""
     torch = pytest.importorskip("torch", reason="the extra lstm (torch) is not installed")

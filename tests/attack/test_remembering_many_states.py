@@ -82,6 +82,7 @@ def test_the_worst_output_is_the_loss_of_one_who_knows_nothing(noise: Noise) -> 
     assert expected is None or worst.loss == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @every_noise
 def test_the_misfit_and_one_report_at_a_time(noise: Noise) -> None:
     x = random_order(np.random.default_rng(4), 3, 2).sample(20_000, rng=5)

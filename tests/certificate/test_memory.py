@@ -13,6 +13,7 @@ import chainveil as cv
 from chainveil.certificate import Certificate, questions, work
 from chainveil.certificate.document import seal
 from chainveil.privacy.memory.witness import MemoryWitness
+from tests.batches import some_quick
 
 CHAIN = cv.MarkovChain.binary(0.1, 0.2)
 THIN = cv.Channel.binary(0.4, 0.4).thinned(2)
@@ -32,6 +33,9 @@ PLANS: dict[str, dict[str, Any]] = {
     "after sticky": {"spent": [cv.StickyNoise.binary([[0.3, 0.5], [0.5, 0.7]], [0.4, 0.6])]},
 }
 
+# Kinds whose plans take less than a second.
+QUICK = ("sticky", "sticky, gaps", "tracking, late", "independent, rare")
+
 
 @functools.cache
 def plan_of(kind: str) -> cv.NoisePlan:
@@ -50,7 +54,7 @@ def rejected(document: dict[str, Any]) -> bool:
         return True
 
 
-@pytest.mark.parametrize("kind", PLANS)
+@pytest.mark.parametrize("kind", some_quick(PLANS, QUICK))
 def test_a_plan_is_verified_from_its_own_contents_and_made_again(kind: str) -> None:
     plan = plan_of(kind)
     certificate = Certificate.from_json(plan.certificate().to_json())
@@ -62,7 +66,7 @@ def test_a_plan_is_verified_from_its_own_contents_and_made_again(kind: str) -> N
     assert again.loss.epsilon == pytest.approx(plan.loss.epsilon, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", PLANS)
+@pytest.mark.parametrize("kind", some_quick(PLANS, QUICK))
 def test_a_looser_claim_holds_and_a_tighter_one_does_not(kind: str) -> None:
     document = json.loads(plan_of(kind).certificate().to_json())
     loss = document["loss"]["epsilon"]
@@ -115,6 +119,7 @@ def test_no_row_of_a_kernel_can_be_changed(kind: str, last: int) -> None:
             assert rejected(changed), (row, shift)
 
 
+@pytest.mark.slow
 def test_earlier_releases_cannot_be_left_out_or_changed() -> None:
     document = json.loads(plan_of("mixed").certificate().to_json())
     rare = document["noise"]["spent"][0]

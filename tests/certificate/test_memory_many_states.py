@@ -22,7 +22,9 @@ def plan_of(states: int, length: int) -> cv.NoisePlan:
     return cv.NoisePlan(chain, noise, cv.privacy_loss(chain, noise, length), 8.0, "flips", None)
 
 
-@pytest.mark.parametrize(("states", "length"), [(4, 3), (16, 1)])
+@pytest.mark.parametrize(
+    ("states", "length"), [(4, 3), pytest.param(16, 1, marks=pytest.mark.slow)]
+)
 def test_a_certificate_is_read_again_and_verified(states: int, length: int) -> None:
     plan = plan_of(states, length)
     certificate = Certificate.from_json(plan.certificate().to_json())

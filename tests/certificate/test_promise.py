@@ -119,6 +119,7 @@ def test_four_levels_certified_and_verified() -> None:
     assert not cv.verify(resealed(tighter)).holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("maker", "reader", "every"),
     [
@@ -181,6 +182,7 @@ def test_what_is_too_large_is_neither_confirmed_nor_denied(
         asked.plan(max_seconds=1)
 
 
+@pytest.mark.slow
 def test_memory_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = cv.MarkovChain(np.full((100, 100), 1 / 100))
     certificate = _claiming(chain, cv.Channel.randomized_response(100, 0.9))
@@ -210,6 +212,7 @@ def test_chains_at_the_edge_of_doubles_are_judged_in_words(entries: tuple[float,
     assert not cv.verify(resealed(changed)).holds
 
 
+@pytest.mark.slow
 def test_a_length_cannot_be_promised_where_gaps_split_a_series() -> None:
     """As sanitizing refuses it: how many points lie in a gap is not known."""
     done = _released(length=500)

@@ -31,6 +31,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_command_that_it_ends_with_makes_the_release(folder: Path) -> None:
     done = program("compare", "heart.csv", *SAID, *QUICK, "--for", "points", folder=folder)
     told = done.stdout.decode()
@@ -47,6 +48,7 @@ def test_the_command_that_it_ends_with_makes_the_release(folder: Path) -> None:
     assert b"private" in done.stderr
 
 
+@pytest.mark.slow
 def test_json_and_files(folder: Path) -> None:
     done = called(
         "compare", "heart.csv", *SAID, *QUICK, "--json", "-o", "found.json", folder=folder
@@ -83,6 +85,7 @@ def test_wrong_use_is_said_before_the_work(
     assert told in done.stderr
 
 
+@pytest.mark.slow
 def test_a_bar_on_a_terminal_and_an_interrupt_leaves_nothing_behind(folder: Path) -> None:
     ours, theirs = pty.openpty()
     command = [*PROGRAM, "compare", "heart.csv", *SAID, "-o", "found.html"]

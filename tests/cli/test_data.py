@@ -212,6 +212,7 @@ def test_the_demo_takes_the_record_where_it_can(
     assert len(server.asked) == asked
 
 
+@pytest.mark.slow
 def test_the_demo_goes_on_without_a_network(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -279,6 +280,7 @@ def test_the_demo_looks_in_no_folder_that_was_not_named(tmp_path: Path) -> None:
     assert done.stdout.startswith("(None, 'left out: network: found no copy of")
 
 
+@pytest.mark.slow
 def test_the_program_itself_fetches(server: Server, tmp_path: Path) -> None:
     done = program("data", "fetch", "meditation/N10", "-o", "N10.txt", "--json", folder=tmp_path)
     assert json.loads(done.stdout)["path"] == "N10.txt"

@@ -49,6 +49,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_killed_release_leaves_nothing(large: Path, tmp_path: Path, how: signal.Signals) -> None:
     goal = tmp_path / "release.parquet"
@@ -100,6 +101,7 @@ def _peak(*arguments: str | Path) -> float:
     return most / 1024
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_table(large: Path, tmp_path: Path) -> None:
     small = tmp_path / "small.parquet"
     pq.write_table(pq.read_table(large).slice(0, ROWS // 6), small, use_dictionary=False)
@@ -110,6 +112,7 @@ def test_memory_does_not_grow_with_the_table(large: Path, tmp_path: Path) -> Non
     assert peaks[1] < 1024
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_left_as_it_was(large: Path, small_disk: Path) -> None:
     for name in ("release.parquet", "release.csv"):
         done = program("sanitize", large, *ASK, "-o", small_disk / name, folder=small_disk, code=2)

@@ -71,6 +71,7 @@ def test_the_whole_way(capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 < planned["error"] < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [["--order", "2"], ["--order", "auto"]], ids=["2", "auto"])
 @pytest.mark.parametrize("source", ["private", "reference"])
 def test_fitted_inside(how: list[str], source: str, capsys: pytest.CaptureFixture[str]) -> None:

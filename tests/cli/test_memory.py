@@ -39,6 +39,7 @@ def facts(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_calibrate_says_who_makes_reports_and_what_else_there_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -72,6 +73,7 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
     capsys.readouterr()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["sticky", "correlated"])
 @pytest.mark.parametrize("hold", [False, True])
 def test_rare_reports_from_the_table_to_the_attack(
@@ -115,6 +117,7 @@ def test_gaps_are_covered_where_they_are_allowed(
     assert "gaps" not in none["contents"]["promise"]
 
 
+@pytest.mark.slow
 def test_a_second_release_of_any_kind_adds_up(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

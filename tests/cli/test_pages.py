@@ -13,6 +13,7 @@ import pytest
 
 from chainveil.cli import run
 from chainveil.cli.demo import write_sample
+from tests.batches import some_quick
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -26,9 +27,13 @@ def test_the_pages_that_follow_from_the_code_do(tmp_path: Path) -> None:
         assert now == written, f"{name} is old; run python docs/pages.py"
 
 
+# Sessions that take seconds.
+LONG = ("curator.md", "estimates.md", "finite-states.md", "report.md")
+
+
 @pytest.mark.parametrize(
     "name",
-    ["curator.md", "estimates.md", "finite-states.md", "memory.md", "report.md", "../README.md"],
+    some_quick(["../README.md", "memory.md", *LONG], ["../README.md", "memory.md"]),
 )
 def test_a_session_in_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -37,6 +42,7 @@ def test_a_session_in_a_page_prints_what_it_says(
     _replay(name, tmp_path, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark_session")
 def test_the_session_on_spark_prints_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

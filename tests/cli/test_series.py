@@ -177,6 +177,7 @@ def test_the_default_is_the_family_of_the_series(table: Path) -> None:
     assert "beside pooled" in wrong.stderr.decode()
 
 
+@pytest.mark.slow
 def test_families_are_written_to_files_and_read(table: Path) -> None:
     folder = table.parent
     told = called("fit", table, *COLUMNS, "-o", "family.json", folder=folder).stdout.decode()

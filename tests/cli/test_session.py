@@ -80,6 +80,7 @@ def test_changes_are_found(folder: Path) -> None:
     assert json.loads(done.stderr)["error"] == "InvalidInput"
 
 
+@pytest.mark.slow
 def test_standard_input_to_standard_output(folder: Path) -> None:
     table = (folder / "heart.csv").read_bytes()
     done = program("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--theta", "0.1",
@@ -160,6 +161,7 @@ def test_the_demo_leaves_release_certificate_and_picture(folder: Path) -> None:
     assert certificate["noise"]["mechanism"] == "sticky"
 
 
+@pytest.mark.slow
 def test_the_demo_says_what_memory_gains(folder: Path) -> None:
     done = called("demo", "--folder", "gained", "--offline", "--json", folder=folder)
     (wrong,) = json.loads(done.stdout)["wrong"]

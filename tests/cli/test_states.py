@@ -90,6 +90,7 @@ def test_fit_calibrate_sanitize_verify_attack_estimate(
     assert [answer["about"] for answer in found["answers"]][1] == "rest -> walk"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["response", "ordinal", "per-state"])
 def test_every_family_in_one_step(family: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = f"{family}.parquet"

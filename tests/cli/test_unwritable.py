@@ -59,6 +59,7 @@ def _run(folder: Path, *command: str, **more: str) -> subprocess.CompletedProces
 SAMPLE = "import chainveil as cv; print(len(cv.MarkovChain.binary(0.1, 0.2).sample(9, 2, rng=1)))"
 
 
+@pytest.mark.slow
 def test_loops_without_a_folder_for_compiled_code(fixed: Path) -> None:
     done = _run(fixed, "-c", SAMPLE)
     assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr

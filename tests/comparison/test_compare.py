@@ -44,6 +44,7 @@ def found() -> cv.Comparison:
     )
 
 
+@pytest.mark.slow
 def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Comparison) -> None:
     for epsilon in BUDGETS:
         there = {

@@ -67,6 +67,7 @@ def test_tracking_has_no_share_from_counts_but_movements_from_the_likelihood() -
     assert told.transitions.method == "likelihood"
 
 
+@pytest.mark.slow
 def test_the_spread_of_the_likelihood_is_that_of_its_own_estimate() -> None:
     plan = cv.calibrate(CHAIN, 4.0, mechanism="sticky")
     spread = simulated.noise_spread(CHAIN, plan.noise, None)

@@ -96,6 +96,7 @@ def _finished(training: ensemble.Training) -> dict[str, Any]:
 
 
 # What torch imports in order to compile; nothing of ours.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")
 @pytest.mark.parametrize("patience", [None, 2])
 def test_steps_from_the_table_are_the_plain_steps(

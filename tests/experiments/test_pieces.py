@@ -130,6 +130,7 @@ def test_bits_without_what_viterbi_says(tmp_path: Path) -> None:
     assert packed.load_bits(tmp_path / "bits.npz").viterbi == {}
 
 
+@pytest.mark.slow
 def test_training_needs_only_numpy_and_torch() -> None:
     import subprocess
     import sys

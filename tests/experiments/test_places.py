@@ -53,6 +53,7 @@ def test_damaged_records_are_as_none(tmp_path: Path) -> None:
     assert read_result("fig1", tmp_path) is None
 
 
+@pytest.mark.slow
 def test_devices_that_are_not_there(tmp_path: Path) -> None:
     done = experiments("fig1", "--device", "abacus", folder=tmp_path, code=2)
     assert b"abacus" in done.stderr

@@ -170,6 +170,7 @@ def run(folder: Path, *commands: list[str]) -> tuple[list[int], str]:
     return json.loads(done.stderr.splitlines()[-1]), done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["repeating"])
 def test_plans_and_releases_verify_on_the_command_line(
     installed: Path, tmp_path: Path, name: str

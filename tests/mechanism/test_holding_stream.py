@@ -26,6 +26,7 @@ from tests.mechanism.remembering import (
 FIELDS = {"format", "noise", "source", "length", "missing", "position", "gaps", "memory"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [STICKY, THREE, STICKY.thinned(3)], ids=repr)
 def test_two_owners_in_turn(noise: Noise) -> None:
     """Each sees its own points and the saved state, which is public, and nothing else."""

@@ -113,6 +113,7 @@ def _mixed(owners: Any, series: list[Any]) -> tuple[Any, Any]:
     return states, points
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ALL.values(), ids=ALL)
 def test_long_batches_with_many_ties(noise: Noise) -> None:
     owner = np.random.default_rng(3).integers(0, 4, 700_000)

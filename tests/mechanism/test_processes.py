@@ -166,6 +166,7 @@ def _by_threads(push: Callable[[], bytes]) -> bytes:
         return b"".join(threads.map(wait_and_push, range(2)))
 
 
+@pytest.mark.slow
 @needs_fork
 def test_threads_of_a_forked_stream_never_draw_the_parents_noise() -> None:
     """Runs of 256 fair bits: two equal ones have a chance below 2^-230 in all of the test."""

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import chainveil as cv
 from chainveil.certificate import certify
 from chainveil.model.disclosure import ENOUGH, ENOUGH_ALONE, public_box, rounded_down
+from tests.batches import some_quick
 from tests.cli.program import called
 
 TRUTH = cv.MarkovChain.binary(0.0893, 0.1092)
@@ -107,7 +108,7 @@ def _same_box(chain: cv.MarkovChain) -> cv.MarkovChain:
     raise AssertionError
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", some_quick(WAYS, ["independent", "correlated", "several"]))
 def test_what_is_published_is_the_same_for_other_counts(way: str) -> None:
     chain = cv.MarkovChain.fit(SERIES)
     plans = [WAYS[way](fit) for fit in (chain, _same_box(chain))]
@@ -217,6 +218,7 @@ def test_a_table_with_a_fitted_chain_is_certified_as_private() -> None:
     assert "not covered by epsilon" in given_["chain.meaning"]
 
 
+@pytest.mark.slow
 def test_on_the_command_line(tmp_path: Path) -> None:
     """fit is exact and for the curator; calibrate and sanitize publish the box, and warn."""
     (tmp_path / "x.csv").write_text("x\n" + "\n".join(map(str, SERIES)) + "\n")
@@ -254,6 +256,7 @@ def test_a_private_chain_file_without_counts_is_refused(tmp_path: Path) -> None:
     assert b"chain counts" in done.stderr
 
 
+@pytest.mark.slow
 def test_more_states_are_rounded_down_and_hold_no_zeros() -> None:
     chain = cv.MarkovChain.fit(LADDER.sample(20_000, rng=1))
     plan = cv.calibrate(chain, 4)

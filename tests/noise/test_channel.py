@@ -67,6 +67,7 @@ def _channels(draw: st.DrawFn) -> cv.Channel:
     return cv.Channel(np.array([np.array(r) / np.sum(r) for r in rows]))
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(_channels())
 def test_every_row_on_the_grid_sums_to_one_exactly(channel: cv.Channel) -> None:

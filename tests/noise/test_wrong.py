@@ -62,6 +62,7 @@ def _costs(k: int) -> tuple[FloatArray, FloatArray]:
     return (away > 0).astype(float), away
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NOISES if name != "tracking"])
 @pytest.mark.parametrize("every", [1, 2, 5])
 def test_against_series_followed_point_by_point(name: str, every: int) -> None:

@@ -54,6 +54,7 @@ def _close(value: float) -> Any:
     return math.inf if math.isinf(value) else pytest.approx(value, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("gaps", [(), (1,), (0,)])
 def test_every_attack_one_by_one(kind: str, gaps: tuple[int, ...]) -> None:

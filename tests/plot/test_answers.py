@@ -137,6 +137,7 @@ def test_a_frame_of_few_groups_has_curves_and_one_of_many_has_panels() -> None:
     assert many.legends == []
 
 
+@pytest.mark.slow
 def test_every_question_of_a_table_can_be_drawn() -> None:
     frame = pd.DataFrame({"person": PEOPLE, "x": CHAIN.sample(6000, rng=3)})
     release = cv.sanitize_table(frame, "x", plan=PLAN, series="person", rng=seeded(4))

@@ -99,6 +99,7 @@ def test_one_series_without_a_name(tmp_path: Path, opening: Any) -> None:
         assert len(opened.table("What does the noise lose")) == 1
 
 
+@pytest.mark.slow
 def test_a_loss_without_limit_is_drawn_to_the_end_and_says_so(tmp_path: Path) -> None:
     """A person who changes at each point gives every point away, whatever the noise."""
     rates = np.concatenate(

@@ -119,6 +119,7 @@ with scratch.cleared_when_terminated():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disks", [False, True], ids=["usual", "chosen"])
 def test_what_a_killed_run_leaves_the_next_one_removes(disks: bool, tmp_path: Path) -> None:
     """Without Java, which takes ten seconds to start; with it among the slow tests."""

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ONE = "tests/spark/test_fit.py::test_rows_without_an_order_cannot_be_counted"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("needed", [False, True])
 def test_a_machine_without_java(needed: bool) -> None:
     pytest.importorskip("pyspark")

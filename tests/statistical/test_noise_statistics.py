@@ -20,6 +20,7 @@ from chainveil.mechanism import Stream, sanitize, sanitize_packed, seeded
 from chainveil.mechanism.draws import Draws, Reports
 from chainveil.mechanism.pieces import one_series
 from chainveil.noise.correlated import CorrelatedNoise
+from tests.batches import some_quick
 
 FALSE_ALARM = 1e-6
 DEVIATIONS = 4.9
@@ -88,7 +89,7 @@ WAYS = [by_array, by_rows, by_packed, by_stream, by_points, by_general]
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("rates", [(0.3, 0.2), (0.003, 0.4985)])
+@pytest.mark.parametrize("rates", some_quick([(0.3, 0.2), (0.003, 0.4985)], [(0.3, 0.2)]))
 def test_flip_rates_and_independence_of_neighbours(way: Any, rates: tuple[float, float]) -> None:
     channel = cv.Channel.binary(*rates)
     x = data(N)

@@ -38,6 +38,7 @@ def test_dp_noise_on_correlated_data(theta: float, epsilon: float) -> None:
     assert result.lower_bound < privacy_loss(chain, channel).epsilon
 
 
+@pytest.mark.slow
 def test_theorem_1_noise() -> None:
     """Protects against one who knows nothing, and gives away more to one who knows two points."""
     chain = MarkovChain.symmetric(0.2)

@@ -63,6 +63,7 @@ def test_shares(release: tuple[Any, Any]) -> None:
     assert_covers(behind, N10.stationary)
 
 
+@pytest.mark.slow
 def test_transitions_and_durations(release: tuple[Any, Any]) -> None:
     x, z = release
     pairs = pair_shares(x[:, 1:], 2)
@@ -83,6 +84,7 @@ def test_autocorrelations(release: tuple[Any, Any]) -> None:
     assert_covers(found, np.stack(truth, axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [STICKY.thinned(5), Channel.binary(0.25, 0.3).thinned(7)])
 def test_shares_of_the_points_that_report(noise: Noise) -> None:
     x = N10.sample(4 * POINTS, 2 * RELEASES, 3)
@@ -112,6 +114,7 @@ def untested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chainveil.estimate.likelihood.grouped_fits.fit_test", passed)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("untested")
 @pytest.mark.parametrize("noise", [STICKY, TRACKING], ids=["sticky", "tracking"])
 def test_transitions_by_likelihood(noise: Noise) -> None:

@@ -98,6 +98,7 @@ def test_sticky_noise_that_no_box_is_certified_for_is_not_the_usual_one() -> Non
     assert plan.region.slowest[0] + plan.region.slowest[1] < 0.02
 
 
+@pytest.mark.slow
 def test_parts_of_series_that_drift_are_covered_too() -> None:
     slow, quick = cv.MarkovChain.binary(0.03, 0.04), cv.MarkovChain.binary(0.2, 0.2)
     halves = [quick.sample(2000, rng=i) for i in range(3)], [slow.sample(2000, rng=9)]
@@ -112,6 +113,7 @@ def test_parts_of_series_that_drift_are_covered_too() -> None:
     assert parts.region == cv.calibrate(family, 2.0).region
 
 
+@pytest.mark.slow
 def test_a_reference_has_a_margin_for_others() -> None:
     public = table(1000, first=50)
     plan = released(table(100, count=2), reference=public).certificate.plan()

@@ -34,6 +34,7 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_a_chain(way: str) -> None:
     frame = _frame()

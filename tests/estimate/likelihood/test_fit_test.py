@@ -61,6 +61,7 @@ def test_a_chain_is_not_flagged_and_the_answer_says_so(kind: str) -> None:
     assert found.how == "likelihood, chain of order 1"
 
 
+@pytest.mark.slow
 @every_noise
 def test_a_longer_memory_is_refused_or_marked(kind: str) -> None:
     z, noise = released(FLICKERING, kind, 8000), NOISE[kind]

@@ -83,6 +83,7 @@ def test_noise_runs_on_beneath_a_gap() -> None:
     assert wrong > 1.15 * claimed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["counts", "likelihood"])
 def test_the_chain_behind_points_of_which_a_third_is_missing(method: Any) -> None:
     """Mean errors of 60 releases within four of their standard errors; once in 4,000 runs."""

@@ -115,6 +115,7 @@ def test_a_likelihood_that_is_too_flat_leaves_everything_open() -> None:
         estimate.denoise(z, faint)
 
 
+@pytest.mark.slow
 def test_the_likelihood_and_the_counts_of_sticky_noise_agree() -> None:
     """Within four standard errors of the counts, which waste more; a fixed seed."""
     z = sanitize(CHAIN.sample(40_000, rng=5), STICKY, rng=seeded(6))

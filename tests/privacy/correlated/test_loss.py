@@ -69,6 +69,7 @@ def test_agrees_with_enumeration_for_every_kind_of_adversary() -> None:
             assert attack(loss).length == n
 
 
+@pytest.mark.slow
 def test_agrees_with_enumeration_for_single_adversaries() -> None:
     for parameters, n, rng in instances():
         losses = oracle.enumerate_losses(*parameters, n)

@@ -14,6 +14,7 @@ from benchmarks.left_out import kept, population
 from tests.attack.heart_rate import rates
 
 
+@pytest.mark.slow
 def test_some_of_a_simulated_population() -> None:
     assert kept(population(30), range(0, 30, 10)) == (3, 2)
 

@@ -70,6 +70,7 @@ def _same_as_members(seed: int) -> None:
     assert found.member in str(found.witness)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_boxes_are_members_like_others(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -49,7 +49,7 @@ STAYING = cv.MarkovChain(np.full((3, 3), 0.075) + 0.775 * np.eye(3))
     [
         (STAYING, {"length": 5}),
         (STAYING, {"length": 6, "every": 2}),
-        (CHAIN, {"length": 4, "family": "ordinal"}),
+        pytest.param(CHAIN, {"length": 4, "family": "ordinal"}, marks=pytest.mark.slow),
         pytest.param(RING, {}, marks=pytest.mark.slow),
         pytest.param(HEART, {}, marks=pytest.mark.slow),
         pytest.param(STAYING, {"family": "per-state"}, marks=pytest.mark.slow),

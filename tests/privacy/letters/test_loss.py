@@ -13,7 +13,7 @@ import chainveil as cv
 from chainveil.privacy.letters.loss import loss as letters_loss
 from chainveil.privacy.problem import Effort, read_problem
 from chainveil.privacy.result import PrivacyLoss
-from tests.batches import batches
+from tests.batches import batches, some_quick
 from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
 from tests.privacy.letters.random_chains import random_chain, random_channel
 
@@ -48,8 +48,8 @@ def _instances(seed: int) -> list[tuple[cv.MarkovChain, cv.Channel, int]]:
 
 
 def test_the_instances_are_of_every_kind() -> None:
-    drawn = [instance for seed in range(10) for instance in _instances(seed)]
-    assert len(drawn) == 520
+    drawn = [instance for seed in range(4) for instance in _instances(seed)]
+    assert len(drawn) == 208
     kinds = [
         (chain.states, n, (channel.outputs > k) - (channel.outputs < k))
         for chain, channel, n in drawn
@@ -58,16 +58,16 @@ def test_the_instances_are_of_every_kind() -> None:
     for k, longest in ((3, 3), (4, 3)):
         for n in range(1, longest + 1):
             assert {kind[2] for kind in kinds if kind[:2] == (k, n)} == {-1, 0, 1}
-    assert sum(kind[:2] == (3, 4) for kind in kinds) >= 30
+    assert sum(kind[:2] == (3, 4) for kind in kinds) >= 10
     chains = [chain for chain, _, _ in drawn]
     flows = [chain.stationary[:, None] * chain.transition for chain in chains]
-    assert sum(bool((chain.transition == 0).any()) for chain in chains) >= 100
-    assert sum(chain.initial is not None for chain in chains) >= 100
-    assert sum(not np.allclose(flow, flow.T) for flow in flows) >= 400  # not reversible
-    assert sum(bool((channel.matrix == 0).any()) for _, channel, _ in drawn) >= 50
+    assert sum(bool((chain.transition == 0).any()) for chain in chains) >= 40
+    assert sum(chain.initial is not None for chain in chains) >= 40
+    assert sum(not np.allclose(flow, flow.T) for flow in flows) >= 160  # not reversible
+    assert sum(bool((channel.matrix == 0).any()) for _, channel, _ in drawn) >= 20
 
 
-@pytest.mark.parametrize("seed", batches(10, 3))
+@pytest.mark.parametrize("seed", batches(4, 1))
 def test_agrees_with_the_definition(seed: int) -> None:
     # Each instance with three models and a few named adversaries.
     for chain, channel, n in _instances(seed):
@@ -81,7 +81,7 @@ def test_agrees_with_the_definition(seed: int) -> None:
             assert _agrees((case.epsilon, case.lower), losses[target, known])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", batches(4, 1))
 def test_two_states_come_out_the_same(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)
     named = (cv.Adversary(5, [1, 9]), cv.Adversary(5, [3]), cv.Adversary(4, [8]), cv.Adversary(0))
@@ -100,7 +100,7 @@ def test_two_states_come_out_the_same(seed: int) -> None:
                 assert fast.lower - 2e-8 <= slow.lower <= fast.epsilon
 
 
-@pytest.mark.parametrize("k", [3, 4, 6])
+@pytest.mark.parametrize("k", some_quick([3, 4, 6], [3]))
 def test_bounds_meet_and_the_witness_replays(k: int) -> None:
     rng = np.random.default_rng(k)
     for _ in range(8):

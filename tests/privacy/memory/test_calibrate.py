@@ -31,12 +31,16 @@ def calibrated(changes: tuple[float, float], epsilon: float, **asked: Any) -> cv
     ("changes", "epsilon", "mechanism", "most"),
     [
         (N10, 2, "sticky", 0.305), (N10, 4, "sticky", 0.151),
-        (N10, 2, "tracking", 0.300), (N10, 4, "tracking", 0.119), (N10, 6, "tracking", 0.023),
         (TENTH, 1, "sticky", 0.401), (TENTH, 2, "sticky", 0.305), (TENTH, 4, "sticky", 0.150),
-        (TENTH, 1, "tracking", 0.397), (TENTH, 2, "tracking", 0.299),
-        (TENTH, 4, "tracking", 0.118),
-        (FIFTH, 4, "sticky", 0.105), (FIFTH, 4, "tracking", 0.063),
-        (N5, 2, "tracking", 0.193), (N5, 4, "tracking", 0.039),
+        (FIFTH, 4, "sticky", 0.105),
+        (N10, 2, "tracking", 0.300), (N5, 4, "tracking", 0.039),
+        pytest.param(N10, 4, "tracking", 0.119, marks=pytest.mark.slow),
+        pytest.param(N10, 6, "tracking", 0.023, marks=pytest.mark.slow),
+        pytest.param(TENTH, 1, "tracking", 0.397, marks=pytest.mark.slow),
+        pytest.param(TENTH, 2, "tracking", 0.299, marks=pytest.mark.slow),
+        pytest.param(TENTH, 4, "tracking", 0.118, marks=pytest.mark.slow),
+        pytest.param(FIFTH, 4, "tracking", 0.063, marks=pytest.mark.slow),
+        pytest.param(N5, 2, "tracking", 0.193, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_every_point_reported(
@@ -158,9 +162,11 @@ def test_more_states_are_refused() -> None:
 @pytest.mark.parametrize(
     ("epsilon", "asked", "most"),
     [
-        (2, {"every": 8}, 0.2858), (4, {"every": 5}, 0.1582), (4, {"event": 5}, 0.408),
-        (2, {"every": 3, "adversary": "ignorant"}, 0.3471), (2, {"every": 3, "length": 20}, 0.329),
+        (2, {"every": 3, "adversary": "ignorant"}, 0.3471),
         (3, {"spent": [cv.Channel.binary(0.45, 0.45)]}, 0.447),
+        pytest.param(4, {"every": 5}, 0.1582, marks=pytest.mark.slow),
+        pytest.param(4, {"event": 5}, 0.408, marks=pytest.mark.slow),
+        pytest.param(2, {"every": 3, "length": 20}, 0.329, marks=pytest.mark.slow),
         pytest.param(4, {"every": 3, "event": 3}, 0.1971, marks=pytest.mark.slow),
         pytest.param(4, {"every": "best"}, 0.1582, marks=pytest.mark.slow),
         pytest.param(2, {"every": 3, "gaps": True}, 0.3471, marks=pytest.mark.slow),
@@ -188,6 +194,7 @@ def test_correlated_noise_refuses_what_it_is_not_made_for(asked: dict[str, Any])
         cv.calibrate(cv.MarkovChain.binary(*N10), 2, mechanism="correlated", **asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["independent", "sticky"])
 def test_rare_reports_far_apart_are_found_over_a_region_too(mechanism: str) -> None:
     """From 13 points to a report on the search asks for losses in another way."""

@@ -69,6 +69,7 @@ def test_within_the_budget_and_close_to_it(
     assert again.epsilon == plan.loss.epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["flips", "estimate"])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
 @pytest.mark.parametrize("chain", [N10, N5, cv.MarkovChain.binary(0.02, 0.4)])
@@ -85,6 +86,7 @@ def test_no_noise_on_a_grid_does_better(
             assert loss > epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chain",
     [

@@ -84,6 +84,7 @@ def test_random_instances(batch: int) -> None:
         _ask(rng, chain, channel, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [None, [1.0, 0.0], [0.0, 1.0], [0.3, 0.7]])
 @pytest.mark.parametrize("q", [1.0, 0.4])
 @pytest.mark.parametrize("r", [1.0, 0.7])

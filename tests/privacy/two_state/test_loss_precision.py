@@ -69,6 +69,7 @@ def test_every_length(batch: int) -> None:
             _check(found.epsilon, truth, (q, r, noise, adversary))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [60, 100, 101])
 def test_longer_series_of_every_kind(n: int) -> None:
     rng = np.random.default_rng([20_243, n])

@@ -176,6 +176,7 @@ def test_a_series_has_the_same_number_whatever_its_column_is_made_of() -> None:
     assert series_numbers(day).tolist() == [series_number("2026-01-02 00:00:00")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rates", [(0.1, 0.3), (0.02, 0.01)])
 def test_secure_correlated_rows_move_at_their_rates(rates: tuple[float, float]) -> None:
     """Not seeded: eight comparisons of 5.4 deviations, one false alarm in a million runs."""

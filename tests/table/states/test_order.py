@@ -144,6 +144,7 @@ def test_a_gap_is_no_transition() -> None:
     assert found.splits == 2
 
 
+@pytest.mark.slow
 def test_a_million_series_of_one_point() -> None:
     rows = 1_000_000
     table = pa.table({"x": np.arange(rows) % 2, "id": np.arange(rows)})

@@ -81,6 +81,7 @@ def test_stopped_at_every_step(elsewhere: bool, tmp_path: Path) -> None:
     _check(STOPPED_ELSEWHERE if elsewhere else STOPPED, tmp_path)
 
 
+@pytest.mark.slow
 @SCENES
 def test_stopped_at_every_system_call(elsewhere: bool, tmp_path: Path) -> None:
     if shutil.which("strace") is None:
@@ -88,6 +89,7 @@ def test_stopped_at_every_system_call(elsewhere: bool, tmp_path: Path) -> None:
     _check(TRACED_ELSEWHERE if elsewhere else TRACED, tmp_path)
 
 
+@pytest.mark.slow
 def test_two_at_once_leave_one_pair(tmp_path: Path) -> None:
     assert _run(tmp_path, [("together", "force")]) == [{"found": {"new [0, 0] []": 40}}]
 
