@@ -49,7 +49,6 @@ class BlockLosses:
         corner, start = self.losses.corners[0], self.losses.start
         side = BlockSide(labels, corner, start, self.every, self.first_place, left)
         families = side.followed(None, ACCURACY)
-        assert families is not None
         return Candidates(families, families.everywhere(self.losses.kinds), False)
 
     def _parted(self, labels: Layout, left: Candidates, right: Candidates) -> FloatArray:

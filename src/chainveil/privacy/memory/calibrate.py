@@ -44,6 +44,9 @@ GIVEN_UP_OVER_REGION, TRIES, MORE = 1e-4, 8, 1.5
 LEAST_FORGOTTEN, MOST_FORGOTTEN = 0.2, 6.0
 # Where such a search begins, in the same measure.
 FIRST_FORGOTTEN = 1.0
+# On chains that forget less than this from point to point the loss of rare reports takes more
+# memory than there may be: every point then reports.
+RARELY = 5e-5
 # Of the best numbers so many are looked at again, unless one more or less hardly matters; of
 # correlated noise, whose losses take longer, below the second number.
 LAST_LOOKS, MANY, FEW = 3, 200, 20
@@ -243,7 +246,7 @@ def _every_range(problem: Problem) -> tuple[int, int, int]:
     first, least, most = (
         share / -math.log(kept) for share in (FIRST_FORGOTTEN, LEAST_FORGOTTEN, MOST_FORGOTTEN)
     )
-    top = max(1, int(min(most, longest, LONGEST_PERIOD)))
+    top = max(1, int(min(most, longest, LONGEST_PERIOD))) if 1 - kept >= RARELY else 1
     bottom = min(max(2, int(least)), top)
     return min(max(round(first), bottom), top), bottom, top
 
