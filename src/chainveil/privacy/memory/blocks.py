@@ -32,7 +32,7 @@ from chainveil.privacy.memory.sides import END, KNOWN_0, Corner
 # reports, at a known silent point.
 AT_END, BEYOND, REPORTED, SILENT = range(4)
 # Candidates that are kept: some hundred MB.
-MOST_CANDIDATES = 4_000_000
+MOST_CANDIDATES = 8_000_000
 # Depths that are followed at first; then so many more at a time.
 FEW_DEPTHS, MORE = 32, 4
 BITS = 160
