@@ -13,9 +13,10 @@ import chainveil as cv
 from chainveil.privacy.memory import block_places
 from chainveil.privacy.memory.block_loss import Blocks
 from chainveil.privacy.memory.blocks import powers
+from chainveil.privacy.memory.calibrate import _quest, _starts
 from chainveil.privacy.memory.loss import Setting, loss
 from chainveil.privacy.memory.witness import digits_of
-from chainveil.privacy.problem import read_problem
+from chainveil.privacy.problem import Aim, Problem, read_problem
 from tests.oracle.memory import memory_loss
 from tests.oracle.memory_attack import Attack, attack_loss
 from tests.oracle.memory_cases import random_noise
@@ -136,6 +137,25 @@ def test_reports_on_fewer_points_tell_less() -> None:
         cv.privacy_loss(N10, cv.CorrelatedNoise(0.2, 0.6, every)).epsilon for every in (1, 2, 4, 9)
     ]
     assert losses == sorted(losses, reverse=True)
+
+
+def test_rare_reports_of_slow_chains() -> None:
+    noise = cv.StickyNoise.binary([[0.03, 0.06], [0.94, 0.97]], [0.4, 0.6]).thinned(5)
+    found = cv.privacy_loss(cv.MarkovChain.symmetric(1e-3), noise)
+    assert found.gap <= 1e-9
+    short = cv.privacy_loss(cv.MarkovChain.symmetric(1e-3), noise, 60)
+    assert short.epsilon < found.lower
+    with pytest.raises(cv.NotSupported, match="forgets 1.0e-06"):
+        cv.privacy_loss(cv.MarkovChain.symmetric(1e-7), noise)
+
+
+def test_close_kernels_have_the_same_worst_cases() -> None:
+    quest = _quest("tracking", Problem(N10, (), None, "any"), Aim(4.0), 3)
+    ones = list(_starts(quest))[-1]
+    near, moved = quest.excess_near(ones), quest.spread(quest.gather(ones) + 1e-5)
+    assert near(ones) == pytest.approx(quest.excess(ones), abs=1e-12)
+    assert near(moved) == pytest.approx(quest.excess(moved), abs=1e-8)
+    assert np.abs(near(moved) - near(ones)).max() > 1e-6
 
 
 def test_what_is_not_offered_is_refused() -> None:

@@ -217,15 +217,15 @@ def best_pair(
     followed and is no candidate. Pairs that tell no more than ``floor`` are not looked for.
     Returns a bound on all pairs, and the most found, whose leaves go into ``place``.
     """
-    work = np.empty((2, 2))
+    work, most = np.empty((2, 2)), np.empty(MOST_WAITING)
     waiting = np.empty((MOST_WAITING, 2), np.int64)
     waiting[0] = 1
+    most[0] = _both(left[1], right[1], weights, before, after, work)
     count, best, bound = 1, floor, 0.0
     first, second = len(left) // 2, len(right) // 2
     while count > 0:
         count -= 1
-        one, two = waiting[count, 0], waiting[count, 1]
-        found = _both(left[one], right[two], weights, before, after, work)
+        one, two, found = waiting[count, 0], waiting[count, 1], most[count]
         if found <= best * (1 + tolerance):
             bound = max(bound, found)
             continue
@@ -237,12 +237,21 @@ def best_pair(
                 place[0], place[1] = one - first, two - second
             continue
         # Halve the larger one: the one that has more leaves beneath it.
-        if two >= second or (one < first and first // one >= second // two):
-            waiting[count, 0], waiting[count, 1] = 2 * one, two
-            waiting[count + 1, 0], waiting[count + 1, 1] = 2 * one + 1, two
-        else:
-            waiting[count, 0], waiting[count, 1] = one, 2 * two
-            waiting[count + 1, 0], waiting[count + 1, 1] = one, 2 * two + 1
+        halve_left = two >= second or (one < first and first // one >= second // two)
+        for half in range(2):
+            here = count + half
+            waiting[here, 0] = 2 * one + half if halve_left else one
+            waiting[here, 1] = two if halve_left else 2 * two + half
+            most[here] = _both(
+                left[waiting[here, 0]], right[waiting[here, 1]], weights, before, after, work
+            )
+        # The half that may tell more comes first, so that the other is soon out of question.
+        if most[count] > most[count + 1]:
+            most[count], most[count + 1] = most[count + 1], most[count]
+            for side in range(2):
+                kept = waiting[count, side]
+                waiting[count, side] = waiting[count + 1, side]
+                waiting[count + 1, side] = kept
         count += 2
     return max(best, bound), best
 
@@ -250,29 +259,63 @@ def best_pair(
 @compiled(error_model="numpy")
 def best_pairs(
     left: Any, right: Any, source: Any, target: Any, factor: Any, before: Any, after: Any,
-    tolerance: float, found: Any,
+    tolerance: float, found: Any, where: Any,
 ) -> None:  # fmt: skip
     """The most that pairs of candidates tell silent targets, into ``found`` (steps, 2).
 
     ``left`` and ``right`` are trees by label, ``before`` and ``after`` (targets, 2, 2) lead from
-    the value of a target to the states at the reports around it. For a search: no tails.
+    the value of a target to the states at the reports around it; ``where`` (steps, 2, 3) gets
+    target and leaves where one tells more than ``found`` says. For a search: no tails.
     """
-    place, order = np.zeros(4, np.int64), np.empty(2, np.int64)
+    place = np.zeros(4, np.int64)
     weights, past, future = np.empty((2, 2, 2)), np.empty((2, 2)), np.empty((2, 2))
     for offset in range(len(before)):
         for step in range(len(source)):
             for direction in range(2):
-                order[0], order[1] = direction, 1 - direction
-                for value in range(2):
-                    for x in range(2):
-                        past[value, x] = before[offset, order[value], x]
-                        future[value, x] = after[offset, order[value], x]
-                    for x in range(2):
-                        for y in range(2):
-                            weights[value, x, y] = past[value, x] * future[value, y]
-                            weights[value, x, y] *= factor[step, x, y]
+                _weigh(
+                    before[offset], after[offset], factor[step], direction, weights, past, future
+                )
                 most = best_pair(
                     left[source[step]], right[target[step]], False, weights, past, future,
                     found[step, direction], tolerance, place,
                 )  # fmt: skip
-                found[step, direction] = most[1]
+                if most[1] > found[step, direction]:
+                    found[step, direction] = most[1]
+                    where[step, direction, 0] = offset
+                    where[step, direction, 1], where[step, direction, 2] = place[0], place[1]
+
+
+@compiled(error_model="numpy")
+def pairs_at(
+    left: Any, right: Any, factor: Any, before: Any, after: Any, where: Any, found: Any
+) -> None:
+    """What given pairs tell, into ``found`` (steps, 2): ``left``, ``right`` (steps, 2, 4).
+
+    ``where`` (steps, 2) are the targets; -1 for none.
+    """
+    work, weights = np.empty((2, 2)), np.empty((2, 2, 2))
+    past, future = np.empty((2, 2)), np.empty((2, 2))
+    for step in range(len(factor)):
+        for direction in range(2):
+            offset = where[step, direction]
+            if offset >= 0:
+                _weigh(
+                    before[offset], after[offset], factor[step], direction, weights, past, future
+                )
+                found[step, direction] = _both(
+                    left[step, direction], right[step, direction], weights, past, future, work
+                )
+
+
+@compiled(error_model="numpy")
+def _weigh(
+    before: Any, after: Any, factor: Any, direction: int, weights: Any, past: Any, future: Any
+) -> None:
+    """What states weigh around a silent target, for the value of the direction and the other."""
+    for value in range(2):
+        row = value ^ direction
+        for x in range(2):
+            past[value, x], future[value, x] = before[row, x], after[row, x]
+        for x in range(2):
+            for y in range(2):
+                weights[value, x, y] = past[value, x] * future[value, y] * factor[x, y]

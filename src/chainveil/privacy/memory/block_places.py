@@ -8,7 +8,6 @@ from typing import Self
 
 import numpy as np
 
-from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.memory.block_candidates import Candidates
 from chainveil.privacy.memory.blocks import AT_END, REPORTED, SILENT, BlockSide, Families
@@ -98,12 +97,7 @@ class Places:
         informed = self.problem.adversary == "informed"
         depths = 1 if informed else None
         sides = [side.followed(depths, TOLERANCE) for side in (self.left, self.right)]
-        if sides[0] is None or sides[1] is None:
-            raise NotSupported(
-                "the loss did not settle within the points that can be followed: the chain "
-                "forgets too slowly for this noise. Let fewer points report."
-            )
-        left, right = sides[0], sides[1]
+        left, right = sides
         kinds = KINDS[str(self.problem.adversary)]
         # Where the sides part at a silent target, one place stands for all of them.
         parted = self.by_point and self.problem.event == 1
@@ -132,8 +126,6 @@ class Places:
         if not reports:
             return
         left, right = (side.followed(reports, TOLERANCE) for side in (self.left, self.right))
-        assert left is not None
-        assert right is not None
         kinds, beyond = KINDS[str(self.problem.adversary)], (length - 1 - first) % every
         for begin in range(length - self.problem.event + 1):
             report, offset = divmod(begin - first, every)

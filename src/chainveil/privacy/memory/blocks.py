@@ -15,12 +15,14 @@ as well, so that a side begins there, and what lies further out does not matter:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
 from chainveil.privacy.memory import kernel
 from chainveil.privacy.memory.block_kernel import follow_families
 from chainveil.privacy.memory.layout import BoolArray, IntArray, Layout
@@ -30,7 +32,7 @@ from chainveil.privacy.memory.sides import END, KNOWN_0, Corner
 # reports, at a known silent point.
 AT_END, BEYOND, REPORTED, SILENT = range(4)
 # Candidates that are kept: some hundred MB.
-MOST_CANDIDATES = 4_000_000
+MOST_CANDIDATES = 8_000_000
 # Depths that are followed at first; then so many more at a time.
 FEW_DEPTHS, MORE = 32, 4
 BITS = 160
@@ -136,8 +138,15 @@ class BlockSide:
         move = self.powers[self.every]
         return np.ascontiguousarray((move if self.left else move.T).reshape(1, 4))
 
-    def followed(self, depths: int | None, tolerance: float) -> Families | None:
-        """All families for so many depths, or until they agree; None where they never do."""
+    @property
+    def _forgets(self) -> float:
+        """What the chain forgets from report to report, 0 to 1."""
+        return -math.expm1(self.every * math.log(abs(1 - sum(self.corner)) or math.ulp(0)))
+
+    def followed(self, depths: int | None, tolerance: float) -> Families:
+        """All families for so many depths, or until they agree; an error where they never do."""
+        # Ends that are moved outwards at each report come no closer than this.
+        tolerance = max(tolerance, 4 * (kernel.UP - kernel.DOWN) / self._forgets)
         room = FEW_DEPTHS if depths is None else depths
         size = len(self.beginnings.how) * self.layout.labels
         while room * size <= MOST_CANDIDATES:
@@ -153,7 +162,11 @@ class BlockSide:
                 end = reached + 1
                 return Families(self, low[:end], high[:end], prior[:end], True)
             room *= MORE
-        return None
+        raise NotSupported(
+            f"reports on one point in {self.every} of a chain that forgets {self._forgets:.1e} of "
+            "its state from one report to the next: their loss would take too much memory. Let "
+            "fewer points report, or all of them (every=1)."
+        )
 
     def started(self, room: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Intervals and priors with depth 0 filled in."""

@@ -44,6 +44,9 @@ GIVEN_UP_OVER_REGION, TRIES, MORE = 1e-6, 8, 1.5
 LEAST_FORGOTTEN, MOST_FORGOTTEN = 0.2, 6.0
 # Where such a search begins, in the same measure.
 FIRST_FORGOTTEN = 1.0
+# On chains that forget less than this from point to point the loss of rare reports takes more
+# memory than there may be: every point then reports.
+RARELY = 5e-5
 # Of the best numbers so many are looked at again, unless one more or less hardly matters; of
 # correlated noise, whose losses take longer, below the second number.
 LAST_LOOKS, MANY, FEW = 3, 200, 20
@@ -243,7 +246,7 @@ def _every_range(problem: Problem) -> tuple[int, int, int]:
     first, least, most = (
         share / -math.log(kept) for share in (FIRST_FORGOTTEN, LEAST_FORGOTTEN, MOST_FORGOTTEN)
     )
-    top = max(1, int(min(most, longest, LONGEST_PERIOD)))
+    top = max(1, int(min(most, longest, LONGEST_PERIOD))) if 1 - kept >= RARELY else 1
     bottom = min(max(2, int(least)), top)
     return min(max(round(first), bottom), top), bottom, top
 
@@ -271,6 +274,10 @@ def _descend(error: Callable[[int], float], first: int, least: int, most: int) -
 def _best_kernel(quest: Quest, starts: Sequence[FloatArray] | None = None) -> FloatArray:
     """The best kernel over several starts, brought to the budget."""
     starts = list(_starts(quest)) if starts is None else starts
+    if quest.form == "tracking" and quest.rhythm.every > 1 and len(starts) > 1:
+        # Losses take long there: the start that a first look leads furthest is followed.
+        looks = [_improve(quest, ones, FEW_STEPS, LITTLE_PROGRESS) for ones in starts]
+        starts = [min((_to_budget(quest, ones) for ones in looks), key=quest.goal)]
     found = [_to_budget(quest, _improve(quest, ones)) for ones in starts]
     best = min(found, key=quest.goal)
     return _refine(quest, best) if quest.aim.objective == "decoded" else best
@@ -313,11 +320,25 @@ def _improve(
     def goal(logits: FloatArray) -> float:
         return smooth.goal(smooth.spread(logits))
 
-    def room(logits: FloatArray) -> FloatArray:
-        return -quest.excess(quest.spread(logits))
+    last: dict[bytes, Callable[[FloatArray], FloatArray]] = {}
 
-    def slope(function: Callable[[FloatArray], FloatArray | float]) -> Callable[..., FloatArray]:
+    def room_near(logits: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        here = logits.tobytes()
+        if here not in last:
+            # The value and the derivative are asked for at the same place, one after the other.
+            last.clear()
+            last[here] = quest.excess_near(quest.spread(logits))
+        excess = last[here]
+        return lambda close: -excess(quest.spread(close))
+
+    def room(logits: FloatArray) -> FloatArray:
+        return room_near(logits)(logits)
+
+    def slope(
+        near: Callable[[FloatArray], Callable[[FloatArray], FloatArray | float]],
+    ) -> Callable[..., FloatArray]:
         def derivatives(logits: FloatArray) -> FloatArray:
+            function = near(logits)
             here = np.asarray(function(logits))
             steps = DIFFERENCE * np.eye(len(logits))
             return np.stack(
@@ -328,8 +349,8 @@ def _improve(
 
     start = quest.gather(_to_budget(quest, ones))
     result = minimize(
-        goal, start, jac=slope(goal), method="SLSQP", bounds=[(-MOST, MOST)] * len(start),
-        constraints=[{"type": "ineq", "fun": room, "jac": slope(room)}],
+        goal, start, jac=slope(lambda _: goal), method="SLSQP", bounds=[(-MOST, MOST)] * len(start),
+        constraints=[{"type": "ineq", "fun": room, "jac": slope(room_near)}],
         options={"maxiter": steps, "ftol": progress},
     )  # fmt: skip
     return quest.spread(result.x if np.all(np.isfinite(result.x)) else start)

@@ -58,7 +58,7 @@ def _joint_growth(cycle: Any, twice: Any, told_range: Any, prior: Any) -> Any:
     ``T' / T`` is a product of two functions that are monotone in T and in the prior odds, so
     each has its extremes at corners.
     """
-    lows, highs = np.full(2, np.inf), np.full(2, -np.inf)
+    low, high, least, most = np.inf, -np.inf, np.inf, -np.inf
     for one in range(2):
         ratio = told_range[one]
         for other in range(2):
@@ -67,9 +67,9 @@ def _joint_growth(cycle: Any, twice: Any, told_range: Any, prior: Any) -> Any:
             first /= twice[1, 0] + twice[3, 0] * odds
             second = twice[0, 0] + twice[2, 0] * odds
             second /= cycle[0, 0] + cycle[2, 0] * odds * ratio
-            lows[0], highs[0] = min(lows[0], np.log(first)), max(highs[0], np.log(first))
-            lows[1], highs[1] = min(lows[1], np.log(second)), max(highs[1], np.log(second))
-    return lows.sum() - LOG_ROUNDING, highs.sum() + LOG_ROUNDING
+            low, high = min(low, first), max(high, first)
+            least, most = min(least, second), max(most, second)
+    return np.log(low) + np.log(least) - LOG_ROUNDING, np.log(high) + np.log(most) + LOG_ROUNDING
 
 
 @compiled(error_model="numpy")

@@ -109,19 +109,22 @@ def layout(releases: Sequence[Noise], gaps: bool) -> Layout:
         )
     missing = gaps and any(noise.holds for noise in releases)
     phases = [list(_steps(releases, automata, phase, missing)) for phase in range(period)]
+    first = tuple(_first(releases, automata, missing))
+    early, usual = _reached(first, phases, labels)
+    # Steps that no series takes, such as those from "none yet" where the first point reports.
+    taken = np.any([*early, *usual], axis=0)
+    phases = [[step for step in phase if taken[step[0]]] for phase in phases]
     steps = [step for phase in phases for step in phase]
     if len(steps) > MOST_STEPS:
         raise NotSupported(f"releases with {len(steps):,} steps, above {MOST_STEPS:,}")
     offsets = np.cumsum([0, *(len(phase) for phase in phases)])
     source, target = (np.array([step[end] for step in steps], np.int64) for end in range(2))
-    first = tuple(_first(releases, automata, missing))
-    known = _reached(first, phases, labels)
     return Layout(
         labels, period, offsets.astype(np.int64), source, target,
         np.array([step[2] for step in steps]),
         np.array([step[3] for step in steps], np.int64),
         np.array([step[4] for step in steps], np.int64),
-        first, *known,
+        first, early, usual,
     )  # fmt: skip
 
 

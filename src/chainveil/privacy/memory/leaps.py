@@ -22,7 +22,7 @@ import numpy as np
 from chainveil.compiled import compiled
 from chainveil.privacy.memory.growth import settled
 from chainveil.privacy.memory.kernel import DOWN, UP
-from chainveil.privacy.memory.pairs import applied, power, put
+from chainveil.privacy.memory.pairs import applied, copied, put, raised
 from chainveil.privacy.memory.policies import (
     chains_of,
     cycle_of,
@@ -41,22 +41,54 @@ EITHER = 2e-15
 CLOSE = 1e-14
 # How often a policy may be bettered before a leap is given up.
 SWAPS = 6
+# The longest leap, as a power of two.
+LONGEST = 40
 
 
 @compiled(error_model="numpy")
-def _land(pairs: Any, policy: Any, order: Any, value: Any, count: int, tail: Any,
-          to: Any) -> None:  # fmt: skip
+def nothing_kept(nodes: int, plain: Any) -> Any:
+    """What leaps keep for those that follow: repeated squares of cycles, and which those are.
+
+    Squares (nodes + 1, many, 4, 2), and how many there are of each, after the two steps of its
+    cycle (nodes + 1, 5). The last ones are those of the prior's own step.
+    """
+    squares, cycles = np.empty((nodes + 1, LONGEST + 2, 4, 2)), np.full((nodes + 1, 5), -1)
+    copied(plain[0], squares[nodes, 0])
+    cycles[nodes, 4] = 1
+    return squares, cycles
+
+
+@compiled(error_model="numpy")
+def _cycle_power(
+    pairs: Any, policy: Any, node: int, count: int, squares: Any, cycles: Any, out: Any
+) -> None:
+    """``count`` times two steps along the cycle of a node."""
+    ahead = policy[node, 2]
+    same = True
+    for part in range(2):
+        same = same and cycles[node, part] == policy[node, part]
+        same = same and cycles[node, 2 + part] == policy[ahead, part]
+    if not same:
+        for part in range(2):
+            cycles[node, part], cycles[node, 2 + part] = policy[node, part], policy[ahead, part]
+        cycle_of(pairs, policy, node, squares[node, 0])
+        cycles[node, 4] = 1
+    cycles[node, 4] = raised(squares[node], cycles[node, 4], count, out)
+
+
+@compiled(error_model="numpy")
+def _land(pairs: Any, policy: Any, order: Any, value: Any, count: int, squares: Any, cycles: Any,
+          tail: Any, to: Any) -> None:  # fmt: skip
     """Where the nodes are after ``count`` steps and at those that follow, the latest first.
 
     ``tail`` (times, nodes) has more rows than the slowest follower lags, so that all follow.
     """
-    work, many = np.empty((4, 2)), np.empty((4, 2))
+    many = np.empty((4, 2))
     first = tail[len(tail) - 1]
     put(value, first)
     for node in range(len(value)):
         if policy[node, 0] >= 0 and order[node] == 0:
-            cycle_of(pairs, policy, node, work)
-            power(work, count // 2, many)
+            _cycle_power(pairs, policy, node, count // 2, squares, cycles, many)
             first[node] = applied(many, value[node]) * (DOWN * DOWN if node % 2 == 0 else UP * UP)
     for time in range(len(tail) - 2, -1, -1):
         put(tail[time + 1], tail[time])
@@ -102,15 +134,24 @@ def _follows(policy: Any, order: Any, roots: Any, chains: Any, recent: Any) -> b
 
 
 @compiled(error_model="numpy")
+def _same(one: Any, other: Any) -> bool:
+    alike = True
+    for place in range(len(one)):
+        alike = alike and one[place] == other[place]
+    return alike
+
+
+@compiled(error_model="numpy")
 def leap(
     pairs: Any, plain: Any, source: Any, target: Any, noted: Any, recent: Any,
-    prior: Any, before: Any, count: int, best: Any, tolerance: float,
+    prior: Any, before: Any, count: int, kept: Any, best: Any, tolerance: float,
 ) -> int:  # fmt: skip
     """Try ``count`` (even) steps at once; returns the steps taken, 0 for none.
 
     ``recent`` (times, nodes) are the ends now and at the steps before, which all followed the
     policy ``noted``; ``prior`` and ``before`` the prior odds (low, high) now and a step before.
-    Where it succeeds, all are moved on. ``best`` of no labels: no look at what is told.
+    Where it succeeds, all are moved on. ``kept``: see ``nothing_kept``. ``best`` of no
+    labels: no look at what is told.
     """
     value, earlier = recent[0], recent[1]
     nodes = len(value)
@@ -119,12 +160,13 @@ def leap(
     tail, landing, to = np.empty(recent.shape), np.empty((3, nodes)), np.empty(nodes)
     new, last, steps = tail[0], tail[1], count + len(tail) - 1
     least, most, ratios = np.empty(nodes), np.empty(nodes), np.empty((nodes, 2))
-    policy = noted.copy()
+    squares, cycles = kept
+    policy, replaced = noted.copy(), np.full(4, -1)
     for swap in range(SWAPS):
         deepest = orders(policy, order)
         if deepest < 0:
             return 0
-        _land(pairs, policy, order, value, count, tail, to)
+        _land(pairs, policy, order, value, count, squares, cycles, tail, to)
         if not _spans(policy, recent, tail, least, most):
             return 0
         chains_of(pairs, policy, order, deepest, roots, chains)
@@ -140,16 +182,21 @@ def leap(
             if swap > 0 and not _follows(policy, order, roots, chains, recent):
                 return 0
             break
-        if better[0] < 0:
+        # There and back again: within the leap one leads further first, then the other.
+        if better[0] < 0 or _same(better, replaced):
             return 0
         # Steps that lead almost equally far are told apart here, in pairs of doubles.
-        policy[better[0], 0], policy[better[0], 1] = better[1], better[2]
-        policy[better[0], 2] = better[3]
+        replaced[0] = better[0]
+        for part in range(3):
+            replaced[1 + part] = policy[better[0], part]
+            policy[better[0], part] = better[1 + part]
     else:
         return 0
     after, behind = np.empty(2), np.empty(2)
-    move_prior(plain, prior, steps, after)
-    move_prior(plain, prior, steps - 1, behind)
+    work = np.empty((4, 2))
+    cycles[nodes, 4] = raised(squares[nodes], cycles[nodes, 4], steps - 1, work)
+    move_prior(work, prior, behind)
+    move_prior(plain[0], behind, after)
     if best.shape[1] > 0:
         ranges = (
             min(min(prior[0], before[0]), min(after[0], behind[0])),
@@ -180,17 +227,7 @@ def leap(
 
 
 @compiled(error_model="numpy")
-def move_prior(plain: Any, prior: Any, count: int, out: Any) -> None:
-    """The prior odds after ``count`` steps; over several corners, each followed alone.
-
-    A box is followed by its extreme corners only where that is what every step would do: the
-    ends of the prior are those of the corners by which they were reached.
-    """
-    many = np.empty((4, 2))
-    out[0], out[1] = np.inf, -1.0
-    for corner in range(plain.shape[0]):
-        power(plain[corner], count, many)
-        for side in range(2):
-            found = applied(many, prior[side])
-            out[0], out[1] = min(out[0], found), max(out[1], found)
-    out[0], out[1] = out[0] * DOWN, out[1] * UP
+def move_prior(matrix: Any, prior: Any, out: Any) -> None:
+    """The prior odds (low, high) after the steps of a matrix of pairs."""
+    one, other = applied(matrix, prior[0]), applied(matrix, prior[1])
+    out[0], out[1] = min(one, other) * DOWN, max(one, other) * UP

@@ -136,9 +136,11 @@ class Setting:
     def _every_length(self, kinds: tuple[int, ...]) -> Case:
         reaches = self.left.scan(kinds, TOLERANCE), self.right.scan(kinds, TOLERANCE)
         if not all(reach.met for reach in reaches):
+            both = float(self.problem.chain.transition[[0, 1], [1, 0]].sum())
             raise NotSupported(
-                "the loss did not settle within the points that can be walked: the chain forgets "
-                "too slowly for this noise. Give a length, or let fewer points report."
+                "the loss of every length did not settle within the points that can be walked: the "
+                f"chain forgets {min(both, 2 - both):.1e} of its state from point to point, too "
+                f"little for this noise. Give a length of at most {LONGEST_TABLE:,} points."
             )
         uppers = [logarithms(reach.upper) for reach in reaches]
         best: tuple[int, Worst] | None = None

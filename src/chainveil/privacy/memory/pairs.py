@@ -106,6 +106,29 @@ def power(matrix: Any, count: int, out: Any) -> None:
 
 
 @compiled(error_model="numpy")
+def raised(squares: Any, kept: int, count: int, out: Any) -> int:
+    """``squares[0]`` to the power ``count`` of at least 1, by repeated squares that are kept.
+
+    ``squares`` (many, 4, 2) holds the first ``kept`` of them; returns how many it holds then.
+    """
+    spare, started, number = np.empty((4, 2)), False, 0
+    while count > 0:
+        if number == kept:
+            multiply(squares[number - 1], squares[number - 1], squares[number])
+            kept += 1
+        if count & 1:
+            if started:
+                multiply(out, squares[number], spare)
+                copied(spare, out)
+            else:
+                copied(squares[number], out)
+                started = True
+        count >>= 1
+        number += 1
+    return kept
+
+
+@compiled(error_model="numpy")
 def pairs_of(transition: Any, factor: Any, out: Any) -> None:
     """Entries of steps as pairs: transitions (corners, 4, 2) times factors (steps, 4)."""
     for corner in range(transition.shape[0]):

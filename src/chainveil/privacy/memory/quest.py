@@ -126,6 +126,18 @@ class Quest:
             return np.concatenate([member.excess(ones) for member in self.members])
         return np.asarray(np.maximum(self._parts(ones) - self.aim.epsilon, FAR_BELOW))
 
+    def excess_near(self, ones: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """The same for kernels so close to this one that the worst cases are the same."""
+        if self.members:
+            parts = [member.excess_near(ones) for member in self.members]
+            return lambda close: np.concatenate([part(close) for part in parts])
+        if self._parts != self._quick or self._blocks is None:
+            return self.excess
+        near = self._blocks.near(self.laws(ones))
+        return lambda close: np.asarray(
+            np.maximum(near(self.laws(close)) - self.aim.epsilon, FAR_BELOW)
+        )
+
     @cached_property
     def _parts(self) -> Callable[[FloatArray], FloatArray]:
         problem = self.problem

@@ -12,14 +12,17 @@ import numpy as np
 
 from chainveil.compiled import compiled
 from chainveil.privacy.memory.kernel import UP, told
-from chainveil.privacy.memory.leaps import leap, move_prior, remember
+from chainveil.privacy.memory.leaps import LONGEST, leap, move_prior, nothing_kept, remember
 from chainveil.privacy.memory.pairs import put
 from chainveil.privacy.memory.policies import noted_step
 
 # Leaps shorter than this are walked. A number of numpy's: plain ones that are written out in a
 # call are compiled in, and the same loop then once more for numbers that are not.
 SHORTEST: Any = np.int64(16)
-ONE: Any = np.int64(1)
+# Steps that are walked before a leap is tried again: at first, and at most.
+PAUSE, LONGEST_PAUSE = 3, 256
+# By how much leaps grow: after a pause, and once one was too long.
+GROWS, GROWS_SLOWLY = 8, 2
 FIRST: Any = np.int64(0)
 NO_KIND: Any = np.int64(-1)
 
@@ -75,7 +78,9 @@ def _go(
     recent, before = np.ones((nodes + 3, nodes)), prior.copy()
     put(value, recent[0])
     nothing = np.empty((1, 0, 2, 3))
+    kept = nothing_kept(nodes, plain)
     depth, steady, count, walked = 0, 0, SHORTEST, 0
+    pause, resting, grows = PAUSE, 0, GROWS_SLOWLY
     mark, mark_depth = value.copy(), 0
     while walked < limit:
         if kind >= 0:
@@ -87,10 +92,10 @@ def _go(
                 return depth
             put(value, mark)
             mark_depth = depth
-        if steady > nodes + 2:
+        if steady > nodes + 2 and resting <= 0:
             watched = best if kind >= 0 else nothing
             taken = leap(
-                pairs, plain, source, target, policy, recent, prior, before, count, watched,
+                pairs, plain, source, target, policy, recent, prior, before, count, kept, watched,
                 tolerance,
             )  # fmt: skip
             if taken > 0:
@@ -98,18 +103,18 @@ def _go(
                     _tell(recent[1], before, kind, family, depth + taken - 1, best, where)
                 put(recent[0], value)
                 depth += taken
-                count = min(2 * count, 1 << 40)
+                count, pause = min(grows * count, 1 << LONGEST), PAUSE
                 continue
             if count > SHORTEST:
-                count = max(SHORTEST, count // 8 * 2)
+                count, grows = max(SHORTEST, count // 8 * 2), GROWS_SLOWLY
                 continue
-            steady = nodes
+            resting, pause, grows = pause, min(2 * pause, LONGEST_PAUSE), GROWS
         put(prior, before)
         same = noted_step(pairs, source, target, value, to, policy)
         remember(value, recent)
-        move_prior(plain, before, ONE, prior)
+        move_prior(plain[0], before, prior)
         steady = steady + 1 if same else 0
-        depth, walked = depth + 1, walked + 1
+        depth, walked, resting = depth + 1, walked + 1, resting - 1
     return -depth
 
 
@@ -182,26 +187,30 @@ def trace_runs(
     recent, prior, before = np.ones((nodes + 3, nodes)), np.ones(2), np.ones(2)
     put(value, recent[0])
     nothing = np.empty((1, 0, 2, 3))
+    kept = nothing_kept(nodes, plain)
     reached, steady, count = 0, 0, SHORTEST
+    pause, resting = PAUSE, 0
     while reached < depth:
         while count > SHORTEST and count + nodes + 2 > depth - reached:
             count //= 2
-        if steady > nodes + 2 and count + nodes + 2 <= depth - reached:
+        if steady > nodes + 2 and resting <= 0 and count + nodes + 2 <= depth - reached:
             taken = leap(
-                pairs, plain, source, target, policy, recent, prior, before, count, nothing, 1.0
-            )
+                pairs, plain, source, target, policy, recent, prior, before, count, kept, nothing,
+                1.0,
+            )  # fmt: skip
             if taken > 0:
                 segments.append((taken, policy.copy()))
                 put(recent[0], value)
-                reached, count = reached + taken, min(2 * count, 1 << 40)
+                reached, count = reached + taken, min(2 * count, 1 << LONGEST)
+                pause = PAUSE
                 continue
             if count > SHORTEST:
                 count //= 2
                 continue
-            steady = nodes
+            resting, pause = pause, min(2 * pause, LONGEST_PAUSE)
         same = noted_step(pairs, source, target, value, to, policy)
         remember(value, recent)
-        steady = steady + 1 if same else 0
+        steady, resting = steady + 1 if same else 0, resting - 1
         segments.append((1, policy.copy()))
         reached += 1
     path = [(0, 0)]
