@@ -1,13 +1,13 @@
 """How often intervals from sticky releases cover, on chains and on data that are none.
 
-    python -m benchmarks.coverage_sticky [--releases 2000] [--only TEXT]
+    python -m benchmarks.coverage_sticky [--releases 10000] [--only TEXT]
 
 Chains of two states that nothing was tuned on stand beside those of ``benchmarks.coverage``; so do
 a chain of order 3, a chain whose transitions drift, and the heart rates of PhysioNet's meditation
 database (CHAINVEIL_DATA names the folder above it). The series of the last three are fixed and
 only the noise is drawn; it is calibrated for the chain of order 1 that fits them. A chain's series
-is drawn anew each time. Every line is 2,000 releases and goes to ``coverage.csv``; lines that are
-there already are not computed again. The Monte Carlo error of a share is 0.5 points.
+is drawn anew each time. Every line is 10,000 releases and goes to ``coverage.csv``; lines that are
+there already are not computed again. The Monte Carlo error of a share is 0.2 points.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _pairs(found: Tallies, noise: NoiseLaw, x: NDArray[Any], z: Any) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--releases", type=int, default=2000)
+    parser.add_argument("--releases", type=int, default=10_000)
     parser.add_argument("--only", default="", help="settings whose name holds this")
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()

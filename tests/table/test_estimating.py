@@ -93,6 +93,27 @@ def test_sojourns_are_told_in_time_where_it_is_known() -> None:
     assert set(uneven["unit"]) == {"points"}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sojourn_whose_end_does_not_show_is_missing(kind: str) -> None:
+    """Its interval says what is known: at least so many points, and no most."""
+    release = released(kind, chain=cv.MarkovChain.binary(0.02, 0.02))
+    found = cv.estimate_table(release.table, release.certificate, "sojourns", by="person")
+    column = found.column("estimate") if kind == "arrow" else found["estimate"]
+    missing = column.isna().sum() if kind == "pandas" else column.null_count
+    if kind == "polars":
+        missing = column.null_count()
+        assert column.is_nan().sum() == 0
+    assert 0 < missing < len(column)
+    frame = found if kind == "pandas" else found.to_pandas()
+    assert np.isfinite(frame["low"]).all()
+    open_ended = frame[frame["estimate"].isna()]
+    assert (open_ended["low"] >= 1).all()
+    assert np.isinf(open_ended["high"]).all()
+    known = frame[frame["estimate"].notna()]
+    assert np.isfinite(known["estimate"]).all()
+    assert len(cv.plot.estimates(found).axes) == 1
+
+
 @pytest.mark.parametrize("question", ["share", "pairs", "transitions", "autocorrelation"])
 def test_questions(question: Any) -> None:
     found = RELEASE.estimate(question)
