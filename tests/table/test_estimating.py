@@ -172,6 +172,24 @@ def test_some_rows_of_a_release() -> None:
     plan = RELEASE.certificate.plan()
     expected = cv.estimate.transitions([states[run] for run in runs], plan)
     np.testing.assert_allclose(found["estimate"], np.clip(expected.value.ravel(), 0, 1))
+    # The time alone tells as much where most rows are equally far apart, and it is said.
+    with pytest.warns(cv.ChainveilWarning, match=r"than most of them \(30\)"):
+        told = cv.estimate_table(some, RELEASE.certificate, "transitions", time="time")
+    pd.testing.assert_frame_equal(told, found)
+
+
+def test_joined_and_shuffled() -> None:
+    """What is wrong is the order, not the column more; the time puts the rows back."""
+    rooms = pd.DataFrame({"person": ["Ann", "Bob", "Cem"], "room": [1, 2, 1]})
+    joined = RELEASE.table.merge(rooms, on="person").sample(frac=1, random_state=1)
+    with pytest.raises(cv.InvalidInput, match="states_sha256.*another order, give time"):
+        cv.estimate_table(joined, RELEASE.certificate, by="room")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = cv.estimate_table(joined, RELEASE.certificate, by="room", time="time")
+    assert found["room"].tolist() == [1, 1, 2, 2]
+    whole = RELEASE.estimate(by="person")
+    assert found["estimate"][3] == pytest.approx(whole["estimate"][3])
 
 
 def test_what_cannot_belong() -> None:

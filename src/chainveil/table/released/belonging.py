@@ -65,7 +65,7 @@ def belonging(
     failed = {check.field for check in result.failures}
     if not result.undecided and failed <= RESAVED:
         return Belonging(document)
-    objection = f"{_name(certificate)}: {result.objections[0]}"
+    objection = _objection(certificate, result)
     if not result.undecided and failed <= FILTERED and _fewer_rows(result):
         return Belonging(document, filtered=True, notes=(_what_is_missing(result),))
     if not result.undecided and failed <= REORDERED:
@@ -85,6 +85,14 @@ def read_certificate(certificate: Any) -> Certificate:
     if document["release"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
     return document
+
+
+def _objection(certificate: Any, result: Verification) -> str:
+    """What speaks most against it: not what a join or saving again changes, if there is more."""
+    grave = [f"{check.field}: {check.text}" for check in result.failures
+             if check.field not in RESAVED]  # fmt: skip
+    name = "" if isinstance(certificate, Certificate) else f"{certificate}: "
+    return name + (*grave, *result.objections)[0]
 
 
 def _name(certificate: Any) -> str:
