@@ -136,10 +136,12 @@ def count(setting: Sticky, releases: int) -> Tallies:
     """Every answer from counts, about the series as it was."""
     noise, found = setting.noise(), Tallies()
     for x, z in batches(setting, noise, releases):
+        # Read once: all questions share what is counted.
         cells = read_cells(z, noise.outputs, by="series")
-        _shares(found, noise, x[:, 1:], cells)
         # The first report of a series is not looked at, and so are its point and pair.
-        _pairs(found, noise, x[:, 1:], cells)
+        seen = x[:, 1:] if setting.fixed is None else x[:1, 1:]
+        _shares(found, noise, seen, cells)
+        _pairs(found, noise, seen, cells)
     return found
 
 

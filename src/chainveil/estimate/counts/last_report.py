@@ -168,7 +168,14 @@ def last_report_lean(
 
 
 def _patterns(cells: Cells, noise: NoiseLaw, lag: int) -> Patterns:
-    """Every pattern of a release, counted."""
+    """Every pattern of a release, counted once."""
+    if lag not in cells.looked_back:
+        cells.looked_back[lag] = _counted(cells, noise, lag)
+    found: Patterns = cells.looked_back[lag]
+    return found
+
+
+def _counted(cells: Cells, noise: NoiseLaw, lag: int) -> Patterns:
     from chainveil.estimate.counts import kernels
 
     code, wide = look_back(cells, noise), noise.outputs**2 + 1
