@@ -194,8 +194,12 @@ def test_joined_and_shuffled() -> None:
 
 def test_what_cannot_belong() -> None:
     more = pd.concat([RELEASE.table, RELEASE.table.tail(1)])
-    with pytest.raises(cv.InvalidInput, match="belongs to the release"):
+    with pytest.raises(cv.InvalidInput, match="belongs to the release.*repeated some"):
         cv.estimate_table(more, RELEASE.certificate)
+    people = RELEASE.table["person"]
+    rooms = RELEASE.table.assign(room=people.where(people != "Ann"))
+    with pytest.raises(cv.InvalidInput, match="a missing value.*Fill it"):
+        cv.estimate_table(rooms, RELEASE.certificate, by="room")
     other = RELEASE.table.assign(bpm=RELEASE.table["bpm"].to_numpy()[::-1])
     with pytest.raises(cv.InvalidInput, match="states_sha256"):
         cv.estimate_table(other, RELEASE.certificate)

@@ -20,6 +20,11 @@ REORDERED = RESAVED | {"release.states_sha256"}
 # What a filter changes as well.
 FILTERED = RESAVED | {"release.rows", "release.series", "release.gaps", "release.states_sha256"}
 
+MORE_ROWS = (
+    "There are more rows than were released: a join may have repeated some. chainveil verify shows "
+    "every check."
+)
+
 
 @dataclass(frozen=True)
 class Belonging:
@@ -70,6 +75,9 @@ def belonging(
         return Belonging(document, filtered=True, notes=(_what_is_missing(result),))
     if not result.undecided and failed <= REORDERED:
         return Belonging(document, reordered=True, objection=objection)
+    rows = _rows(result)
+    if rows is not None and rows[1] > rows[0]:
+        raise Belonging(document, objection=objection).refuse(MORE_ROWS)
     raise Belonging(document, objection=objection).refuse()
 
 

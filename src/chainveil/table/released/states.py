@@ -362,7 +362,11 @@ def _groups(held: pa.Table, by: str, time: str | None, series: str | None) -> ND
     else:
         return _calendar(one_column(held, str(time)), by, str(time))
     if column.null_count:
-        raise InvalidInput(by, "a missing value", "a group in every row")
+        raise InvalidInput(
+            by, "a missing value", "a group in every row",
+            "Fill it, such as with the name of a group of its own: rows that are left out instead "
+            "are missed by the certificate, and by reports that look back.",
+        )  # fmt: skip
     if pa.types.is_temporal(column.type):
         column = column.cast(pa.string())
     return np.asarray(column.to_numpy(zero_copy_only=False))
