@@ -93,6 +93,27 @@ def test_sojourns_are_told_in_time_where_it_is_known() -> None:
     assert set(uneven["unit"]) == {"points"}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sojourn_whose_end_does_not_show_is_missing(kind: str) -> None:
+    """Its interval says what is known: at least so many points, and no most."""
+    release = released(kind, chain=cv.MarkovChain.binary(0.02, 0.02))
+    found = cv.estimate_table(release.table, release.certificate, "sojourns", by="person")
+    column = found.column("estimate") if kind == "arrow" else found["estimate"]
+    missing = column.isna().sum() if kind == "pandas" else column.null_count
+    if kind == "polars":
+        missing = column.null_count()
+        assert column.is_nan().sum() == 0
+    assert 0 < missing < len(column)
+    frame = found if kind == "pandas" else found.to_pandas()
+    assert np.isfinite(frame["low"]).all()
+    open_ended = frame[frame["estimate"].isna()]
+    assert (open_ended["low"] >= 1).all()
+    assert np.isinf(open_ended["high"]).all()
+    known = frame[frame["estimate"].notna()]
+    assert np.isfinite(known["estimate"]).all()
+    assert len(cv.plot.estimates(found).axes) == 1
+
+
 @pytest.mark.parametrize("question", ["share", "pairs", "transitions", "autocorrelation"])
 def test_questions(question: Any) -> None:
     found = RELEASE.estimate(question)
@@ -151,12 +172,34 @@ def test_some_rows_of_a_release() -> None:
     plan = RELEASE.certificate.plan()
     expected = cv.estimate.transitions([states[run] for run in runs], plan)
     np.testing.assert_allclose(found["estimate"], np.clip(expected.value.ravel(), 0, 1))
+    # The time alone tells as much where most rows are equally far apart, and it is said.
+    with pytest.warns(cv.ChainveilWarning, match=r"than most of them \(30\)"):
+        told = cv.estimate_table(some, RELEASE.certificate, "transitions", time="time")
+    pd.testing.assert_frame_equal(told, found)
+
+
+def test_joined_and_shuffled() -> None:
+    """What is wrong is the order, not the column more; the time puts the rows back."""
+    rooms = pd.DataFrame({"person": ["Ann", "Bob", "Cem"], "room": [1, 2, 1]})
+    joined = RELEASE.table.merge(rooms, on="person").sample(frac=1, random_state=1)
+    with pytest.raises(cv.InvalidInput, match="states_sha256.*another order, give time"):
+        cv.estimate_table(joined, RELEASE.certificate, by="room")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = cv.estimate_table(joined, RELEASE.certificate, by="room", time="time")
+    assert found["room"].tolist() == [1, 1, 2, 2]
+    whole = RELEASE.estimate(by="person")
+    assert found["estimate"][3] == pytest.approx(whole["estimate"][3])
 
 
 def test_what_cannot_belong() -> None:
     more = pd.concat([RELEASE.table, RELEASE.table.tail(1)])
-    with pytest.raises(cv.InvalidInput, match="belongs to the release"):
+    with pytest.raises(cv.InvalidInput, match="belongs to the release.*repeated some"):
         cv.estimate_table(more, RELEASE.certificate)
+    people = RELEASE.table["person"]
+    rooms = RELEASE.table.assign(room=people.where(people != "Ann"))
+    with pytest.raises(cv.InvalidInput, match="a missing value.*Fill it"):
+        cv.estimate_table(rooms, RELEASE.certificate, by="room")
     other = RELEASE.table.assign(bpm=RELEASE.table["bpm"].to_numpy()[::-1])
     with pytest.raises(cv.InvalidInput, match="states_sha256"):
         cv.estimate_table(other, RELEASE.certificate)

@@ -10,7 +10,6 @@ import numpy as np
 from chainveil import checks, notebook
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, MissingExtra
-from chainveil.estimate.intervals import quantile, within
 
 if TYPE_CHECKING:
     from chainveil.estimate.results import Estimate
@@ -24,12 +23,10 @@ MOST_LINES = 8
 def shown(found: Estimate) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Value and limits within the scale of the question, of the shape of ``found.value``.
 
-    A value off its scale, or outside of its interval, is moved to the nearer end of what the
-    interval leaves of the scale.
+    Noise may take a value off its scale, or outside of its interval, which never leaves the scale:
+    it is moved to the nearer end of the interval.
     """
-    reach = quantile(found.level) * found.standard_error
-    low, high = within(found.low, found.high, np.nan_to_num(reach, posinf=1e300), found.scale)
-    return np.clip(found.value, low, high), low, high
+    return np.clip(found.value, found.low, found.high), found.low, found.high
 
 
 def group_values(found: Estimate, by: Sequence[str]) -> list[dict[str, Any]]:
@@ -59,7 +56,8 @@ def columns(
     """An answer as columns, a row a number.
 
     Those of ``by`` where there are groups; what it is about (``state``, and ``next``, ``lag`` or
-    ``group``); ``estimate``, ``low``, ``high``, ``unit``, ``points``, ``method``.
+    ``group``); ``estimate``, ``low``, ``high``, ``unit``, ``points``, ``method``. An estimate that
+    is no finite number is None: the interval says what is known.
     """
     groups, places = group_values(found, by), found.places(labels)
     value, low, high = (part.reshape(len(groups), len(places)) for part in shown(found))
@@ -67,7 +65,7 @@ def columns(
     points = np.asarray(found.points, float).reshape(len(groups), -1)
     points = np.repeat(points, len(places) // points.shape[1], axis=1)
     rows = [
-        {**group, **place, "estimate": float(value[i, j]), "low": float(low[i, j]),
+        {**group, **place, "estimate": _finite(value[i, j]), "low": float(low[i, j]),
          "high": float(high[i, j]), "unit": found.unit, "points": int(points[i, j]),
          "method": found.how}
         for i, group in enumerate(groups)
@@ -76,13 +74,17 @@ def columns(
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
 def framed(data: dict[str, list[Any]], kind: Kind | None = None) -> Any:
     """Columns as a frame; by default of pandas where it is installed, else an Arrow table."""
     if kind is not None:
         checks.one_of("kind", kind, KINDS)
     import pyarrow as pa
 
-    table = pa.table({name: _plain(values) for name, values in data.items()})
+    table = pa.table({name: _column(name, values) for name, values in data.items()})
     if kind == "arrow":
         return table
     if kind == "polars":
@@ -105,12 +107,20 @@ def _package(name: str) -> Any:
         raise InvalidInput("kind", name, "a package that is installed") from None
 
 
+def _column(name: str, values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    # Also where all of them are missing.
+    kind = pa.float64() if name in ("estimate", "low", "high") else None
+    return pa.array(_plain(values), kind)
+
+
 def _plain(values: list[Any]) -> list[Any]:
     """Values that Arrow can hold in one column."""
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    kinds = {type(value) for value in plain}
+    kinds = {type(value) for value in plain} - {type(None)}
     mixed = len(kinds) > 1 and not kinds <= {int, float}
-    return [str(value) for value in plain] if mixed else plain
+    return [None if value is None else str(value) for value in plain] if mixed else plain
 
 
 def once(found: Estimate, labels: Sequence[Any] | None = None) -> list[int]:

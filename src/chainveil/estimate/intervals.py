@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.checks import FloatArray
+from chainveil.estimate.scale_limits import UncertainRatio
 
 
 def quantile(level: float) -> float:
@@ -18,19 +19,20 @@ def quantile(level: float) -> float:
 
 
 def share_interval(
-    value: FloatArray, noise: FloatArray, drawing: FloatArray, deviations: float
+    value: FloatArray,
+    noise: FloatArray,
+    drawing: FloatArray | float,
+    deviations: float,
+    lean: FloatArray | float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """All p with ``(value - p)^2 <= d^2 (noise + drawing p (1 - p))``.
+    """All shares p with ``(value - p)^2 <= d^2 (noise + drawing p (1 - p))``, as a ratio over one.
 
     ``noise`` is a variance, ``drawing`` one over the number of independent points that the
     series is worth; with noise 0 this is Wilson's interval.
     """
-    square = deviations**2
-    a = 1 + square * drawing
-    b = -2 * value - square * drawing
-    c = value**2 - square * noise
-    root = np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0))
-    return np.asarray((-b - root) / (2 * a)), np.asarray((-b + root) / (2 * a))
+    known = np.zeros_like(value)
+    spread, one = (noise, known, known), np.ones_like(value)
+    return ratio_interval(value, one, spread, drawing + known, deviations, lean=lean)
 
 
 def open_up(
@@ -57,43 +59,40 @@ def ratio_interval(
     drawing: FloatArray,
     deviations: float,
     limits: tuple[float, float] = (0.0, 1.0),
+    lean: FloatArray | float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """All p within ``limits`` with ``|top - p bottom|`` within ``d`` of its own standard errors.
 
     Fieller's set: it stays valid however uncertain the bottom is, where dividing errors by
     the bottom does not. ``covariance`` holds Var top, Cov, Var bottom; ``drawing p (1 - p)``
-    is added to the variance. A set of two rays is closed to the interval that holds it, which
-    then covers more than asked. A set outside the limits leaves what :func:`within` says.
+    is added to the variance; ``lean`` says how that leans with the error (``counts.leaning``). A
+    set of two rays is closed to the interval that holds it, which then covers more than asked.
+    Near the limits it is reckoned with what noise takes off the scale (``scale_limits``).
     """
-    square = deviations**2
-    var_top, between, var_bottom = covariance
-    a = bottom**2 - square * (var_bottom - drawing)
-    b = -2 * top * bottom + square * (2 * between - drawing)
-    c = top**2 - square * var_top
-    low, high = _hull(a, b, c, limits)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        nearest = np.clip(top / bottom, *limits)
-        residual = var_top - 2 * nearest * between + nearest**2 * var_bottom
-        reach = deviations * np.sqrt(np.maximum(residual, 0.0)) / np.abs(bottom)
-    return within(low, high, reach, limits)
+    parts = np.broadcast_arrays(top, bottom, *covariance, drawing, lean)
+    shape = parts[0].shape
+    top, bottom, var_top, between, var_bottom, drawing, lean = (part.ravel() for part in parts)
+    ratio = UncertainRatio(top, bottom, (var_top, between, var_bottom), drawing, limits, lean)
+    # An error towards a larger bottom goes with a lower ratio.
+    towards = np.where(bottom < 0, -lean, lean) * deviations
+    low, _ = _fieller(ratio, deviations / np.sqrt(1 + towards))
+    _, high = _fieller(ratio, deviations / np.sqrt(1 - towards))
+    usual = ratio.usual(low, deviations) & ratio.usual(high, deviations)
+    # What is known exactly, or not at all, is left as it is.
+    near = ~usual & (var_top > 0) & np.isfinite(top + bottom + var_top + between + var_bottom)
+    if near.any():
+        low[near], high[near] = ratio[near].interval(deviations)
+    return low.reshape(shape), high.reshape(shape)
 
 
-def within(
-    low: FloatArray,
-    high: FloatArray,
-    reach: FloatArray,
-    limits: tuple[float, float] = (0.0, 1.0),
-) -> tuple[FloatArray, FloatArray]:
-    """The part of an interval within ``limits``; an interval outside of them is no certainty.
-
-    It means that the noise took the value off the scale, not that the truth is known: what is
-    left begins at the nearer limit and is ``reach`` long, as if the value lay there.
-    """
-    bottom, top = limits
-    ends = [np.clip(end, bottom, top) for end in (top - reach, bottom + reach, low, high)]
-    lower = np.where(low > top, ends[0], ends[2])
-    upper = np.where(high < bottom, ends[1], ends[3])
-    return np.asarray(lower), np.asarray(upper)
+def _fieller(ratio: UncertainRatio, deviations: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The hull of all p within the limits whose residual is within ``deviations``, (n,) each."""
+    square, (var_top, between, var_bottom) = deviations**2, ratio.covariance
+    a = ratio.bottom**2 - square * (var_bottom - ratio.drawing)
+    b = -2 * ratio.top * ratio.bottom + square * (2 * between - ratio.drawing)
+    c = ratio.top**2 - square * var_top
+    low, high = (np.clip(end, *ratio.limits) for end in _hull(a, b, c, ratio.limits))
+    return low, high
 
 
 def _hull(

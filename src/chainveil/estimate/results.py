@@ -96,6 +96,8 @@ class Estimate:
         """Whether the release contradicts the chain that the answer leans on."""
         return self.fit is not None and self.fit.misfit
 
+    # Whether values are sums over points, for which a standard error says all.
+    summed: ClassVar[bool] = False
     # The scale of the numbers, and what they are counted in.
     scale: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = "share"
@@ -178,12 +180,16 @@ class Estimate:
 class Frequency(Estimate):
     """Share of each state; arrays of shape (k,), or (groups, k)."""
 
+    summed: ClassVar[bool] = True
+
 
 @dataclass(frozen=True, repr=False)
 class Pairs(Estimate):
     """Share of each pair of states ``lag`` points apart; shape (k, k), or (groups, k, k)."""
 
     lag: int
+
+    summed: ClassVar[bool] = True
 
     def places(self, labels: Sequence[Any] | None = None) -> list[dict[str, Any]]:
         """The two states."""

@@ -77,7 +77,9 @@ def estimate_table(
     -------
     A frame of the kind of ``release``; of a file pandas where it is installed, else Arrow
         Columns: those of ``by``, ``state`` (and ``next``, ``lag``), ``estimate``, ``low``,
-        ``high``, ``unit``, ``points`` and ``method``.
+        ``high``, ``unit``, ``points`` and ``method``. An estimate that is no finite number (a
+        sojourn whose end the release does not show, a group without points) is missing; ``low``
+        and ``high`` say what is known, and a ``high`` that is infinite that there is no limit.
 
     Examples
     --------
@@ -221,7 +223,7 @@ def _in_time(data: dict[str, list[Any]], seconds: float) -> None:
     """Points as the time that they last."""
     word, factor = ("seconds", seconds) if seconds < LONG_STEP else ("hours", seconds / 3600)
     for name in ("estimate", "low", "high"):
-        data[name] = [value * factor for value in data[name]]
+        data[name] = [None if value is None else value * factor for value in data[name]]
     data["unit"] = [text.removesuffix("points") + word for text in data["unit"]]
 
 

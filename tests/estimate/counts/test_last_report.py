@@ -119,7 +119,7 @@ def test_weights_by_hand() -> None:
 def test_groups_look_back_across_their_borders() -> None:
     z = np.array([[0, 1, 1, 0], [1, 0, 0, 1]])
     windows = read_cells(z, 2, window=2)
-    assert look_back(windows, NoiseLaw(TWO)).code.tolist() == [-1, 1, 3, 2, -1, 2, 0, 1]
+    assert look_back(windows, NoiseLaw(TWO)).tolist() == [-1, 1, 3, 2, -1, 2, 0, 1]
     shares, _, points = last_report_shares(windows, NoiseLaw(TWO))
     assert points.tolist() == [1, 2, 1, 2]
     labels = read_cells(z, 2, by=[0, 0, 1, 1, 0, 0, 1, 1])

@@ -37,6 +37,19 @@ def test_the_truth_is_covered(how: Any, question: Any) -> None:
     assert covered >= 50
 
 
+def test_differences_cover_near_the_end_of_the_scale() -> None:
+    """A share of nothing against one that is better known: 95% of 1,500, within four errors."""
+    x = np.zeros((1500, 300), np.uint8)
+    y = np.tile((np.arange(4000) % 10 < 3).astype(np.uint8), (1500, 1))
+    z = [sanitize(part, STICKY, rng=seeded(3)) for part in (x, y)]
+    found = estimate.compare(
+        asking([*z[0], *z[1]], STICKY), [(i, 1500 + i) for i in range(1500)], simultaneous=False
+    )
+    truth = -y[0, 1:].mean()
+    cover = np.mean((found.low[:, 1] <= truth) & (truth <= found.high[:, 1]))
+    assert 0.927 < cover < 0.973
+
+
 def test_many_groups_share_the_level() -> None:
     z = sanitize(CHAIN.sample(1000, 5, rng=1), STICKY, rng=seeded(1))
     together = estimate.compare(asking(z, STICKY), reference=0)

@@ -113,6 +113,11 @@ class Cells:
     def _counted(self) -> dict[tuple[int, ...], NDArray[np.int64]]:
         return counting.packed_windows(self.source) if isinstance(self.source, Packed) else {}
 
+    @cached_property
+    def looked_back(self) -> dict[int, Any]:
+        """Patterns of reports that look back (``counts.last_report``), by lag: counted once."""
+        return {}
+
     def pairs_at(self, distance: int) -> NDArray[np.int64]:
         """How many pairs of points of one group lie ``distance`` apart, shape (groups,)."""
         return counting.pairs_at(self, distance)

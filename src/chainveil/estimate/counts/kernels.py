@@ -215,3 +215,30 @@ def last_and_own(symbols: Any, gaps: Any, origins: Any, outputs: int, out: Any) 
                 if last >= 0:
                     out[t] = last * outputs + own
                 last = own
+
+
+@_compiled
+def join_neighbours(
+    code: Any, borders: Any, owner: Any, labels: Any, lag: int, wide: int, out: Any
+) -> None:
+    """Group and codes ``lag`` before, at and after each point as one number, in base ``wide``.
+
+    One is added to each code, so that 0 stands for none: off the stretch, of another group, or -1.
+    -1 where a point has no code or neither neighbour. Groups as in ``count_windows``.
+    """
+    for stretch in range(len(borders) - 1):
+        begin, end = borders[stretch], borders[stretch + 1]
+        for t in range(begin, end):
+            group = owner[stretch] if len(labels) == 0 else labels[t]
+            out[t] = -1
+            if code[t] < 0 or group < 0:
+                continue
+            before = np.int64(-1)
+            after = np.int64(-1)
+            if t - lag >= begin and (len(labels) == 0 or labels[t - lag] == group):
+                before = code[t - lag]
+            if t + lag < end and (len(labels) == 0 or labels[t + lag] == group):
+                after = code[t + lag]
+            if before >= 0 or after >= 0:
+                found = (group * wide + before + 1) * wide + code[t] + 1
+                out[t] = found * wide + after + 1

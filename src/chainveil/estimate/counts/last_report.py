@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.counts.leaning import pair_lean
 from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.estimate.report_weights import conditional_spread, report_weights
@@ -38,37 +39,8 @@ IntArray = NDArray[np.int64]
 CHUNK = 1 << 14
 
 
-@dataclass(frozen=True)
-class LookedBack:
-    """Points that have a report before them in their series.
-
-    Attributes
-    ----------
-    code : int64 array of shape (total,)
-        ``z * m + z'`` with z the last report and z' the point's own; -1 where one is wanting.
-    group : int64 array of shape (total,)
-        The group of each point, -1 where it is missing.
-    stretch : int64 array of shape (total,)
-        The stretch of each point.
-    """
-
-    code: IntArray
-    group: IntArray
-    stretch: IntArray
-
-    def ahead(self, lag: int) -> IntArray:
-        """The code ``lag`` points later in the same stretch and group, else -1; (total,)."""
-        found = np.full(len(self.code), -1, np.int64)
-        here, there = slice(0, max(len(found) - lag, 0)), slice(lag, None)
-        both = (self.code[here] >= 0) & (self.code[there] >= 0)
-        for label in (self.group, self.stretch):
-            both &= label[here] == label[there]
-        found[here][both] = self.code[there][both]
-        return found
-
-
-def look_back(cells: Cells, noise: NoiseLaw) -> LookedBack:
-    """Each report of a release with the one before it."""
+def look_back(cells: Cells, noise: NoiseLaw) -> IntArray:
+    """``z * m + z'`` of each point, z the last report and z' its own; (total,), -1 for none."""
     if len(cells.gaps) and not noise.source.holds:
         raise NotSupported(
             f"estimates under {noise.source.kind} noise over gaps: what it did there is not known"
@@ -77,9 +49,27 @@ def look_back(cells: Cells, noise: NoiseLaw) -> LookedBack:
 
     code = np.empty(cells.size, np.int64)
     kernels.last_and_own(cells.symbols, cells.gaps, cells.origins, cells.outputs, code)
-    stretch = np.repeat(np.arange(len(cells.owner)), np.diff(cells.borders))
-    group = cells.marks if len(cells.marks) else cells.owner[stretch]
-    return LookedBack(code, group, stretch)
+    return code
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Points with the codes of those ``lag`` before and after, where these are of one group.
+
+    Attributes
+    ----------
+    group : int64 array of shape (patterns,)
+    before, code, after : int64 arrays of shape (patterns,)
+        As in ``look_back``, -1 for none; one of the first and the last is there.
+    counts : float array of shape (patterns,)
+        How often the pattern occurs.
+    """
+
+    group: IntArray
+    before: IntArray
+    code: IntArray
+    after: IntArray
+    counts: FloatArray
 
 
 def last_report_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -104,9 +94,12 @@ def _own_counts(cells: Cells, noise: NoiseLaw) -> IntArray:
     if not len(cells.marks) and not len(cells.begins):
         # Whole series: the last report is the neighbour, of the same group.
         return cells.windows((0, 1))
-    seen, size = look_back(cells, noise), noise.outputs**2
-    kept = seen.code >= 0
-    counts = np.bincount(seen.group[kept] * size + seen.code[kept], minlength=cells.groups * size)
+    code, size = look_back(cells, noise), noise.outputs**2
+    group = cells.marks
+    if not len(group):
+        group = np.repeat(cells.owner, np.diff(cells.borders))
+    kept = code >= 0
+    counts = np.bincount(group[kept] * size + code[kept], minlength=cells.groups * size)
     return np.asarray(counts.reshape(cells.groups, size))
 
 
@@ -127,16 +120,17 @@ def last_report_pairs(
 
     With their covariance, (2, groups, k * k, k * k), and how many pairs there are, (groups,).
     """
-    shares, pairs, seen = _bare(cells, noise, lag)
-    k = noise.states
+    k, found = noise.states, _patterns(cells, noise, lag)
+    shares, pairs = _shares_of(found, cells.groups, noise)
     law = _valid_law(_own_counts(cells, noise), noise)
     total = np.zeros((2, cells.groups, k, k, k, k))
-    group, (before, code, after), counts = _patterns(seen, lag, noise.outputs**2)
-    for begin in range(0, len(group), CHUNK):
+    for begin in range(0, len(found.group), CHUNK):
         part = slice(begin, begin + CHUNK)
-        for way, valid in enumerate((None, law[group[part]])):
-            found = _stray(noise.source, before[part], code[part], after[part], valid)
-            np.add.at(total[way], group[part], found * counts[part, None, None, None, None])
+        group, words = found.group[part], (found.before[part], found.code[part], found.after[part])
+        for way, valid in enumerate((None, law[group])):
+            stray = _stray(noise.source, *words, valid)
+            stray *= found.counts[part, None, None, None, None]
+            np.add.at(total[way], group, stray)
     with np.errstate(divide="ignore", invalid="ignore"):
         covariance = total / pairs[:, None, None, None, None] ** 2
     return shares, covariance.reshape(2, cells.groups, k * k, k * k), pairs
@@ -146,37 +140,60 @@ def last_report_pair_shares(
     cells: Cells, noise: NoiseLaw, lag: int
 ) -> tuple[FloatArray, FloatArray]:
     """The shares alone, (groups, k * k), and how many pairs there are, (groups,)."""
-    return _bare(cells, noise, lag)[:2]
+    return _shares_of(_patterns(cells, noise, lag), cells.groups, noise)
 
 
-def _bare(cells: Cells, noise: NoiseLaw, lag: int) -> tuple[FloatArray, FloatArray, LookedBack]:
-    seen, weights = look_back(cells, noise), report_weights(noise.source)
-    after = seen.ahead(lag)
-    kept, size = after >= 0, len(weights)
-    codes = (seen.group[kept] * size + seen.code[kept]) * size + after[kept]
-    counts = np.bincount(codes, minlength=cells.groups * size**2).reshape(cells.groups, size, size)
-    pairs = counts.sum(axis=(1, 2)).astype(np.float64)
+def _shares_of(found: Patterns, groups: int, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
+    weights, kept = report_weights(noise.source), found.after >= 0
+    size = len(weights)
+    codes = (found.group[kept] * size + found.code[kept]) * size + found.after[kept]
+    counts = np.bincount(codes, found.counts[kept], minlength=groups * size**2)
+    counts = counts.reshape(groups, size, size)
+    pairs = counts.sum(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.einsum("gcd,ca,db->gab", counts, weights, weights) / pairs[:, None, None]
-    return shares.reshape(cells.groups, -1), pairs, seen
+    return shares.reshape(groups, -1), pairs
 
 
-def _patterns(
-    seen: LookedBack, lag: int, size: int
-) -> tuple[IntArray, tuple[IntArray, IntArray, IntArray], FloatArray]:
-    """Group, codes ``lag`` before, at and after a point (-1 for none), and how often they occur."""
-    after = seen.ahead(lag)
-    before = np.full(len(after), -1, np.int64)
-    first = np.flatnonzero(after >= 0)
-    before[first + lag] = seen.code[first]
-    kept = (before >= 0) | (after >= 0)
-    wide = size + 1
-    codes = seen.group[kept]
-    for part in (before, seen.code, after):
-        codes = codes * wide + part[kept] + 1
-    found, counts = np.unique(codes, return_counts=True)
-    parts = [found // wide**place % wide - 1 for place in (2, 1, 0)]
-    return found // wide**3, (parts[0], parts[1], parts[2]), counts.astype(np.float64)
+def last_report_lean(
+    cells: Cells, noise: NoiseLaw, p: FloatArray, variance: FloatArray
+) -> FloatArray:
+    """How the variance of ``share(a, b) - p share(a)`` leans with its error, (groups, k, k).
+
+    For pairs of neighbours; ``variance`` is that of their sums.
+    """
+    counts = _own_counts(cells, noise)
+    law = np.nan_to_num(_valid_law(counts, noise))
+    return pair_lean(noise.source, counts.astype(np.float64), law, p, variance)
+
+
+def _patterns(cells: Cells, noise: NoiseLaw, lag: int) -> Patterns:
+    """Every pattern of a release, counted once."""
+    if lag not in cells.looked_back:
+        cells.looked_back[lag] = _counted(cells, noise, lag)
+    found: Patterns = cells.looked_back[lag]
+    return found
+
+
+def _counted(cells: Cells, noise: NoiseLaw, lag: int) -> Patterns:
+    from chainveil.estimate.counts import kernels
+
+    code, wide = look_back(cells, noise), noise.outputs**2 + 1
+    joined = np.empty_like(code)
+    kernels.join_neighbours(code, cells.borders, cells.owner, cells.marks, lag, wide, joined)
+    found, counts = _distinct(joined[joined >= 0])
+    before, own, after = (found // wide**place % wide - 1 for place in (2, 1, 0))
+    return Patterns(found // wide**3, before, own, after, counts.astype(np.float64))
+
+
+def _distinct(codes: IntArray) -> tuple[IntArray, IntArray]:
+    """Different codes in order, and how often each occurs; a table where they are small."""
+    if not len(codes) or int(codes.max()) > len(codes):
+        found, counts = np.unique(codes, return_counts=True)
+        return np.asarray(found), np.asarray(counts)
+    table = np.bincount(codes)
+    found = np.flatnonzero(table)
+    return np.asarray(found), np.asarray(table[found])
 
 
 def _stray(

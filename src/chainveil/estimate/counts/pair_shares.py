@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,7 +10,11 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.covariance import Law, credible, noise_covariance, released_law
-from chainveil.estimate.counts.last_report import last_report_pair_shares, last_report_pairs
+from chainveil.estimate.counts.last_report import (
+    last_report_lean,
+    last_report_pair_shares,
+    last_report_pairs,
+)
 from chainveil.estimate.intervals import ratio_interval
 from chainveil.estimate.noise_law import NoiseLaw
 
@@ -28,11 +32,14 @@ class PairShares:
         Due to the noise, given the series; in as many ways as the law is known.
     pairs : array of shape (groups,)
         How many pairs were looked at.
+    lean : array of shape (groups, k, k), or 0
+        How the variance of a transition leans with its error.
     """
 
     shares: FloatArray
     covariance: FloatArray
     pairs: FloatArray
+    lean: FloatArray | float = 0.0
 
     @property
     def leaving(self) -> FloatArray:
@@ -53,13 +60,17 @@ class PairShares:
         """
         return np.asarray(np.clip(self.leaving, 0, 1) / self.pairs[:, None, None])
 
-    def spread(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Var of a pair's share, Cov with that of its first state, Var of that; (groups, k, k)."""
+    def ways(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """``spread`` in every way that the law is known, (ways, groups, k, k)."""
         k = self.shares.shape[1]
         own = np.einsum("wgabab->wgab", self.covariance)
         within = np.einsum("wgabac->wgabc", self.covariance)
         bottom = np.repeat(within.sum(axis=(3, 4))[..., None], k, axis=-1)
-        return credible(own, within.sum(axis=-1), bottom)
+        return own, within.sum(axis=-1), bottom
+
+    def spread(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Var of a pair's share, Cov with that of its first state, Var of that; (groups, k, k)."""
+        return credible(*self.ways())
 
     def variance(self, sampling: bool) -> FloatArray:
         """Variance of each transition by the delta method, shape (groups, k, k)."""
@@ -75,18 +86,28 @@ class PairShares:
         """Limits of each transition, shape (groups, k, k) each."""
         drawing = self.drawing() if sampling else np.zeros_like(self.leaving)
         wide = np.broadcast_to(self.leaving, self.shares.shape)
-        return ratio_interval(self.shares, wide, self.spread(), drawing, deviations)
+        return ratio_interval(self.shares, wide, self.spread(), drawing, deviations, lean=self.lean)
 
 
 def pair_shares(cells: Cells, noise: NoiseLaw) -> PairShares:
     """Debiased shares of pairs, and their covariance, from a release."""
-    shares, pairs = bare_shares(cells, noise)
     if noise.looks_back:
         k = noise.states
-        _, covariance, _ = last_report_pairs(cells, noise, PAIR[1])
+        shares, covariance, pairs = last_report_pairs(cells, noise, PAIR[1])
+        _check(cells, noise, pairs)
         covariance = covariance.reshape(*covariance.shape[:2], k, k, k, k)
-        return PairShares(shares.reshape(-1, k, k), covariance, pairs)
+        found = PairShares(shares.reshape(-1, k, k), covariance, pairs)
+        return replace(found, lean=_lean(cells, noise, found))
+    shares, pairs = bare_shares(cells, noise)
     return _assemble(shares, noise, released_law(cells, noise), pairs)
+
+
+def _lean(cells: Cells, noise: NoiseLaw, found: PairShares) -> FloatArray:
+    """How the variance of each transition leans with its error, (groups, k, k)."""
+    p = np.clip(np.nan_to_num(found.transition), 0.0, 1.0)
+    top, between, bottom = (part[-1] for part in found.ways())
+    valid = np.maximum(top - 2 * p * between + p**2 * bottom, 0.0)
+    return last_report_lean(cells, noise, p, valid * found.pairs[:, None, None] ** 2)
 
 
 def bare_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
@@ -98,13 +119,18 @@ def bare_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
         pairs = counts.sum(axis=1).astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = counts / pairs[:, None] @ noise.inverse(PAIR)
+    _check(cells, noise, pairs)
+    return shares, pairs
+
+
+def _check(cells: Cells, noise: NoiseLaw, pairs: FloatArray) -> None:
+    """Error if there are too few pairs of neighbours."""
     if not pairs.max() > 0:
         raise InvalidInput(
             "z", f"{cells.size} points and no two neighbours of one group",
             f"series of at least {'three' if noise.looks_back else 'two'} points",
         )  # fmt: skip
     noise.check_length(PAIR, int(pairs.max()), "transitions")
-    return shares, pairs
 
 
 def expected_pair_shares(

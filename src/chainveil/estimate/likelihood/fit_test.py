@@ -201,7 +201,7 @@ def _scores(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, NDArray[np.bool_
     Weights that undo the noise, or the reports themselves where nothing does.
     """
     if noise.looks_back:
-        code = look_back(cells, noise).code
+        code = look_back(cells, noise)
         table = report_weights(noise.source)
     else:
         code = cells.symbols.astype(np.int64)

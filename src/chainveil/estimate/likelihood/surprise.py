@@ -60,7 +60,7 @@ def reports_after(noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
 def codes(cells: Cells, noise: NoiseLaw) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Last report and own one of each point as one number, and which points have both."""
     if noise.looks_back:
-        code = look_back(cells, noise).code
+        code = look_back(cells, noise)
         return code, code >= 0
     there = ~cells.gaps if len(cells.gaps) else np.ones(cells.size, np.bool_)
     return cells.symbols.astype(np.int64), there

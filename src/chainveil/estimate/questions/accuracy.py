@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from chainveil import inference
 from chainveil.checks import FloatArray
 from chainveil.estimate.counts.cells import Cells
-from chainveil.estimate.intervals import quantile
+from chainveil.estimate.intervals import quantile, share_interval
 from chainveil.estimate.likelihood.surprise import codes, reports_after
 from chainveil.estimate.noise_law import NoiseLaw
 from chainveil.model.base import DataModel
@@ -89,10 +89,10 @@ def accuracy(
     error = np.sqrt(max(float(variance.sum()), 0.0)) / len(own)
     if not noise.looks_back:
         error = max(error, _between_blocks(value))
-    share, reach = float(value.mean()), quantile(level) * error
-    low, high = (float(np.clip(end, 0, 1)) for end in (share - reach, share + reach))
+    share = float(value.mean())
+    low, high = share_interval(np.array([share]), np.array([error**2]), 0.0, quantile(level))
     guess = PAST if noise.looks_back else ALL
-    return Accuracy(share, error, low, high, level, guess, len(own))
+    return Accuracy(share, error, float(low[0]), float(high[0]), level, guess, len(own))
 
 
 def _between_blocks(value: FloatArray) -> float:

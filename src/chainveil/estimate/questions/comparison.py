@@ -12,6 +12,7 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.answer_table import once, shown
+from chainveil.estimate.intervals import quantile, ratio_interval
 from chainveil.estimate.results import Estimate
 
 How = Literal["difference", "ratio"]
@@ -92,10 +93,12 @@ def compare(
 
     Notes
     -----
-    Limits come from those of the two groups by the rule of Zou and Donner: distances from the
-    values add up in squares, since the noise of different points is uncorrelated. Where groups
-    share noise (correlated noise) or a chain (``covers="sampling"``), they add up as they are,
-    which is on the safe side.
+    A difference of shares, or of pairs, has the interval of a number with their errors, which add
+    up in squares, since the noise of different points is uncorrelated. Other limits come from those
+    of the two groups by the rule of Zou and Donner: distances from the values add up in squares.
+    Near the ends of a scale that covers too seldom; differences take the wider of both. Where
+    groups share noise (correlated noise) or a chain (``covers="sampling"``), errors and distances
+    add up as they are, which is on the safe side.
 
     Examples
     --------
@@ -159,7 +162,24 @@ def _compared(
     make = _difference if how == "difference" else _ratio
     with np.errstate(divide="ignore", invalid="ignore"):
         value, spread, lower, upper = make(one, two, add)
+    if how == "difference" and np.isfinite(asked.scale).all():
+        low, high = _by_error(value, spread, asked)
+        lower = low if asked.summed else np.minimum(lower, low)
+        upper = high if asked.summed else np.maximum(upper, high)
     return value, spread, lower, upper
+
+
+def _by_error(
+    value: FloatArray, error: FloatArray, asked: Estimate
+) -> tuple[FloatArray, FloatArray]:
+    """Limits of a difference by its standard error, on the scale that the groups leave it."""
+    most = asked.scale[1] - asked.scale[0]
+    none, one = np.zeros_like(value), np.ones_like(value)
+    low, high = ratio_interval(
+        value, one, (error**2, none, none), none, quantile(asked.level), (-most, most)
+    )
+    unknown = ~np.isfinite(value) | ~np.isfinite(error)
+    return np.where(unknown, -most, low), np.where(unknown, most, high)
 
 
 def _as_they_are(a: FloatArray, b: FloatArray) -> FloatArray:

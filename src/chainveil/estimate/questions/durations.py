@@ -29,8 +29,10 @@ def durations(
     Returns
     -------
     Durations
-        Arrays of shape (k,), or (groups, k). Infinite where the release does not rule out
-        that a state is never left.
+        Arrays of shape (k,), or (groups, k). ``high`` is infinite where the release does not
+        rule out that a state is never left, ``value`` where it shows fewer than no exits; frames
+        leave such an estimate missing. ``low`` never is: a state that is not left lasts at least as
+        long as was looked at.
 
     Notes
     -----
@@ -55,7 +57,9 @@ def durations(
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         spread = np.where(np.isfinite(value), error * value**2, np.inf)
         worth = np.where(np.isfinite(spread), value * (value - 1) / spread**2, 0.0)
-    arrays = (value, spread, _mean_spell(low), _mean_spell(high), worth)
+    looked_at = np.asarray(steps.points, float)[..., None] + 1
+    least = np.minimum(_mean_spell(low), looked_at)
+    arrays = (value, spread, least, _mean_spell(high), worth)
     for array in arrays:
         array.setflags(write=False)
     return Durations(

@@ -19,7 +19,7 @@ from chainveil.estimate.counts.last_report import last_report_shares
 from chainveil.estimate.counts.places import between_reports, read_reports
 from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.counts.silent import silent_variance
-from chainveil.estimate.intervals import open_up, quantile, share_interval, within
+from chainveil.estimate.intervals import open_up, quantile, share_interval
 from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers, settled
@@ -106,7 +106,6 @@ def frequency(
     variance = noise_variance + silent + drawing * shares * (1 - shares)
     low, high = share_interval(value, noise_variance + silent, drawing, deviations)
     if project:
-        low, high = within(low, high, deviations * np.sqrt(variance))
         value = shares
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = shares * (1 - shares) / variance

@@ -11,9 +11,9 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.covariance import credible, noise_covariance, released_law
-from chainveil.estimate.counts.last_report import last_report_pairs
+from chainveil.estimate.counts.last_report import last_report_lean, last_report_pairs
 from chainveil.estimate.counts.places import read_reports
-from chainveil.estimate.intervals import open_up, quantile
+from chainveil.estimate.intervals import open_up, quantile, share_interval
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Pairs, settled
 
@@ -56,11 +56,15 @@ def pairs(
     shares, covariance, points = shares_at(cells, source, apart, "pairs")
     own = np.diagonal(covariance, axis1=-2, axis2=-1)
     variance = credible(own, np.zeros_like(own), own)[0]
-    reach = quantile(level) * np.sqrt(variance)
+    lean: FloatArray | float = 0.0
+    if source.looks_back and apart == 1:
+        sums = (own[-1] * points[:, None] ** 2).reshape(-1, k, k)
+        lean = last_report_lean(cells, source, np.zeros_like(sums), sums).reshape(shares.shape)
+    low, high = share_interval(shares, variance, 0.0, quantile(level), lean)
     inside = np.clip(shares, 0, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         worth = inside * (1 - inside) / variance
-    numbers = (shares, np.sqrt(variance), shares - reach, shares + reach, worth)
+    numbers = (shares, np.sqrt(variance), low, high, worth)
     opened = open_up(source.too_few((0, apart), points), numbers)
     shaped = [part.reshape(-1, k, k) for part in opened]
     value, error, low, high, worth, points = settled((*shaped, points), cells.names)

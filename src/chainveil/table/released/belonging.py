@@ -20,6 +20,11 @@ REORDERED = RESAVED | {"release.states_sha256"}
 # What a filter changes as well.
 FILTERED = RESAVED | {"release.rows", "release.series", "release.gaps", "release.states_sha256"}
 
+MORE_ROWS = (
+    "There are more rows than were released: a join may have repeated some. chainveil verify shows "
+    "every check."
+)
+
 
 @dataclass(frozen=True)
 class Belonging:
@@ -65,11 +70,14 @@ def belonging(
     failed = {check.field for check in result.failures}
     if not result.undecided and failed <= RESAVED:
         return Belonging(document)
-    objection = f"{_name(certificate)}: {result.objections[0]}"
+    objection = _objection(certificate, result)
     if not result.undecided and failed <= FILTERED and _fewer_rows(result):
         return Belonging(document, filtered=True, notes=(_what_is_missing(result),))
     if not result.undecided and failed <= REORDERED:
         return Belonging(document, reordered=True, objection=objection)
+    rows = _rows(result)
+    if rows is not None and rows[1] > rows[0]:
+        raise Belonging(document, objection=objection).refuse(MORE_ROWS)
     raise Belonging(document, objection=objection).refuse()
 
 
@@ -85,6 +93,14 @@ def read_certificate(certificate: Any) -> Certificate:
     if document["release"] is None:
         raise InvalidInput("certificate", "a plan", "the certificate of a release")
     return document
+
+
+def _objection(certificate: Any, result: Verification) -> str:
+    """What speaks most against it: not what a join or saving again changes, if there is more."""
+    grave = [f"{check.field}: {check.text}" for check in result.failures
+             if check.field not in RESAVED]  # fmt: skip
+    name = "" if isinstance(certificate, Certificate) else f"{certificate}: "
+    return name + (*grave, *result.objections)[0]
 
 
 def _name(certificate: Any) -> str:

@@ -31,6 +31,7 @@ from chainveil.table.released.timeline import (
     lay,
     rare_places,
     silent_rows,
+    usual_step,
 )
 from chainveil.table.request.clock import Clock
 from chainveil.table.request.discretize import Label
@@ -189,11 +190,15 @@ def read_released(
     if document["release.points"] is not None:
         apart = rare_places(document, max_gap, ends, len(order))
         max_gap = None
+    usual = None
+    if filtered and time is not None and max_gap is None and document["release.points"] is None:
+        # Rows further apart than most are where others were left out.
+        usual = max_gap = usual_step(held, time, order, ends)
     if time is not None and max_gap is not None:
         clock = Clock(time, step, max_gap)
         apart = distances(held, series, clock, order, ends)
     if filtered:
-        notes = (*notes, *_filtered(document, plan, apart, max_gap))
+        notes = (*notes, *_filtered(document, plan, apart, max_gap, usual))
         splits = int(np.count_nonzero(apart == CUT))
     rare = plan.noise.every > 1
     found = 0 if document["release.points"] is not None else int(np.count_nonzero(apart != 1))
@@ -252,7 +257,11 @@ def _opened(release: Any, form: str | None, lines: dict[str, Any]) -> Readable:
 
 
 def _filtered(
-    document: Certificate, plan: NoisePlan, apart: NDArray[np.int64], max_gap: float | None
+    document: Certificate,
+    plan: NoisePlan,
+    apart: NDArray[np.int64],
+    max_gap: float | None,
+    usual: float | None,
 ) -> list[str]:
     """Cut the series of a part of a release where rows are missing; what is taken for granted.
 
@@ -270,8 +279,13 @@ def _filtered(
         )
     if document["release.points"] is None:
         apart[apart > 1] = CUT
-    if not plan.noise.ordered or max_gap is not None:
+    if not plan.noise.ordered or (max_gap is not None and usual is None):
         return []
+    if usual is not None:
+        return [
+            f"rows further apart than most of them ({usual:.6g}) are taken for such between which "
+            "others were left out; step and max_gap tell what is no gap"
+        ]
     return [
         "neighbouring rows are taken for neighbouring points, since reports look back at the last "
         "one; time, step and max_gap tell where rows were left out"
@@ -348,7 +362,11 @@ def _groups(held: pa.Table, by: str, time: str | None, series: str | None) -> ND
     else:
         return _calendar(one_column(held, str(time)), by, str(time))
     if column.null_count:
-        raise InvalidInput(by, "a missing value", "a group in every row")
+        raise InvalidInput(
+            by, "a missing value", "a group in every row",
+            "Fill it, such as with the name of a group of its own: rows that are left out instead "
+            "are missed by the certificate, and by reports that look back.",
+        )  # fmt: skip
     if pa.types.is_temporal(column.type):
         column = column.cast(pa.string())
     return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -48,6 +48,20 @@ def distances(
     return apart
 
 
+def usual_step(held: pa.Table, name: str, order: IntArray, ends: IntArray) -> float | None:
+    """The step between most rows of a time column, in its units or seconds; None for none."""
+    clock = Clock(name)
+    ticks = clock.ticks(one_column(held, name), 0)[order]
+    steps = np.delete(np.diff(ticks), ends - 1)
+    if not len(steps):
+        return None
+    values, counts = np.unique(steps, return_counts=True)
+    most = int(np.argmax(counts))
+    if values[most] <= 0 or 2 * counts[most] <= len(steps):
+        return None
+    return float(values[most]) / clock.ticks_of(1.0)
+
+
 def check_known(apart: IntArray, order: IntArray, clock: Clock) -> None:
     """Error where noise with a memory meets a gap of unknown length."""
     if clock.step is None and (apart == CUT).any():
