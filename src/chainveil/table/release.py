@@ -277,8 +277,10 @@ def release_table(
         with draw(steps, prepared.seen, progress) as drawn:
             check_same_rows(prepared.seen, drawn.rows)
             for plan, part in zip(prepared.plans.each, drawn.each, strict=True):
-                check_length(plan, part.seen)
-                _check_heard(plan, part)
+                # A reference may have groups that the table has not.
+                if part.rows:
+                    check_length(plan, part.seen)
+                    _check_heard(plan, part)
             _warn_of_one_state(prepared.discretizer, drawn)
             certificate = _certificate(table, request, prepared, source, drawn)
             if drawn.certificate is not None:
@@ -296,7 +298,6 @@ def _certificate(
     parts = [
         (label, plan, _released(table, request, plan, part))
         for label, plan, part in zip(plans.labels, plans.each, drawn.groups, strict=True)
-        # A reference may have groups that the table has not.
         if part.rows
     ]
     whole = replace(parts[0][2], file=drawn.file, states_sha256=drawn.states_sha256)
