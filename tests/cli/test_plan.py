@@ -42,10 +42,10 @@ def test_two_of_three(tmp_path: Path) -> None:
 
 
 def test_the_noise_is_that_of_sanitize(tmp_path: Path) -> None:
-    """Sticky where a release would get it, independent where sticky reports would only guess."""
+    """Sticky where a release would get it, also where the fewest wrong reports only guess."""
     asked = ["plan", "--rows", "100000", "--json"]
     for chain, epsilon, kind in ((CHAIN, "2", "sticky"), (["--q", ".01", "--r", ".05"], "0.3",
-                                                         "independent")):  # fmt: skip
+                                                         "sticky")):  # fmt: skip
         done = called(*asked, "--epsilon", epsilon, *chain, folder=tmp_path)
         assert json.loads(done.stdout)["mechanism"] == kind
     done = called("plan", "--rows", "100000", "--error", "0.05", "--json", *CHAIN, folder=tmp_path)

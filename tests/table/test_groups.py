@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import chainveil as cv
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.mechanism import seeded
 from chainveil.table.estimating import estimate_table
+from chainveil.table.sanitize import TableRelease
 from chainveil.table.states.groups import GroupColumn
 
 # Three persons are too few for a margin, which is said.
@@ -43,15 +45,15 @@ def population(seed: int = 1, persons: int = 3) -> pa.Table:
 
 
 @cache
-def released(mechanism: str = "independent", **how: object) -> cv.table.TableRelease:
+def released() -> TableRelease:
     table = population()
     return cv.sanitize_table(
         table, "x", epsilon=5, series="who", group="ward", states=[0, 1], reference=table,
-        mechanism=mechanism, rng=seeded(1), **how,
+        mechanism="independent", rng=seeded(1),
     )  # fmt: skip
 
 
-def wrong(done: cv.table.TableRelease) -> float:
+def wrong(done: TableRelease) -> float:
     return float((np.asarray(done.table["x"]) != np.asarray(population()["x"])).mean())
 
 
@@ -100,7 +102,7 @@ def test_the_certificate_is_verified_as_a_whole() -> None:
     assert cv.Certificate.from_json(done.certificate.to_json()) == done.certificate
 
 
-def changed(done: cv.table.TableRelease, **fields: object) -> cv.Certificate:
+def changed(done: TableRelease, **fields: object) -> cv.Certificate:
     """The certificate with fields of its first group changed, and sealed again."""
     document = json.loads(done.certificate.to_json())
     for path, value in fields.items():
@@ -223,7 +225,7 @@ def test_every_row_has_a_group(value: object) -> None:
 def test_a_reference_needs_all_groups() -> None:
     table = population()
     slow = table.filter(pc.equal(table["ward"], "slow"))
-    asked = {"epsilon": 5, "series": "who", "group": "ward", "states": [0, 1],
+    asked: dict[str, Any] = {"epsilon": 5, "series": "who", "group": "ward", "states": [0, 1],
              "mechanism": "independent"}  # fmt: skip
     with pytest.raises(InvalidInput, match="ward: found a group that is not among those known"):
         cv.sanitize_table(table, "x", reference=slow, **asked)
@@ -235,12 +237,13 @@ def test_a_reference_needs_all_groups() -> None:
 
 def test_what_a_group_cannot_go_with() -> None:
     table, chain = population(), cv.MarkovChain.binary(0.2, 0.2)
-    for found, how in (
+    cases: list[tuple[str, dict[str, Any]]] = [
         ("series: found None", {}),
         ("group: found 'ward' beside a chain", {"series": "who", "chain": chain}),
         ("group: found 'ward' beside a plan", {"series": "who", "plan": cv.calibrate(chain, 5)}),
-    ):
-        budget = {} if "plan" in how else {"epsilon": 5}
+    ]
+    for found, how in cases:
+        budget: dict[str, Any] = {} if "plan" in how else {"epsilon": 5}
         with pytest.raises(InvalidInput, match=found):
             cv.sanitize_table(table, "x", group="ward", states=[0, 1], **budget, **how)
 
@@ -262,8 +265,17 @@ def test_rare_reports_and_gaps_by_group(hold: bool) -> None:
     table = population()
     values = [None if i % 97 == 0 else int(v) for i, v in enumerate(table["x"].to_pylist())]
     gappy = table.set_column(3, "x", pa.array(values, pa.int64()))
-    how = {"epsilon": 5, "series": "who", "states": [0, 1], "missing": "keep", "every": 3,
-           "hold": hold, "mechanism": "independent", "rng": seeded(5)}  # fmt: skip
+    how: dict[str, Any] = {
+        "epsilon": 5,
+        "series": "who",
+        "states": [0, 1],
+        "missing": "keep",
+        "every": 3,
+        "pooled": True,
+        "hold": hold,
+        "mechanism": "independent",
+        "rng": seeded(5),
+    }
     done = cv.sanitize_table(gappy, "x", group="ward", reference=table, **how)
     assert cv.verify(done.certificate, done.table).holds
     for label in ("slow", "quick"):

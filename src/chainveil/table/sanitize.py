@@ -189,7 +189,8 @@ def sanitize_table(
         As in :func:`chainveil.calibrate`.
     mechanism : str, optional
         As in :func:`chainveil.calibrate`. Without a name: sticky noise for two states, each
-        report of which needs its own point and the last report; independent noise for more
+        report of which needs its own point and the last report, made for the least error of a
+        share where the fewest wrong reports tell nothing; independent noise for more
         states, for regions, and for chains that change too rarely for the search
         (``chainveil.calibration.usual_mechanism``). Correlated noise runs on beneath the
         points that a gap leaves out, and rare reports are counted across them, so ``max_gap``
