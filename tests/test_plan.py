@@ -10,6 +10,7 @@ import pytest
 
 import chainveil as cv
 from chainveil import mechanism
+from chainveil.calibration import only_guesses, usual_plan
 from chainveil.noise.base import Noise
 from chainveil.noise.memory import StickyNoise
 
@@ -127,3 +128,21 @@ def test_a_plan_hands_out_its_reports_alone() -> None:
     assert [len(part.values) for part in several] == [101, 1]
     with pytest.raises(cv.InvalidInput, match="at most 600 points"):
         plan.reports(np.zeros(601, np.uint8))
+
+
+@pytest.mark.parametrize(("q", "r", "epsilon"), [(0.05, 0.1, 0.5), (0.02, 0.05, 1.0)])
+def test_the_usual_noise_tells_something_and_more_than_independent_noise(
+    q: float, r: float, epsilon: float
+) -> None:
+    """Where the fewest wrong reports repeat the commonest state, shares are what it is made for."""
+    chain = cv.MarkovChain.binary(q, r)
+    assert only_guesses(cv.calibrate(chain, epsilon, mechanism="sticky"))
+    usual, alone = usual_plan(chain, epsilon), cv.calibrate(chain, epsilon)
+    assert (usual.mechanism, usual.objective) == ("sticky", "estimate")
+    assert usual.loss.epsilon <= epsilon
+    error, independent = (
+        float(cv.estimate.error_at(plan, 10**7).standard_error.max()) for plan in (usual, alone)
+    )
+    assert error < independent / 2
+    # What is asked for is not changed.
+    assert usual_plan(chain, epsilon, objective="estimate").noise == usual.noise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chainveil import checks
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
 from chainveil.model.base import Box, DataModel, check_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import too_few
@@ -210,17 +211,22 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
 
 
 def usual_plan(model: DataModel, epsilon: float, **asked: Any) -> NoisePlan:
-    """A plan with the noise of :func:`usual_mechanism`, made for estimates where it must be.
+    """A plan with the noise of :func:`usual_mechanism`, and one that tells something.
 
     For small budgets and uneven shares of the states the fewest wrong reports are made by
-    repeating the commonest state, which tells nothing; noise for estimates then tells something.
+    repeating the commonest state, which tells nothing. The same noise is then made for the least
+    error of an estimated share; where that is not offered, the noise is independent.
     """
     kind = usual_mechanism(model, **asked)
     plan = calibrate(model, epsilon, mechanism=kind, **asked)
     alone = plan.noise.sees == "last report" and plan.noise.every == plan.event == 1
-    if not alone or plan.objective != "flips" or not only_guesses(plan):
+    if not alone or plan.objective == "estimate" or not only_guesses(plan):
         return plan
-    return calibrate(model, epsilon, mechanism=kind, **asked | {"objective": "estimate"})
+    with contextlib.suppress(NotSupported, UnreachableBudget):
+        return calibrate(model, epsilon, mechanism=kind, **asked | {"objective": "estimate"})
+    held = any(getattr(noise, "holds", False) for noise in asked.get("spent", ()))
+    gaps = bool(asked.get("gaps", False)) and held
+    return calibrate(model, epsilon, mechanism=Channel.kind, **asked | {"gaps": gaps})
 
 
 def only_guesses(plan: NoisePlan) -> bool:

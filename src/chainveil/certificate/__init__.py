@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from chainveil.certificate.checking import check
 from chainveil.certificate.document import Certificate
-from chainveil.certificate.make import Discretization, Released, ReleasedFile, certify
+from chainveil.certificate.make import (
+    Discretization,
+    Released,
+    ReleasedFile,
+    certify,
+    certify_groups,
+)
 from chainveil.certificate.parts import listing_digest
 from chainveil.certificate.results import Check, Verification
 from chainveil.certificate.work import allowing
@@ -23,6 +29,7 @@ __all__ = [
     "Verification",
     "allowing",
     "certify",
+    "certify_groups",
     "check",
     "listing_digest",
 ]

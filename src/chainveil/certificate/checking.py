@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from chainveil.certificate import promise, questions, statements
 from chainveil.certificate.document import Certificate, seal
+from chainveil.certificate.groups import SECTIONS, totals
 from chainveil.certificate.make import Released
 from chainveil.certificate.maths import check_line, maths
 from chainveil.certificate.results import Check, Verification
@@ -22,7 +24,7 @@ def check(
     ``seen`` is what its release shows; ``trouble`` says why a release that was given could not
     be read.
     """
-    computed = list(maths(certificate))
+    computed = [line for label, part in _parts(certificate) for line in _named(label, maths(part))]
     checks = [
         *_seal(certificate),
         *_fixed(certificate),
@@ -30,9 +32,9 @@ def check(
         *_words(certificate),
         *computed,
         *_complete(certificate),
-        *_length(certificate, seen),
-        *_gaps(certificate),
+        *_of_each_plan(certificate, seen),
         *([Check("release", "fails", trouble)] if trouble else _release(certificate, seen)),
+        *_groups(certificate, seen),
         *_open(certificate),
     ]
     return Verification(
@@ -43,6 +45,58 @@ def check(
             line.text for line in computed if (line.field, line.status) == ("loss.epsilon", "open")
         ),
     )
+
+
+def _parts(certificate: Certificate) -> list[tuple[Any, Certificate]]:
+    """The groups with the certificate of each; where there are none, the whole under no label."""
+    return list(certificate.groups.items()) or [(None, certificate)]
+
+
+def _named(label: Any, checks: Iterable[Check]) -> Iterator[Check]:
+    """Checks that say which group they are about."""
+    for line in checks:
+        yield line if label is None else replace(line, text=f"group {label}: {line.text}")
+
+
+def _of_each_plan(certificate: Certificate, seen: Released | None) -> Iterator[Check]:
+    """Whether each promise covers the series that it is for."""
+    for label, part in _parts(certificate):
+        rows = seen if seen is None or label is None else seen.groups.get(label)
+        yield from _named(label, (*_length(part, rows), *_gaps(part)))
+        if label is not None:
+            yield from _named(label, _words_of_chain(part))
+
+
+def _groups(certificate: Certificate, seen: Released | None) -> Iterator[Check]:
+    """Whether the groups are all there is, and whether the rows of each are those certified.
+
+    The digest of a group is one of its own rows: a row under another label changes two of them.
+    """
+    if not certificate.groups:
+        return
+    parts = [part["release"] for part in certificate.groups.values()]
+    added = totals(parts)
+    same = all(certificate[f"release.{name}"] == number for name, number in added.items())
+    text = f"{len(parts)} groups, which are all rows together"
+    yield check_line("groups.plans", same, text if same else "the groups are not all rows")
+    listed = certificate["groups.column"] in certificate["release.kept"]
+    text = "published" if listed else "not published, which it must be to tell the noise of a row"
+    yield check_line("groups.column", listed, f"{certificate['groups.column']}: {text}")
+    if seen is None or not seen.groups:
+        return
+    for label, part in certificate.groups.items():
+        found = seen.groups.get(label)
+        if found is None:
+            yield Check("release.rows", "fails", f"group {label}: has no rows in the release")
+            continue
+        for name in ("rows", "series", "gaps", "states_sha256"):
+            line = _same(f"release.{name}", part, getattr(found, name))
+            moved = line.status == "fails" and seen.states_sha256 == certificate[STATES]
+            # The states are all there, in their order: only their groups can have changed.
+            yield from _named(label, [replace(line, field="groups.plans") if moved else line])
+
+
+STATES = "release.states_sha256"
 
 
 def _seal(certificate: Certificate) -> Iterator[Check]:
@@ -77,13 +131,20 @@ def _words(certificate: Certificate) -> Iterator[Check]:
         ("randomness", statements.RANDOMNESS, "source"),
     ]
     for section, texts, key in origins:
-        if certificate[section] is None:
-            continue
-        same = certificate[f"{section}.meaning"] == texts[certificate[f"{section}.{key}"]]
-        text = f"says what {section}.{key} means" if same else f"does not say what {key} means"
-        yield check_line(f"{section}.meaning", same, text)
+        if certificate[section] is not None:
+            yield _meaning(certificate, section, texts, key)
     if certificate["discretization"] is not None:
-        yield _discretization(certificate)
+        yield from (_discretization(part) for _, part in _parts(certificate))
+
+
+def _words_of_chain(certificate: Certificate) -> Iterator[Check]:
+    yield _meaning(certificate, "chain", statements.ORIGIN, "origin")
+
+
+def _meaning(certificate: Certificate, section: str, texts: dict[str, str], key: str) -> Check:
+    same = certificate[f"{section}.meaning"] == texts[certificate[f"{section}.{key}"]]
+    text = f"says what {section}.{key} means" if same else f"does not say what {key} means"
+    return check_line(f"{section}.meaning", same, text)
 
 
 def _discretization(certificate: Certificate) -> Check:
@@ -219,11 +280,18 @@ def _states(certificate: Certificate, seen: Released) -> Iterator[Check]:
 
 def _open(certificate: Certificate) -> Iterator[Check]:
     """What has to be taken on trust, field by field and then in words."""
+    yield from _stated(certificate)
+    for label, part in certificate.groups.items():
+        own = (line for line in _stated(part) if line.field.split(".")[0] in SECTIONS)
+        yield from _named(label, own)
+    for sentence in statements.CANNOT_BE_CHECKED:
+        yield Check("cannot_be_checked", "open", sentence)
+
+
+def _stated(certificate: Certificate) -> Iterator[Check]:
     for path, _ in leaves(certificate.document):
         if path in BY_PATH and BY_PATH[path].checked == "open":
             yield Check(path, "open", f"{certificate[path]}: taken as stated")
-    for sentence in statements.CANNOT_BE_CHECKED:
-        yield Check("cannot_be_checked", "open", sentence)
 
 
 def _same(path: str, certificate: Certificate, found: Any) -> Check:

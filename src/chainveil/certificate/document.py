@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chainveil import notebook
+from chainveil.certificate.groups import together
 from chainveil.certificate.reading import parse, read_text
 from chainveil.certificate.schema import ABSENT, validate
-from chainveil.errors import InvalidInput
+from chainveil.errors import InvalidInput, NotSupported
 from chainveil.privacy.rounding import exact
 
 if TYPE_CHECKING:
@@ -45,6 +46,31 @@ class Certificate:
 
     def __post_init__(self) -> None:
         validate(self.document)
+        # What each group adds is validated as part of the certificate that it makes.
+        _ = self.groups
+
+    @cached_property
+    def groups(self) -> dict[Any, Certificate]:
+        """The certificate of each group's rows, by its label; empty where there are no groups.
+
+        Each is what a release of these rows alone would have: a plan, a loss, a digest.
+        """
+        if "groups" not in self.document:
+            return {}
+        return {
+            group["label"]: Certificate.sealed(together(self.document, group))
+            for group in self.document["groups"]["plans"]
+        }
+
+    def of_one_noise(self, purpose: str) -> Certificate:
+        """The certificate itself; an error where each group has noise of its own."""
+        if self.groups:
+            raise NotSupported(
+                f"{purpose} of a release with noise by group: there is a plan for each group. Take "
+                f"the rows of one group (column {self['groups.column']!r}) and its certificate, "
+                "certificate.groups[label]"
+            )
+        return self
 
     @classmethod
     def sealed(cls, fields: Mapping[str, Any]) -> Certificate:
@@ -84,7 +110,7 @@ class Certificate:
         """The loss of the noise on the chain, computed anew."""
         from chainveil.certificate.maths import loss_of
 
-        return loss_of(self)
+        return loss_of(self.of_one_noise("the loss"))
 
     def plan(self, max_seconds: float | None = None) -> NoisePlan:
         """The plan that the certificate describes, its loss computed anew.
@@ -95,7 +121,7 @@ class Certificate:
         from chainveil.certificate.work import allowing
 
         with allowing(max_seconds):
-            return plan_of(self)
+            return plan_of(self.of_one_noise("the plan"))
 
     def __getitem__(self, path: str) -> Any:
         """The value at a path such as ``"loss.epsilon"``; None inside a section that is null."""
@@ -117,8 +143,11 @@ class Certificate:
 
     def __repr__(self) -> str:
         said = "a plan" if self["release"] is None else f"column {self['release.column']!r}"
+        noise = f"noise for {len(self.groups)} groups" if self.groups else (
+            f"{self['noise.mechanism']} noise"
+        )  # fmt: skip
         return (
-            f"Certificate of {said}: {self['noise.mechanism']} noise, epsilon "
+            f"Certificate of {said}: {noise}, epsilon "
             f"{exact(self['promise.epsilon'])}, sealed {self['seal.digest'][:12]}"
         )
 

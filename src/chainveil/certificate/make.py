@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from itertools import groupby
@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from chainveil.certificate import statements
 from chainveil.certificate.document import Certificate
+from chainveil.certificate.groups import SECTIONS, apart, totals
 from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, Origin
 from chainveil.model.chain import MarkovChain
@@ -51,7 +52,8 @@ class Released:
     the number of rows of the longest series, where it was counted; no certificate holds it.
     ``kept`` are the columns beside the released one and the series, ``time`` how the time is
     published. ``points`` are the rows of the table where only those that report are released,
-    ``held`` the rows that no report reaches where reports are held over all.
+    ``held`` the rows that no report reaches where reports are held over all. ``groups`` is the
+    same of the rows of each group, by its label, where each group has noise of its own.
     """
 
     column: str
@@ -69,6 +71,7 @@ class Released:
     allowed_leaks: Sequence[str] = ()
     points: int | None = None
     held: int | None = None
+    groups: Mapping[Any, Released] = field(default_factory=dict)
 
 
 def certify(
@@ -108,6 +111,42 @@ def certify(
         "release": None if released is None else _release(released),
         "cannot_be_checked": list(statements.CANNOT_BE_CHECKED),
     }
+    return Certificate.sealed(fields)
+
+
+def certify_groups(
+    column: str,
+    groups: Sequence[tuple[Any, NoisePlan, Released]],
+    discretization: Discretization,
+    source: Literal["release", "study"],
+    released: Released,
+    created: datetime | None = None,
+) -> Certificate:
+    """The certificate of a release in which each group of series has a plan of its own.
+
+    Parameters
+    ----------
+    column : str
+        The column that names the groups.
+    groups : sequence of (label, plan, released)
+        Each group, its plan, and what its rows show.
+    discretization, source, created
+        As in :func:`certify`.
+    released : Released
+        File and digest of all rows together; what can be added up is that of the groups.
+    """
+    moment = datetime.now(UTC) if created is None else created
+    each = [
+        (label, certify(plan, None, discretization, source, part, moment).document)
+        for label, plan, part in groups
+    ]
+    _, first = each[0]
+    parts = [apart(document, label) for label, document in each]
+    fields = {name: part for name, part in first.items() if name != "seal"}
+    fields |= dict.fromkeys(SECTIONS)
+    promise = {name: part for name, part in first["promise"].items() if name != "gaps"}
+    fields["release"] = {**_release(released), **totals(parts)}
+    fields |= {"promise": promise, "groups": {"column": column, "plans": parts}}
     return Certificate.sealed(fields)
 
 

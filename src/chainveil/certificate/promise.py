@@ -19,15 +19,37 @@ def in_words(certificate: Certificate) -> Iterator[Line]:
     yield "promise", _how_much(certificate)
     yield "against", certificate["promise.adversary.meaning"]
     yield "series", _length(certificate["promise.length"])
-    yield "chain", _chain(certificate)
-    yield from _reports(certificate)
-    if certificate["noise.spent"]:
-        number = len(certificate["noise.spent"])
-        yield "together with", f"{number} earlier releases of the same series"
+    if certificate.groups:
+        yield from _groups(certificate)
+    else:
+        yield "chain", _chain(certificate)
+        yield from _reports(certificate)
+    earlier = [len(part["noise.spent"]) for part in parts(certificate)]
+    if any(earlier):
+        yield "together with", f"{max(earlier)} earlier releases of the same series"
     yield "randomness", certificate["randomness.meaning"] or "none was drawn"
     yield "release", _release(certificate)
     for sentence in (*certificate["promise.unprotected"], *_published(certificate)):
         yield "not protected", sentence
+
+
+def parts(certificate: Certificate) -> list[Certificate]:
+    """The certificate of each group; the whole where there is none."""
+    return list(certificate.groups.values()) or [certificate]
+
+
+def _groups(certificate: Certificate) -> Iterator[Line]:
+    """What each group has for itself."""
+    column = certificate["groups.column"]
+    yield "groups", f"by {column}, each with a chain and noise of its own"
+    for label, part in certificate.groups.items():
+        noise, wrong = part["noise.mechanism"], part["noise.expected_flips"]
+        yield (
+            f"group {label}",
+            f"{part['release.series']:,} series, {noise} noise, {wrong:.2%} of the reports wrong, "
+            f"loss at most {upper(part['loss.epsilon'])}; {_chain(part)}",
+        )
+        yield from ((f"group {label}, {name}", text) for name, text in _reports(part))
 
 
 def weaker(certificate: Certificate, checks: Iterable[Check]) -> Iterator[str]:
@@ -46,7 +68,8 @@ def weaker(certificate: Certificate, checks: Iterable[Check]) -> Iterator[str]:
 
 
 def _how_much(certificate: Certificate) -> str:
-    budget, loss = certificate["promise.epsilon"], certificate["loss.epsilon"]
+    budget = certificate["promise.epsilon"]
+    loss = max(part["loss.epsilon"] for part in parts(certificate))
     return (
         f"epsilon {exact(budget)}: the odds about {certificate['promise.unit']} change by at most "
         f"a factor of e^{upper(loss, 10)}"
@@ -114,7 +137,10 @@ def _release(certificate: Certificate) -> str:
 
 def _published(certificate: Certificate) -> Iterator[str]:
     """What was taken from the private data and is published as it is."""
-    if certificate["chain.origin"] == "private":
-        yield certificate["chain.meaning"]
+    if certificate.groups:
+        yield f"which group each series is in: column {certificate['groups.column']} says it"
+    fitted = [part for part in parts(certificate) if part["chain.origin"] == "private"]
+    if fitted:
+        yield fitted[0]["chain.meaning"]
     if str(certificate["discretization.origin"]).startswith("private"):
         yield certificate["discretization.meaning"]

@@ -14,8 +14,8 @@ from chainveil.errors import InvalidInput
 
 # A certificate is a page of text; anything longer is not one.
 LARGEST = 16 << 20
-# Nothing that chainveil writes is nested half as deep.
-DEEPEST = 12
+# A model inside of a family inside of a group is the deepest that chainveil writes: 13.
+DEEPEST = 16
 # Text in UTF-8 holds no lone surrogate; only an escape can bring one in.
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 

@@ -10,11 +10,14 @@ from datetime import datetime
 from typing import Any, Literal
 
 from chainveil.certificate import statements
+from chainveil.certificate.groups import check_groups
 from chainveil.errors import InvalidInput
 from chainveil.noise.base import noise_class
 
 # A state is one byte of a release. What one noise may report, and how many releases are told of.
 MOST_STATES, MOST_OUTPUTS, MOST_RELEASES = 256, 4096, 256
+# Groups, of which the number is a byte too.
+MOST_GROUPS = 255
 # Numbers of a noise whose reports look back, a row a state and last report; rows of a model.
 MOST_NUMBERS, MOST_ROWS = 1 << 20, 4096
 # Points to a report, and points of a secret, whose values are whole numbers of so many digits.
@@ -48,9 +51,13 @@ ABSENT: dict[str, Any] = {
     "noise.delay": 0,
     "release.points": None,
     "release.held": None,
+    "groups.column": None,
+    "groups.plans": None,
 }
 # Sections that may be null as a whole.
 OPTIONAL = ("loss.witness", "discretization", "randomness", "release", "release.file")
+# Sections that each group has for itself, and that are null for all together.
+OF_GROUPS = ("chain", "noise", "loss")
 
 FIELDS = (
     Field("schema", "schema name", "fixed", "what kind of document this is"),
@@ -161,6 +168,13 @@ FIELDS = (
     Field("release.file.bytes", "count", "release", "its size; of parts: together"),
     Field("release.file.sha256", "digest", "release", "digest of its bytes; of parts: of their "
           "listing"),
+    Field("groups.column", "text", "release", "the column that names the group of each series, "
+          "where each group has a chain and noise of its own. Absent: one chain and one noise for "
+          "all rows"),
+    Field("groups.plans", "groups", "recomputed", "for each group its `label`, its `chain`, "
+          "`noise` and `loss` with the fields above, which are null for all groups together, and "
+          "of `release` what its rows show: `rows`, `series`, `gaps`, `splits`, `states_sha256`, "
+          "`points` and `held`; `covers_gaps` is its `promise.gaps`. Absent without groups"),
     Field("cannot_be_checked", "texts", "fixed", "what verification must take on trust"),
     Field("seal.algorithm", "seal algorithm", "fixed", "how the seal is made"),
     Field("seal.digest", "digest", "recomputed", "checksum of everything above"),
@@ -175,15 +189,21 @@ def validate(document: Any, name: str = "certificate") -> None:
         raise InvalidInput(name, type(document).__name__, "a JSON object")
     _check_version(document, name)
     values = dict(leaves(document))
+    grouped = "groups" in document
+    empty = (*OPTIONAL, *OF_GROUPS) if grouped else OPTIONAL
     for path, value in values.items():
-        if path in OPTIONAL and value is None:
+        if path in empty and value is None:
             continue
         if path not in BY_PATH:
             raise InvalidInput(name, f"an unknown field {path!r}", "the fields of schema 1")
         _check_kind(BY_PATH[path], value, name)
-    missing = sorted(set(BY_PATH) - set(values) - set(_excused(values)) - set(ABSENT))
+    missing = sorted(set(BY_PATH) - set(values) - set(_excused(values, empty)) - set(ABSENT))
     if missing:
         raise InvalidInput(name, f"no field {missing[0]!r}", "all fields of schema 1")
+    if grouped:
+        if any(document[section] is not None for section in OF_GROUPS):
+            raise InvalidInput(name, "a chain beside groups", "null: each group has its own")
+        check_groups(document, name)
 
 
 def leaves(document: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -223,9 +243,9 @@ def check_kind(name: str, kind: str, value: Any) -> None:
         raise InvalidInput(name, value, allowed)
 
 
-def _excused(values: dict[str, Any]) -> Iterator[str]:
+def _excused(values: dict[str, Any], empty: tuple[str, ...]) -> Iterator[str]:
     """Fields that need not be there because their section is null."""
-    for section in OPTIONAL:
+    for section in empty:
         if section in values:
             yield from (path for path in BY_PATH if path.startswith(section + "."))
 
@@ -390,6 +410,12 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "labels": (
         lambda v: _is_list(v, _is_label, 2, MOST_STATES),
         f"a list of texts, numbers or booleans, at most {MOST_STATES}",
+    ),
+    "groups": (
+        lambda v: _is_list(
+            v, lambda one: isinstance(one, dict) and _is_label(one.get("label")), 1, MOST_GROUPS
+        ),
+        f"a list of groups with a label each, at most {MOST_GROUPS}",
     ),
     "few labels": (
         lambda v: _is_list(v, _is_label, 0, MOST_STATES),

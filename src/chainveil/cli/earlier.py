@@ -95,6 +95,8 @@ def in_words(new: Certificate, known: Known) -> str:
 
 def _together(new: Certificate, old: Certificate) -> str:
     """The loss of both, where it takes no time: a stranger's file is not worth more of it."""
+    if new.groups or old.groups:
+        return "the two together lose more than this one"
     each = upper(new["loss.epsilon"])
     more = f"the two together lose more than the {each} of this one"
     question = questions.ask_together(new, old)

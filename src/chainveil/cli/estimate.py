@@ -62,7 +62,7 @@ def estimate(release: str, question: str, **given: Any) -> None:
       chainveil estimate release.parquet frequency --by person
     """
     from chainveil.table.files import certificate_path
-    from chainveil.table.released.states import read_released
+    from chainveil.table.released.states import read_by_noise
 
     _check_options(question)
     if given["original"] is not None and given["picture"] is None:
@@ -72,27 +72,30 @@ def estimate(release: str, question: str, **given: Any) -> None:
     # A share of points depends on neighbours only where a chain is fitted beside it.
     neighbours = question != "frequency" or given["covers"] == "sampling"
     with progress(claimed_rows(certificate), given["as_json"]) as tell:
-        held = read_released(
+        parts = read_by_noise(
             release, certificate, given["by"], given["time"], given["form"],
             progress=tell, step=given["step"], max_gap=given["max_gap"],
             neighbours=neighbours, **options.read_lines(given),
         )  # fmt: skip
-    for note in held.notes:
+    held, splits = parts[0], sum(part.splits for part in parts)
+    for note in dict.fromkeys(note for part in parts for note in part.notes):
         warn(note)
-    if held.splits and neighbours:
-        warn(f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
+    if splits and neighbours:
+        warn(f"{splits:,} neighbouring rows are no neighbouring points, by the certificate; "
              "they are counted as if they were. --time and --max-gap, as when the table was "
              "sanitized, tell which")  # fmt: skip
-    if held.plan.noise.every > 1 and question != "frequency":
-        often = held.plan.noise.every
-        warn(f"one point in {often} reports: the answer is about those points alone")
+    for often in sorted({part.plan.noise.every for part in parts} - {1}):
+        if question != "frequency":
+            warn(f"one point in {often} reports: the answer is about those points alone")
     if held.zone is not None:
         warn(f"{given['by']}: as the clocks of {held.zone} have it, the time zone of the column "
              f"{given['time']}")  # fmt: skip
+    if held.noise_by:
+        _check_groups(held, question, given)
     if question == "denoise":
         _denoise(held, given)
         return
-    found = _ask(held, question, given)
+    found = _ask_all(parts, question, given)
     if given["picture"] is not None:
         _draw(found, held, question, release, {**given, "certificate": certificate})
     show(_facts(found, held, question), _lines(found, held), given["as_json"])
@@ -141,6 +144,38 @@ def _check_options(question: str) -> None:
         source = context.get_parameter_source(str(option.name))
         if question not in known and source != click.core.ParameterSource.DEFAULT:
             raise click.UsageError(f"{option.opts[-1]} is for {' and '.join(known)}.")
+
+
+def _check_groups(held: Any, question: str, given: dict[str, Any]) -> None:
+    """An error for what takes one noise for all rows."""
+    asked = "denoise" if question == "denoise" else "--original" if given["original"] else None
+    if asked is not None:
+        raise click.UsageError(
+            f"{asked} takes one noise for all rows, and each group of {held.noise_by} has its own: "
+            "in Python, take the rows of one group and certificate.groups[label]."
+        )
+
+
+def _ask_all(parts: list[Any], question: str, given: dict[str, Any]) -> Any:
+    """One answer from rows of one noise, or of several."""
+    from dataclasses import replace
+
+    from chainveil.estimate.joining import joined
+
+    found = [_ask(part, question, given) for part in parts]
+    if len(parts) == 1:
+        return found[0]
+    if given["window"] is not None:
+        # Series are numbered in each part, and called by their names in all.
+        found = [
+            replace(one, groups=tuple((part.series[i], window) for i, window in one.groups))
+            for one, part in zip(found, parts, strict=True)
+        ]
+    answer = joined(found, [part.plan.noise.every for part in parts], parts[0].noise_by)
+    if given["window"] is not None:
+        named = (f"{series}, window {window}" for series, window in answer.groups or ())
+        answer = replace(answer, groups=tuple(named))
+    return answer
 
 
 def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:

@@ -42,14 +42,15 @@ MOST_IN_JSON = 1000
               "which is as private as the table.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @options.as_json
-def fit(table: str, public: bool, output: str | None, force: bool, **given: Any) -> None:
+def fit(table: str, public: bool, **given: Any) -> None:
     """Fit a Markov chain to a column of TABLE (a file, or - for standard input).
 
     Prints the chain, 95% intervals, and how much better a chain with a longer memory
     would fit; --order fits one. With --series also every series on its own: the range of the
     parameters, the order that the data ask for, which series drift and, with --epsilon, what
     noise for all of them together loses on each; what is written is then a family, a model for
-    each series with enough points, unless --pooled asks for one chain. What it prints and writes
+    each series with enough points, unless --pooled asks for one chain. With --group all of it is
+    printed for each group. What it prints and writes
     is exact, and gives counts of the table away: unless the table is public, keep both as private
     as the table. chainveil calibrate and chainveil sanitize publish such a chain rounded.
 
@@ -59,13 +60,60 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
       chainveil fit heart.csv --column bpm --threshold 60 --order auto -o longer.json
       chainveil fit heart.csv --column bpm --series person --threshold 60 --epsilon 2
     """
+    source = options.read_source(table, given)
+    layout, rules = options.read_layout(given), options.read_rules(given)
+    if given["output"] is not None and layout.group is not None:
+        raise click.UsageError(
+            "-o writes one chain or family, and --group makes one for each group. To use them: "
+            "chainveil sanitize --group, with --reference for those of a public table."
+        )
+    if layout.group is None:
+        facts, lines = _fitted(source, source.about_rows, layout, rules, public, given)
+    else:
+        facts, lines = _by_group(source, layout, rules, public, given)
+    if not public:
+        warn(
+            "the chain was fitted on the data themselves and gives counts of them away: keep this "
+            "output and the chain file private"
+        )
+    show(facts, lines, given["as_json"])
+
+
+def _by_group(
+    source: Any, layout: Any, rules: Any, public: bool, given: dict[str, Any]
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Every group on its own, as if it were all there is."""
+    from dataclasses import replace
+
+    from chainveil.table.request.request import StateRules
+    from chainveil.table.states.fitting import groups_of
+    from chainveil.table.states.groups import naming_group
+
+    facts: list[dict[str, Any]] = []
+    lines: list[tuple[str, str]] = []
+    with progress(source.about_rows, given["as_json"]) as tell:
+        discretizer, groups = groups_of(source, layout, rules, tell)
+    # The limits are those of the whole table, also where they are its mean.
+    inside, same = replace(layout, group=None), StateRules(
+        missing=rules.missing, discretizer=discretizer
+    )  # fmt: skip
+    for label, rows in groups.items():
+        with naming_group(label):
+            found, text = _fitted(rows, source.about_rows, inside, same, public, given)
+        facts.append({"group": label, **found})
+        lines += [(f"{label}: {name}", words) for name, words in text]
+    return {"group_column": layout.group, "groups": facts}, lines
+
+
+def _fitted(
+    source: Any, rows: int | None, layout: Any, rules: Any, public: bool, given: dict[str, Any]
+) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """The fit of one table, written where that was asked for: for machines, and in words."""
     from chainveil.cli.chain_file import ChainFile, to_document, write_chain_file
     from chainveil.table.states.fitting import fit_table
 
-    source = options.read_source(table, given)
-    layout, rules = options.read_layout(given), options.read_rules(given)
-    with progress(source.about_rows, given["as_json"]) as tell:
-        memory = {"order": given["order"], "pseudocount": given["pseudocount"]}
+    memory = {"order": given["order"], "pseudocount": given["pseudocount"]}
+    with progress(rows, given["as_json"]) as tell:
         found = fit_table(source, layout, rules, tell, **memory)
         check = _check(source, layout, found, given, tell)
         paid = _prices(source, layout, found, check, public, given, tell)
@@ -74,13 +122,8 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
     if model.order == 1 and model.single and given["confidence"] is not None:
         model = model.region(given["confidence"])
     file = ChainFile(model, origin, found.discretizer)
-    if output is not None:
-        write_chain_file(output, file, force)
-    if not public:
-        warn(
-            "the chain was fitted on the data themselves and gives counts of them away: keep this "
-            "output and the chain file private"
-        )
+    if given["output"] is not None:
+        write_chain_file(given["output"], file, given["force"])
     one = ChainFile(found.chain, origin, found.discretizer)
     facts = {**to_document(one), **to_document(file), **found.facts}
     lines = [*_lines(found), *_set_words(model)]
@@ -90,7 +133,7 @@ def fit(table: str, public: bool, output: str | None, force: bool, **given: Any)
     if paid is not None:
         facts["prices"] = [vars(price) for price in paid.prices]
         lines += paid.lines
-    show(facts, lines, given["as_json"])
+    return facts, lines
 
 
 def _check(source: Any, layout: Any, found: Any, given: dict[str, Any], tell: Any) -> Any:

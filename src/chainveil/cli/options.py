@@ -152,6 +152,9 @@ each_series = together(
     click.option("--parts", type=int, default=1, show_default=True, metavar="N",
                  help="With --series: also fit a model to each of N parts of each series, for "
                  "series that drift; reads the table once more."),
+    click.option("--group", metavar="COLUMN", help="With --series: a public column by which people "
+                 "differ, such as an age group or a ward; each group has a model and noise of its "
+                 "own. It is published with the release."),
 )  # fmt: skip
 
 
@@ -243,7 +246,8 @@ def read_layout(options: dict[str, Any]) -> Layout:
     """Where things stand in the table."""
     from chainveil.table.request.request import Layout
 
-    return Layout(*(options[name] for name in ("column", "series", "time", "step", "max_gap")))
+    names = ("column", "series", "time", "step", "max_gap")
+    return Layout(**{name: options[name] for name in names}, group=options.get("group"))
 
 
 def read_kept(options: dict[str, Any]) -> Kept:

@@ -35,13 +35,19 @@ def check(source: Any, request: Any, prepared: Any, given: dict[str, Any], tell:
     The release is there by now: what fails here is told and changes nothing.
     """
     from chainveil.errors import ChainveilError
-    from chainveil.table.series_check import check_table, to_csv
+    from chainveil.table.series_check import check_groups, check_table, to_csv
     from chainveil.table.write.atomic import drafts
 
     if given["series"] is None or not given["check"]:
         return None
     try:
-        found = check_table(source, request.layout, prepared.discretizer, prepared.plan, tell)
+        how, plans = (source, request.layout, prepared.discretizer), prepared.plans
+        found: Any
+        if plans.labels:
+            named = dict(zip(plans.labels, plans.each, strict=True))
+            found = check_groups(*how, named, tell)
+        else:
+            found = check_table(*how, plans.only, tell)
     except ChainveilError as error:
         warn(f"the series were not checked one by one: {error}")
         return None
@@ -49,3 +55,19 @@ def check(source: Any, request: Any, prepared: Any, given: dict[str, Any], tell:
         with drafts([given["private_report"]], given["force"]) as (draft,):
             draft.file.write(to_csv(found))
     return found
+
+
+def lines(check: Any) -> list[tuple[str, str]]:
+    """The check in two lines, of each group where there are several."""
+    if check is None:
+        return []
+    if not isinstance(check, dict):
+        return check.two_lines if check.read.any() else []
+    return [(f"{label}: {name}", text) for label, one in check.items() for name, text in lines(one)]
+
+
+def facts(check: Any) -> Any:
+    """The check for machines."""
+    if not isinstance(check, dict):
+        return check.facts
+    return [{"group": label, **one.facts} for label, one in check.items()]

@@ -125,10 +125,10 @@ def _tell(
             "earlier": [str(path) for path, _ in again],
         }  # fmt: skip
         # For who sits here: neither the certificate nor the release holds anything of it.
-        facts |= {} if check is None else {"private_check": check.facts}
+        facts |= {} if check is None else {"private_check": private_report.facts(check)}
         usual = given["mechanism"] is None and given["plan_file"] is None
         lines = _lines(certificate, output, str(where))
-        lines += check.two_lines if check is not None and check.read.any() else []
+        lines += private_report.lines(check)
         show(facts, [*lines, *_usual(certificate, usual)], given["as_json"])
 
 
@@ -221,8 +221,9 @@ def _limits(certificate: Any) -> Any:
 
 
 def _warnings(certificate: Any) -> None:
-    if certificate["chain.origin"] == "private":
-        warn(certificate["chain.meaning"])
+    parts = list(certificate.groups.values()) or [certificate]
+    for meaning in {part["chain.meaning"] for part in parts if part["chain.origin"] == "private"}:
+        warn(meaning)
     if certificate["discretization.origin"] != "given":
         warn(certificate["discretization.meaning"])
     if certificate["release.gaps"]:
@@ -236,13 +237,11 @@ def _warnings(certificate: Any) -> None:
         warn("seeded noise: " + certificate["randomness.meaning"])
     if certificate["promise.adversary.model"] != "any":
         warn("this holds against " + certificate["promise.adversary.meaning"])
-    if tells_nothing(certificate):
+    if any(map(tells_nothing, parts)):
         warn(GUESSES)
 
 
 def _lines(certificate: Any, output: str, where: str) -> list[tuple[str, str]]:
-    from chainveil.noise.base import NEEDS, noise_class
-
     rows, series = certificate["release.rows"], certificate["release.series"]
     points = certificate["release.points"]
     told = "" if points is None else f", those of {points:,} that report"
@@ -250,8 +249,25 @@ def _lines(certificate: Any, output: str, where: str) -> list[tuple[str, str]]:
         ("release", f"{output}: {rows:,} rows in {series:,} series{told}"),
         ("columns", ", ".join(_columns(certificate))),
         ("certificate", where),
+        *_noise_lines(certificate),
+    ]
+
+
+def _noise_lines(certificate: Any) -> list[tuple[str, str]]:
+    """What the noise loses and changes, and who can make it; of each group by itself."""
+    from chainveil.noise.base import NEEDS, noise_class
+
+    against = ("against", certificate["promise.adversary.meaning"])
+    if certificate.groups:
+        column, number = certificate["groups.column"], len(certificate.groups)
+        lines = [("groups", f"{number} by {column}, each with noise of its own"), against]
+        for label, part in certificate.groups.items():
+            own = (line for line in _noise_lines(part) if line != against)
+            lines += [(f"{label}: {name}", text) for name, text in own]
+        return lines
+    return [
         ("loss", f"at most {upper(certificate['loss.epsilon'], 10)}"),
-        ("against", certificate["promise.adversary.meaning"]),
+        against,
         ("changed points", f"{certificate['noise.expected_flips']:.4%} on average"),
         ("made by", NEEDS[noise_class(certificate["noise.mechanism"]).sees]),
     ]
@@ -259,7 +275,12 @@ def _lines(certificate: Any, output: str, where: str) -> list[tuple[str, str]]:
 
 def _usual(certificate: Any, usual: bool) -> list[tuple[str, str]]:
     """What else could have been asked for, where no mechanism was named."""
-    if not usual or certificate["noise.mechanism"] != "sticky" or certificate["noise.every"] > 1:
+    if (
+        not usual
+        or certificate.groups
+        or certificate["noise.mechanism"] != "sticky"
+        or certificate["noise.every"] > 1
+    ):
         return []
     words = "--every best or --mechanism tracking may tell more within the same budget: chainveil "
     return [("instead", words + "calibrate says how much")]

@@ -47,6 +47,11 @@ def _check_series(request: Any) -> None:
     """Series are not fitted one by one on Spark, which is said unless --pooled says it."""
     from chainveil.table.states.families import POOLED
 
+    if request.layout.group is not None:
+        raise click.UsageError(
+            "--group is for tables on this machine (--engine here): a plan for each group is not "
+            "made on Spark. Release each group on its own, with its own certificate."
+        )
     if request.parts > 1:
         raise click.UsageError("--parts is not offered on Spark, where one chain is fitted.")
     fitted = request.chain is None and request.plan is None

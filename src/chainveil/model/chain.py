@@ -195,7 +195,7 @@ class MarkovChain(DataModel):
         """One: a point depends on the one before it."""
         return 1
 
-    @property
+    @cached_property
     def box(self) -> Box | None:
         """q and r, each twice, of a stationary chain of two states."""
         if self.states != 2 or self.initial is not None:

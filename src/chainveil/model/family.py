@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal, cast, get_args
 
 import numpy as np
@@ -170,9 +171,14 @@ class ModelFamily(DataModel):
 
     def without_covered(self) -> ModelFamily:
         """The family without members that are part of others, whose loss can be no larger."""
+        return self._uncovered or self
+
+    @cached_property
+    def _uncovered(self) -> ModelFamily | None:
+        """The family without members that are part of others; None where there are none."""
         kept = _uncovered(self.members)
         if len(kept) == len(self.members):
-            return self
+            return None
         members, names = ([of[i] for i in kept] for of in (self.members, self.names))
         return ModelFamily(members, names, self.typical)  # type: ignore[arg-type]
 

@@ -16,11 +16,12 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.base import Box, DataModel, Origin
 from chainveil.model.chain import MarkovChain
+from chainveil.model.disclosure import public_box
 from chainveil.model.family import MOST_MEMBERS, ModelFamily, hull, public_limits
 from chainveil.model.fitting import count_transitions, first_order, read_order
 from chainveil.model.fitting import fit as fit_chain
 from chainveil.model.orders import choose_order
-from chainveil.model.region import ChainRegion
+from chainveil.model.region import ChainRegion, region_around, region_from_counts
 from chainveil.sequences import Sequences, as_sequences
 
 # A series has a model of its own where it leaves each state at least so often: the logarithm of a
@@ -178,13 +179,11 @@ def enough(counts: NDArray[np.int64]) -> list[int]:
 
 def _first(counts: NDArray[np.int64], origin: Origin, wishes: Wishes) -> DataModel | None:
     """The chain of order 1, or its box; None where it could not be published."""
+    if len(counts) == 2 and wishes.confidence is not None:
+        return _boxed(counts, origin, wishes.confidence, wishes.low)
     chain = first_order(counts, origin)
-    if chain.states != 2:
-        return chain
     try:
-        if wishes.confidence is not None:
-            return _boxed(chain, wishes.confidence, wishes.low)
-        if origin == "private":
+        if origin == "private" and chain.states == 2:
             chain.public_box()
         return chain
     except InvalidInput:
@@ -192,17 +191,26 @@ def _first(counts: NDArray[np.int64], origin: Origin, wishes: Wishes) -> DataMod
         return None
 
 
-def _boxed(chain: MarkovChain, confidence: float, low: bool) -> DataModel | None:
-    """The box around a fit, which goes up to where q + r is 1.
+def _boxed(
+    counts: NDArray[np.int64], origin: Origin, confidence: float, low: bool
+) -> DataModel | None:
+    """The box around a fit, which goes up to where q + r is 1; no chain is made on the way.
 
     A public chain next to that stands for itself. The box of a private one is lowered on its upper
-    ends, but not below the limits of the fit; None where these reach as far.
+    ends, but not below the limits of the fit; None where these reach as far, or where there are
+    too few points for limits that may be published: the pooled chain stands for it then.
     """
-    box = chain.region(confidence)
-    near = box.q[1] + box.r[1] >= 1
-    if chain.origin != "private" or not (near or low):
-        return chain if near else box
-    q, r = chain.public_box()
+    if origin != "private":
+        box = region_from_counts(counts, confidence, origin)
+        return first_order(counts, origin) if box.q[1] + box.r[1] >= 1 else box
+    (stay, leave), (back, keep) = counts.tolist()
+    try:
+        q, r = public_box(leave / (leave + stay), back / (back + keep), int(counts.sum()))
+        box = region_around(q, r, counts, confidence)
+    except InvalidInput:
+        return None
+    if not (low or box.q[1] + box.r[1] >= 1):
+        return box
     room, wide = LARGEST_SUM - q[1] - r[1], (box.q[1] - q[1]) + (box.r[1] - r[1])
     if room <= 0:
         return None
@@ -210,7 +218,7 @@ def _boxed(chain: MarkovChain, confidence: float, low: bool) -> DataModel | None
     q_high, r_high = (
         fit[1] + share * (end - fit[1]) for fit, end in ((q, box.q[1]), (r, box.r[1]))
     )
-    return ChainRegion((box.q[0], q_high), (box.r[0], r_high), box.estimate, chain.origin)
+    return ChainRegion((box.q[0], q_high), (box.r[0], r_high), box.estimate, origin)
 
 
 def _longer(
@@ -255,7 +263,7 @@ def _margin(
     are draws from a normal law: a third of the error for a slower pace, a third for a faster one,
     a third for the lean. Both ranges are cut, and each cell is covered by a box of q and r.
     """
-    seen = [model.likeliest.box for model in models if model.box is not None]
+    seen = [_fitted_at(model) for model in models if model.box is not None]
     if pooled.states != 2:
         return []
     if len(seen) < FEWEST_SEEN:
@@ -264,7 +272,7 @@ def _margin(
             f"0, or {FEWEST_SEEN} such series to make a margin for others from",
             "unseen=0 is for data whose own series are to be released.",
         )  # fmt: skip
-    logits = np.array([[_logit(box[0]), _logit(box[2])] for box in seen])
+    logits = np.array([[_logit(q), _logit(r)] for q, r in seen])
     pace, lean = logits.mean(axis=1), logits[:, 0] - logits[:, 1]
     third = (1 - unseen) / 3
     paces = _predicted(pace, third), _predicted(pace, third, up=True)
@@ -275,6 +283,14 @@ def _margin(
         (f"persons not seen, {number} of {len(boxes)}", ChainRegion(box[:2], box[2:], None, origin))
         for number, box in enumerate(boxes, 1)
     ]
+
+
+def _fitted_at(model: DataModel) -> tuple[float, float]:
+    """q and r of a chain, or those that a box was made around."""
+    if isinstance(model, ChainRegion):
+        return model.estimate
+    assert model.box is not None
+    return model.box[0], model.box[2]
 
 
 def _pieces(ends: tuple[float, float], count: int) -> list[tuple[float, float]]:

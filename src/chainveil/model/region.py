@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from chainveil.model.chain import MarkovChain
 
 Interval = tuple[float, float]
+# By how much the ends of intervals are rounded outwards, as a share of them, and the least end.
+SLACK, LEAST = 1e-9, 1e-300
 
 
 @register
@@ -208,51 +210,62 @@ def region_around(
 
 def _interval_around(interval: Interval, tosses: float, alpha: float) -> Interval:
     low, high = interval
-    least = _interval_from_counts(low * tosses, tosses, alpha)[0]
+    least = _lower_end(low * tosses, tosses, alpha)
     # Nothing bounds a chain that may always have left the state.
-    largest = 1 - 2.0**-53 if high == 1 else _interval_from_counts(high * tosses, tosses, alpha)[1]
+    largest = 1 - 2.0**-53 if high == 1 else _upper_end(high * tosses, tosses, alpha)
     return least, largest
 
 
 def _interval_from_counts(successes: float, tosses: float, alpha: float) -> Interval:
     """The p that a mixture of coins does not beat by 1/alpha; its ends rounded outwards."""
+    return _lower_end(successes, tosses, alpha), _upper_end(successes, tosses, alpha)
+
+
+def _lower_end(successes: float, tosses: float, alpha: float) -> float:
+    if successes == 0:
+        raise _at_the_edge()
+    return max(math.exp(_crossing(successes, tosses, alpha)), LEAST) * (1 - SLACK)
+
+
+def _upper_end(successes: float, tosses: float, alpha: float) -> float:
+    """One less the lower end of those that miss."""
+    misses = tosses - successes
+    if misses == 0:
+        raise _at_the_edge()
+    return min(-math.expm1(_crossing(misses, tosses, alpha)) * (1 + SLACK), 1 - 2.0**-53)
+
+
+def _at_the_edge() -> InvalidInput:
+    return InvalidInput(
+        "counts",
+        "a state that is always kept or always left",
+        "both changes and stays in either state, to bound the chain away from the edge",
+        "Use more data, or give the region by hand.",
+    )
+
+
+def _crossing(successes: float, tosses: float, alpha: float) -> float:
+    """The logarithm u of the least p that the mixture does not beat.
+
+    There ``s u + (n - s) log(1 - e^u)`` rises to the logarithm of the mixture, times alpha. What
+    is left to it is convex in u, so that Newton's steps come from below and never pass it, but
+    for rounding, which ``SLACK`` is far above.
+    """
     misses = tosses - successes
     mixture = (
         math.lgamma(successes + 0.5) + math.lgamma(misses + 0.5) - math.lgamma(tosses + 1)
     ) - math.log(math.pi)
-
-    def excess(p: float) -> float:
-        fit = (successes * math.log(p) if successes else 0.0) + (
-            misses * math.log1p(-p) if misses else 0.0
-        )
-        return mixture - fit + math.log(alpha)
-
-    centre = successes / tosses
-    low = _crossing(excess, 1e-300, centre) if successes else 0.0
-    high = _crossing(excess, 1.0 - 2.0**-53, centre) if misses else 1.0
-    if low == 0.0 or high == 1.0:
-        raise InvalidInput(
-            "counts",
-            "a state that is always kept or always left",
-            "both changes and stays in either state, to bound the chain away from the edge",
-            "Use more data, or give the region by hand.",
-        )
-    slack = 1e-9
-    return low * (1 - slack), min(high * (1 + slack), 1 - 2.0**-53)
-
-
-def _crossing(excess: Any, outside: float, inside: float) -> float:
-    """Where ``excess`` falls to zero on the way from ``outside`` in, approached from outside."""
-    for _ in range(2000):
-        middle = (
-            math.sqrt(outside * inside) if max(outside, inside) < 0.1 else (outside + inside) / 2
-        )
-        if middle in (outside, inside):
+    level = mixture + math.log(alpha)
+    # As if there were no misses: below what is looked for.
+    u = level / successes
+    for _ in range(200):
+        p = math.exp(u)
+        left = level - successes * u - (misses * math.log1p(-p) if misses else 0.0)
+        step = left / (successes - misses * p / (1 - p))
+        if not step > 1e-14 * min(1.0, -u):
             break
-        outside, inside = (middle, inside) if excess(middle) > 0 else (outside, middle)
-        if abs(outside - inside) <= 1e-13 * inside:
-            break
-    return outside
+        u += step
+    return u
 
 
 def _interval(name: str, value: Any) -> Interval:

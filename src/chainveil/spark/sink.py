@@ -84,7 +84,7 @@ class FolderSink:
         if steps.ordered_noise:
             need_order(steps.layout, "noise with a memory, rare reports or seeded noise")
         found = _counted(table, steps, seen)
-        check_length(steps.plan, found)
+        check_length(steps.plans.only, found)
         # The certificate first: a release never stands there without its own.
         with drafts([self.certificate_path], self.force, last=place) as (draft,):
             parts = _write(table, steps, place)

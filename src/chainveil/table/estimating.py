@@ -15,15 +15,18 @@ from chainveil.certificate import Certificate
 from chainveil.errors import ChainveilWarning
 from chainveil.estimate import Estimate
 from chainveil.estimate.answer_table import Kind, columns, framed
+from chainveil.estimate.joining import joined
 from chainveil.estimate.questions.comparison import How
 from chainveil.estimate.results import Covers, Method
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
 from chainveil.table.released.grouping import read_columns
-from chainveil.table.released.states import ReleasedStates, read_released
+from chainveil.table.released.states import ReleasedStates, read_by_noise
 
 Question = Literal["share", "pairs", "transitions", "sojourns", "autocorrelation"]
 QUESTIONS: tuple[Question, ...] = get_args(Question)
+# What was read, for each noise: one in all, unless each group of series has its own.
+Held = list[ReleasedStates]
 # Seconds from which on a step is told in hours.
 LONG_STEP = 60.0
 LAGS = (1, 2, 3, 4, 5)
@@ -52,7 +55,9 @@ def estimate_table(
         What was published, or some rows of it, joined with other columns or not. Where the order
         of the rows matters and they do not stand in it, ``time`` tells it.
     certificate : Certificate or path
-        Its noise is undone. What cannot be checked of the release is said in a warning.
+        Its noise is undone, that of each row's own group where each has its own; shares and pairs
+        are then put together, other questions are asked ``by`` group. What cannot be checked of the
+        release is said in a warning.
     question : "share", "pairs", "transitions", "sojourns" or "autocorrelation"
         How often each state occurs; how often each follows each; how probable each next state
         is; how long a state lasts; how much a state says about the same state later.
@@ -164,16 +169,17 @@ def _read(
     step: float | None,
     max_gap: float | None,
     covers: str,
-) -> ReleasedStates:
+) -> Held:
     checks.one_of("question", question, QUESTIONS)
     neighbours = question != "share" or covers == "sampling"
-    held = read_released(
+    held = read_by_noise(
         release, certificate, by, time, step=step, max_gap=max_gap, neighbours=neighbours
     )
-    notes = list(held.notes)
-    if held.splits and neighbours and not notes:
+    notes = list(dict.fromkeys(note for part in held for note in part.notes))
+    splits = sum(part.splits for part in held)
+    if splits and neighbours and not notes:
         notes.append(
-            f"{held.splits:,} neighbouring rows are no neighbouring points, by the certificate; "
+            f"{splits:,} neighbouring rows are no neighbouring points, by the certificate; "
             "they are counted as if they were. time, step and max_gap tell which"
         )
     if notes:
@@ -182,7 +188,7 @@ def _read(
 
 
 def _asking(
-    held: ReleasedStates,
+    held: Held,
     question: Question,
     covers: Covers = "noise",
     method: Method = "counts",
@@ -199,21 +205,23 @@ def _asking(
         "autocorrelation": partial(estimate.autocorrelation, lags=several, covers=covers),
     }
 
-    def ask(level: float) -> Estimate:
-        found = how[question](held.states, held.plan, by=held.groups, level=level)
-        if held.group_names:
-            names = [held.group_names[number] for number in found.groups or ()]
+    def ask_one(part: ReleasedStates, level: float) -> Estimate:
+        found = how[question](part.states, part.plan, by=part.groups, level=level)
+        if part.group_names:
+            names = [part.group_names[number] for number in found.groups or ()]
             found = replace(found, groups=tuple(names))
         return found
+
+    def ask(level: float) -> Estimate:
+        found = [ask_one(part, level) for part in held]
+        return joined(found, [part.plan.noise.every for part in held], held[0].noise_by)
 
     return ask
 
 
-def _framed(
-    found: Estimate, held: ReleasedStates, by: Any, release: Any, seconds: float | None
-) -> Any:
+def _framed(found: Estimate, held: Held, by: Any, release: Any, seconds: float | None) -> Any:
     names = [] if by is None else [by] if isinstance(by, str) else list(by)
-    data = columns(found, held.labels, names or ["group"])
+    data = columns(found, held[0].labels, names or ["group"])
     if seconds is not None and data["unit"][0].endswith("points"):
         _in_time(data, seconds)
     return framed(data, _kind(release))
@@ -227,9 +235,7 @@ def _in_time(data: dict[str, list[Any]], seconds: float) -> None:
     data["unit"] = [text.removesuffix("points") + word for text in data["unit"]]
 
 
-def _seconds(
-    release: Any, held: ReleasedStates, time: str | None, step: float | None
-) -> float | None:
+def _seconds(release: Any, held: Held, time: str | None, step: float | None) -> float | None:
     """What a point lasts, where the time column holds dates and times."""
     if time is None:
         return None
@@ -237,7 +243,10 @@ def _seconds(
     table = open_source(release, text=False) if file else FrameSource(release)
     if not pa.types.is_temporal(table.schema.field(time).type):
         return None
-    return held.step_of(read_columns(table, [time])) if step is None else float(step)
+    if step is not None:
+        return float(step)
+    steps = {part.step_of(read_columns(table, [time])) for part in held}
+    return steps.pop() if len(steps) == 1 else None
 
 
 def _kind(release: Any) -> Kind | None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from chainveil.certificate import Certificate, Released, ReleasedFile, certify
+from chainveil.certificate import Certificate, Released, ReleasedFile, certify, certify_groups
 from chainveil.errors import ChainveilWarning, InvalidInput
 from chainveil.mechanism.randomness import Source as Randomness
 from chainveil.mechanism.randomness import as_source
@@ -27,6 +27,8 @@ from chainveil.table.request.discretize import Discretizer
 from chainveil.table.request.kept import Kept
 from chainveil.table.request.request import Layout, Readable, Request, one_column
 from chainveil.table.states.column_noise import ColumnNoise
+from chainveil.table.states.group_noise import GroupNoise
+from chainveil.table.states.groups import GroupsSeen, Plans, check_one_group
 from chainveil.table.states.prepare import (
     HERE,
     Prepared,
@@ -61,7 +63,7 @@ class Steps:
     layout: Layout
     kept: Kept
     discretizer: Discretizer
-    plan: NoisePlan
+    plans: Plans
     rng: Randomness
     dress: Dress
     hold: bool = False
@@ -74,12 +76,12 @@ class Steps:
     @property
     def ordered_noise(self) -> bool:
         """Whether the noise of a row depends on its place in its series."""
-        return self.plan.noise.ordered or self.rare or not self.rng.for_release
+        return self.plans.ordered or not self.rng.for_release
 
     @property
     def rare(self) -> bool:
         """Whether one row in several reports."""
-        return self.plan.noise.every > 1
+        return self.plans.rare
 
     @property
     def published(self) -> Discretizer:
@@ -102,8 +104,12 @@ class RowRelease:
 
     def __init__(self, steps: Steps, columns: list[str], follows: bool) -> None:
         self._steps, self._shaping = steps, steps.shaping(columns)
-        self.noise = ColumnNoise(steps.plan, steps.rng, steps.discretizer, steps.hold)
-        layout = steps.layout
+        layout, how = steps.layout, (steps.rng, steps.discretizer, steps.hold)
+        self.noise: ColumnNoise | GroupNoise = (
+            GroupNoise(steps.plans, layout, *how, follows)
+            if steps.plans.labels
+            else ColumnNoise(steps.plans.only, *how)
+        )
         self.tracker = Tracker(layout.series, layout.clock()) if follows else None
         # Rows that wait for the report that is held over them, with what they had before noise.
         self._waiting: pa.Table | None = None
@@ -119,7 +125,11 @@ class RowRelease:
         codes = steps.discretizer.codes(column, layout.column, row)
         blocks = None if self.tracker is None else follow(self.tracker, layout, batch, None)
         self._type = column.type
-        states, kept = self.noise.apply(codes, blocks)
+        states, kept = (
+            self.noise.apply(codes, batch)
+            if isinstance(self.noise, GroupNoise)
+            else self.noise.apply(codes, blocks)
+        )
         made = {layout.column: self._values(states)}
         if layout.time is not None and steps.kept.time_as is not None:
             time = self._shaping.time(batch, blocks, row)
@@ -159,11 +169,21 @@ class RowRelease:
 
     def drawn(self, seen: Seen | None) -> Drawn:
         """What was drawn in all; ``seen`` is what is known of the rows where none followed them."""
-        noise, seen = self.noise, seen if self.tracker is None else self.tracker
-        assert seen is not None
+        noise, tracked = self.noise, seen if self.tracker is None else self.tracker
+        assert tracked is not None
         check_not_empty(noise.rows)
-        tells = noise.released, noise.gaps, noise.sha256, noise.lowest, noise.highest
-        return Drawn(seen, noise.rows, *tells, noise.heard, noise.unheard)
+        drawn = _drawn(noise, tracked)
+        if not isinstance(noise, GroupNoise):
+            return drawn
+        groups = seen.groups if isinstance(seen, GroupsSeen) else noise.trackers
+        check_one_group(groups, tracked.series, str(self._steps.layout.group))
+        each = tuple(_drawn(one, its) for one, its in zip(noise.each, groups, strict=True))
+        return replace(drawn, groups=each)
+
+
+def _drawn(noise: ColumnNoise | GroupNoise, seen: Seen) -> Drawn:
+    tells = noise.released, noise.gaps, noise.sha256, noise.lowest, noise.highest
+    return Drawn(seen, noise.rows, *tells, noise.heard, noise.unheard)
 
 
 @dataclass(frozen=True)
@@ -188,6 +208,8 @@ class Drawn:
         Number of its files, where the sink is a folder.
     certificate : file to write to, optional
         Where the certificate goes.
+    groups : tuple of Drawn
+        The same of each group, where each has a plan of its own.
     """
 
     seen: Seen
@@ -202,6 +224,12 @@ class Drawn:
     file: ReleasedFile | None = None
     parts: int | None = None
     certificate: BinaryIO | None = None
+    groups: tuple[Drawn, ...] = ()
+
+    @property
+    def each(self) -> tuple[Drawn, ...]:
+        """Of each plan."""
+        return self.groups or (self,)
 
 
 class Draw(Protocol):
@@ -244,12 +272,15 @@ def release_table(
         prepared = prepare(table, request, progress, reader)
         if told is not None:
             told(prepared)
-        steps = Steps(request.layout, request.kept, prepared.discretizer, prepared.plan, source,
+        steps = Steps(request.layout, request.kept, prepared.discretizer, prepared.plans, source,
                       sink.dress, request.hold)  # fmt: skip
         with draw(steps, prepared.seen, progress) as drawn:
             check_same_rows(prepared.seen, drawn.rows)
-            check_length(prepared.plan, drawn.seen)
-            _check_heard(prepared.plan, drawn)
+            for plan, part in zip(prepared.plans.each, drawn.each, strict=True):
+                # A reference may have groups that the table has not.
+                if part.rows:
+                    check_length(plan, part.seen)
+                    _check_heard(plan, part)
             _warn_of_one_state(prepared.discretizer, drawn)
             certificate = _certificate(table, request, prepared, source, drawn)
             if drawn.certificate is not None:
@@ -260,10 +291,25 @@ def release_table(
 def _certificate(
     table: Readable, request: Request, prepared: Prepared[Any], source: Randomness, drawn: Drawn
 ) -> Certificate:
+    described, word, plans = prepared.discretizer.described, source_word(source), prepared.plans
+    if not plans.labels:
+        released = _released(table, request, plans.only, drawn)
+        return certify(plans.only, prepared.origin, described, word, released)
+    parts = [
+        (label, plan, _released(table, request, plan, part))
+        for label, plan, part in zip(plans.labels, plans.each, drawn.groups, strict=True)
+        if part.rows
+    ]
+    whole = replace(parts[0][2], file=drawn.file, states_sha256=drawn.states_sha256)
+    return certify_groups(str(request.layout.group), parts, described, word, whole)
+
+
+def _released(table: Readable, request: Request, plan: NoisePlan, drawn: Drawn) -> Released:
+    """What can be seen of the rows of one plan."""
     layout, kept, seen = request.layout, request.kept, drawn.seen
-    rare = prepared.plan.noise.every > 1
+    rare = plan.noise.every > 1
     alone = rare and not request.hold
-    released = Released(
+    return Released(
         layout.column,
         layout.series,
         drawn.released,
@@ -279,8 +325,6 @@ def _certificate(
         points=drawn.rows if alone else None,
         held=drawn.unheard if rare and request.hold else None,
     )
-    described = prepared.discretizer.described
-    return certify(prepared.plan, prepared.origin, described, source_word(source), released)
 
 
 def check_same_rows(seen: Seen | None, rows: int) -> None:

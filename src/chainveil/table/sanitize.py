@@ -89,10 +89,12 @@ class TableRelease:
 
     def __repr__(self) -> str:
         said = self.certificate
-        series, noise = said["release.series"], said["noise.mechanism"]
+        kinds = sorted({part["noise.mechanism"] for part in said.groups.values() or [said]})
+        groups = f" for {len(said.groups)} groups" if said.groups else ""
         return (
             f"TableRelease of {said['release.column']}: {said['release.rows']:,} rows in "
-            f"{series:,} series, {noise} noise, epsilon {said['promise.epsilon']:g}"
+            f"{said['release.series']:,} series, {' and '.join(kinds)} noise{groups}, "
+            f"epsilon {said['promise.epsilon']:g}"
         )
 
     def _repr_html_(self) -> str:
@@ -116,6 +118,7 @@ def sanitize_table(
     order: Order = 1,
     pooled: bool = False,
     parts: int = 1,
+    group: str | None = None,
     step: float | None = None,
     max_gap: float | None = None,
     length: int | None = None,
@@ -175,6 +178,10 @@ def sanitize_table(
         to all series instead, on whose own chains the noise may lose more, which is warned of.
     parts : int
         Where series drift: the family also holds the models of so many parts of each series.
+    group : str, optional
+        A public column by which people differ, such as an age group, a device or a ward. Each
+        group has a model and noise of its own, and the certificate lists them; a series lies in
+        one group. The column is published: it tells the noise of a row (docs/families.md).
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
@@ -182,7 +189,8 @@ def sanitize_table(
         As in :func:`chainveil.calibrate`.
     mechanism : str, optional
         As in :func:`chainveil.calibrate`. Without a name: sticky noise for two states, each
-        report of which needs its own point and the last report; independent noise for more
+        report of which needs its own point and the last report, made for the least error of a
+        share where the fewest wrong reports tell nothing; independent noise for more
         states, for regions, and for chains that change too rarely for the search
         (``chainveil.calibration.usual_mechanism``). Correlated noise runs on beneath the
         points that a gap leaves out, and rare reports are counted across them, so ``max_gap``
@@ -233,7 +241,7 @@ def sanitize_table(
     table = FrameSource(frame)
     public = None if reference is None else FrameSource(reference)
     request = Request(
-        Layout(column, series, time, step, max_gap),
+        Layout(column, series, time, step, max_gap, group),
         StateRules(threshold, edges, states, labels, missing),
         Promise(
             epsilon, length, adversary, objective, mechanism, family, spent, every, delay, event,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 from typing import Any
 
 from chainveil.attack.series_check import SeriesCheck, check_series
@@ -13,7 +14,7 @@ from chainveil.estimate.price import MECHANISMS, PriceTable, prices
 from chainveil.model.base import DataModel, Origin
 from chainveil.model.family import ModelFamily
 from chainveil.plan import NoisePlan
-from chainveil.table.request.discretize import Discretizer
+from chainveil.table.request.discretize import Discretizer, Label
 from chainveil.table.request.request import Layout, Readable
 from chainveil.table.states.by_series import read_states
 from chainveil.table.states.fitting import Fitted
@@ -38,6 +39,24 @@ def check_table(
     if progress is not None:
         progress("checking series", 0)
     return check_series(held.sequences, discretizer.count, plan, held.names)
+
+
+def check_groups(
+    table: Readable,
+    layout: Layout,
+    discretizer: Discretizer,
+    plans: Mapping[Label, NoisePlan | None],
+    progress: Progress | None = None,
+) -> dict[Label, SeriesCheck]:
+    """As :func:`check_table`, of each group of series with the plan of that group."""
+    held = read_states(table, layout, discretizer, progress)
+    if progress is not None:
+        progress("checking series", 0)
+    found = {}
+    for label in held.groups:
+        part = held.group(label)
+        found[label] = check_series(part.sequences, discretizer.count, plans[label], part.names)
+    return found
 
 
 def plan_at(chain: Any, epsilon: float | None, mechanism: str | None) -> NoisePlan | None:
@@ -92,11 +111,15 @@ def _origin(public: bool) -> Origin:
     return "reference" if public else "private"
 
 
-def to_csv(check: SeriesCheck) -> bytes:
-    """The whole table as text, a row a series."""
+def to_csv(check: SeriesCheck | Mapping[Label, SeriesCheck]) -> bytes:
+    """The whole table as text, a row a series; of several groups, each series with its own."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    columns = check.columns()
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    parts = {None: check} if isinstance(check, SeriesCheck) else check
+    for number, (label, part) in enumerate(parts.items()):
+        columns = part.columns()
+        group = {} if label is None else {"group": [label] * len(part.points)}
+        if number == 0:
+            writer.writerow([*group, *columns])
+        writer.writerows(zip(*group.values(), *columns.values(), strict=True))
     return text.getvalue().encode()

@@ -28,10 +28,19 @@ def _lines(certificate: Certificate) -> list[tuple[str, str]]:
     rows, series = certificate["release.rows"], certificate["release.series"]
     return [
         ("rows", f"{rows:,} in {series:,} series"),
-        ("noise", certificate["noise.mechanism"]),
-        ("loss", f"at most {upper(certificate['loss.epsilon'])}"),
+        *(line for label, part in certificate.groups.items() for line in _noise(part, label)),
+        *([] if certificate.groups else _noise(certificate)),
         ("against", certificate["promise.adversary.meaning"]),
     ]
+
+
+def _noise(certificate: Certificate, group: Any = None) -> list[tuple[str, str]]:
+    """The noise and its loss; of one group, in one line."""
+    noise = certificate["noise.mechanism"]
+    loss = f"at most {upper(certificate['loss.epsilon'])}"
+    return [("noise", noise), ("loss", loss)] if group is None else [
+        (f"noise of {group}", f"{noise}, loss {loss}")
+    ]  # fmt: skip
 
 
 def _first_rows(table: Any) -> str:

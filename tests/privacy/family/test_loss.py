@@ -136,3 +136,20 @@ def test_a_member_that_no_engine_solves_is_named() -> None:
     models = ModelFamily([chain(rng), second_order(rng)], ["Ann", "Bob"])
     with pytest.raises(NotSupported, match="Bob"):
         privacy_loss(models, CorrelatedNoise(0.2, 0.3))
+
+
+@pytest.mark.parametrize("adversary", ["any", "ignorant"])
+def test_many_chains_bounded_at_once_leave_the_worst(adversary: Any) -> None:
+    """Chains next to the worst, and far from it: what is settled in floats is never above."""
+    rng = np.random.default_rng(3)
+    ends = np.concatenate([
+        np.exp(rng.uniform(np.log(0.02), np.log(0.45), (40, 2))),
+        0.03 * np.exp(rng.uniform(0, 1e-3, (10, 2))),
+    ])  # fmt: skip
+    chains = [MarkovChain.binary(float(q), float(r)) for q, r in ends]
+    noise = Channel.binary(0.3, 0.35)
+    found = privacy_loss(ModelFamily(chains), noise, adversary=adversary)
+    each = [privacy_loss(chain, noise, adversary=adversary) for chain in chains]
+    worst = int(np.argmax([one.epsilon for one in each]))
+    assert found.epsilon == each[worst].epsilon
+    assert cast(FamilyLoss, found).member == f"member {worst + 1}"

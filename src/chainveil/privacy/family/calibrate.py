@@ -17,6 +17,7 @@ from chainveil.noise.base import Noise, noise_class
 from chainveil.privacy import engines
 from chainveil.privacy.family.hush import hushed
 from chainveil.privacy.family.several import Wanted, first_order, for_several
+from chainveil.privacy.family.tree import Leaf, first_looks, slowest_loss
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, FamilyLoss
 
@@ -103,13 +104,19 @@ class _Collection:
         family: DataModel = self.problem.model
         names: tuple[str, ...] = family.names  # type: ignore[attr-defined]
         quick = replace(self.aim, every=1 if self.aim.every == "best" else self.aim.every, delay=0)
+        named = zip(names, family.members, strict=True)
+        leaves = [Leaf.of(name, member) for name, member in named if member.box is not None]
         try:
             alone = self.problem.on(first_order(family.likeliest))
-            return self._loss(engines.least_noise(self.kind, alone, quick).noise).member
+            noise = engines.least_noise(self.kind, alone, quick).noise
+            if len(leaves) < len(names):
+                return self._loss(noise).member
+            # One of those that change least: should another lose more, it is found later.
+            asked = self.problem.with_release(noise)
+            return max(first_looks(leaves), key=lambda leaf: slowest_loss(asked, leaf).lower).name
         except ChainveilError:
             # What cannot be done for it may still be done for the members.
-            boxes = [(member.box, name) for name, member in zip(names, family.members, strict=True)]
-            slow = [(box[0] + box[2], name) for box, name in boxes if box is not None]
+            slow = [(leaf.box[0] + leaf.box[2], leaf.name) for leaf in leaves]
             return min(slow)[1] if slow else names[0]
 
     def _all(self, noise: Noise) -> Calibrated:

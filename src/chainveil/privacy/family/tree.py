@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from chainveil.errors import ChainveilError
 from chainveil.model.base import Box, DataModel
 from chainveil.model.chain import MarkovChain
@@ -25,7 +27,10 @@ from chainveil.privacy.precision import with_enough_bits
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.region.loss import box_bound as independent_bound
 from chainveil.privacy.result import PrivacyLoss
+from chainveil.privacy.two_state.many import can_bound, loss_bounds
 
+# From so many chains on they are first bounded all at once, in floats.
+MANY_CHAINS = 16
 # Groups and boxes that are looked at; what is left then counts with its bound.
 MOST_LOOKS = 20_000
 
@@ -126,11 +131,14 @@ class _Search:
     cuts: int = 0
 
     def run(self, leaves: Sequence[Leaf]) -> Worst:
-        for leaf in _first_looks(leaves):
+        for leaf in first_looks(leaves):
             self._look(leaf, leaf.box)
         order, accepted = itertools.count(), 0.0
-        whole = _Group.of(leaves)
-        heap = [(-self._bound(whole), next(order), whole)]
+        open_ones = _unsettled(self.problem, leaves, self.upper)
+        heap: list[tuple[float, int, _Group]] = []
+        if open_ones:
+            whole = _Group.of(open_ones)
+            heap.append((-self._bound(whole), next(order), whole))
         for _ in range(MOST_LOOKS):
             if not heap or -heap[0][0] <= self.upper:
                 break
@@ -188,7 +196,28 @@ class _Search:
             self.best = Worst(found, leaf.name, leaf.member, chain)
 
 
-def _first_looks(leaves: Sequence[Leaf]) -> list[Leaf]:
+def _unsettled(problem: Problem, leaves: Sequence[Leaf], upper: float) -> list[Leaf]:
+    """The leaves whose loss may be above ``upper``; of many chains most are settled at once."""
+    chains = [leaf for leaf in leaves if leaf.is_chain]
+    offered = problem.plain and not problem.ordered
+    if not offered or len(chains) < MANY_CHAINS:
+        return list(leaves)
+    q, r = (np.array([leaf.box[place] for leaf in chains]) for place in (0, 2))
+    bounded, channel = can_bound(q, r, problem.channel), problem.channel
+    bounds = np.full(len(chains), np.inf)
+    ignorant = problem.adversary == "ignorant"
+    bounds[bounded] = loss_bounds(q[bounded], r[bounded], channel, ignorant=ignorant)
+    settled = {leaf.name for leaf, bound in zip(chains, bounds, strict=True) if bound <= upper}
+    return [leaf for leaf in leaves if leaf.name not in settled]
+
+
+def slowest_loss(problem: Problem, leaf: Leaf) -> PrivacyLoss:
+    """The loss of a chain, or of the slowest chain of a box."""
+    chain = leaf.member if leaf.is_chain else MarkovChain.binary(leaf.box[0], leaf.box[2])
+    return engines.loss(problem.on(chain))
+
+
+def first_looks(leaves: Sequence[Leaf]) -> list[Leaf]:
     """Members that are likely to be the worst: those that change least often."""
     measures = (
         lambda leaf: leaf.box[0] + leaf.box[2],

@@ -49,6 +49,11 @@ class Belonging:
     notes: tuple[str, ...] = ()
     objection: str = ""
 
+    @property
+    def moved(self) -> bool:
+        """Whether rows may stand in another order than they were released in."""
+        return self.filtered or self.reordered
+
     def refuse(self, advice: str = "chainveil verify shows every check.") -> InvalidInput:
         """The error of a certificate that cannot be relied on for this release."""
         allowed = "a certificate that holds and belongs to the release"

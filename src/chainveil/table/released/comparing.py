@@ -49,7 +49,7 @@ class Compared:
 
 def compare(document: Certificate, original: Readable, release: Readable) -> Compared:
     """Read a release and its original with what the certificate says of them."""
-    discretizer = discretizer_of(document)
+    discretizer = discretizer_of(document.of_one_noise("a comparison with the original"))
     column, series = document["release.column"], document["release.series_column"]
     names = [column] if series is None else [column, series]
     private, public = (read_columns(table, names) for table in (original, release))

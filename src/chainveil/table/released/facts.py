@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import Released, ReleasedFile
@@ -17,8 +18,9 @@ from chainveil.mechanism.reading import Missing
 from chainveil.table.error_text import check_column
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import FileSource, open_source
-from chainveil.table.request.discretize import Discretizer
+from chainveil.table.request.discretize import Codes, Discretizer
 from chainveil.table.request.request import Readable, one_column
+from chainveil.table.states.groups import GroupColumn
 from chainveil.table.states.prepare import Progress
 from chainveil.table.states.tracker import Columns, Tracker
 
@@ -40,14 +42,19 @@ def released_facts(
     table = _open(release, form, header, text)
     check_column("column", column, table.columns)
     check_column("series", series, table.columns)
+    check_column("group", certificate["groups.column"], table.columns)
     tracker = Tracker(series, None)
     parts = table.parts if isinstance(table, FileSource) else [table]
-    states = [_states(part, column, series, discretizer, tracker, progress) for part in parts]
+    groups = _Groups(certificate, discretizer) if certificate.groups else None
+    states = [
+        _states(part, column, series, discretizer, tracker, groups, progress) for part in parts
+    ]
     seen, longest = (tracker.rows, tracker.series), tracker.longest
     gaps = sum(part.gaps for part in states)
     names = table.all_columns if isinstance(table, FrameSource) else table.columns
     kept = tuple(name for name in names if name not in (column, series))
     rest: dict[str, Any] = {"longest": longest, "kept": kept}
+    rest["groups"] = {} if groups is None else groups.facts()
     if not isinstance(table, FileSource) or not table.is_folder:
         file = _file(table) if isinstance(table, FileSource) else None
         return Released(column, series, *seen, states[0].sha256, file, gaps, **rest)
@@ -68,19 +75,57 @@ class _States:
     sha256: str
 
 
+class _Groups:
+    """What the rows of each group show, which the certificate says of each too."""
+
+    def __init__(self, certificate: Certificate, discretizer: Discretizer) -> None:
+        labels = list(certificate.groups)
+        self.column = GroupColumn(certificate["groups.column"], labels)
+        self._released, self._discretizer = certificate["release.column"], discretizer
+        self._series = certificate["release.series_column"]
+        self._trackers = [Tracker(self._series, None) for _ in labels]
+        self._digests = [hashlib.sha256() for _ in labels]
+        self._gaps = [0 for _ in labels]
+
+    def see(self, batch: pa.RecordBatch, codes: Codes, series: str, first_row: int) -> None:
+        numbers = self.column.numbers(one_column(batch, self.column.name), first_row)
+        owner = one_column(batch, series)
+        for group in np.unique(numbers).tolist():
+            here = numbers == group
+            states = codes[here]
+            self._digests[group].update(states.data)
+            self._gaps[group] += int(np.count_nonzero(self._discretizer.gaps(states)))
+            rows = Columns(owner.filter(pa.array(here)), None, None)
+            self._trackers[group].update(rows, len(states))
+
+    def facts(self) -> dict[Any, Released]:
+        """By the label of the group, of those that have rows."""
+        found = zip(self.column.labels, self._trackers, self._digests, self._gaps, strict=True)
+        return {
+            label: Released(self._released, self._series, tracker.rows, tracker.series,
+                            digest.hexdigest(), gaps=gaps, longest=tracker.longest)
+            for label, tracker, digest, gaps in found
+            if tracker.rows
+        }  # fmt: skip
+
+
 def _states(
     table: Readable,
     column: str,
     series: str | None,
     discretizer: Discretizer,
     tracker: Tracker,
+    groups: _Groups | None,
     progress: Progress | None,
 ) -> _States:
     digest, before, gaps = hashlib.sha256(), tracker.rows, 0
-    for batch in table.batches([column] if series is None else [column, series]):
+    names = [column, series, None if groups is None else groups.column.name]
+    for batch in table.batches([name for name in names if name is not None]):
         codes = discretizer.read_back(one_column(batch, column), column, tracker.rows)
         digest.update(codes.data)
         gaps += int(np.count_nonzero(discretizer.gaps(codes)))
+        if groups is not None:
+            groups.see(batch, codes, str(series), tracker.rows)
         owner = None if series is None else one_column(batch, series)
         tracker.update(Columns(owner, None, None), batch.num_rows)
         if progress is not None:

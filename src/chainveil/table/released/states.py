@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from chainveil.table.error_text import check_released
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
 from chainveil.table.released.arranging import ANOTHER_ORDER, by_time, is_release
-from chainveil.table.released.belonging import belonging
+from chainveil.table.released.belonging import Belonging, belonging
 from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns, series_order
 from chainveil.table.released.timeline import (
@@ -36,6 +36,7 @@ from chainveil.table.released.timeline import (
 from chainveil.table.request.clock import Clock
 from chainveil.table.request.discretize import Label
 from chainveil.table.request.request import Readable, one_column
+from chainveil.table.states.groups import GroupColumn
 from chainveil.table.states.prepare import Progress
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -79,6 +80,8 @@ class ReleasedStates:
         Where groups are of several columns: the values of each.
     reordered : bool
         Whether the rows stand in another order than they were released in.
+    noise_by : str
+        The column that tells the noise of a row, where each group has its own; else empty.
     """
 
     states: Any
@@ -93,6 +96,7 @@ class ReleasedStates:
     notes: tuple[str, ...] = ()
     group_names: tuple[Any, ...] = ()
     reordered: bool = False
+    noise_by: str = ""
 
     @property
     def gaps(self) -> int:
@@ -151,28 +155,91 @@ def read_released(
         Whether the question looks at neighbours. One that does not leaves series whole where
         the length of a gap is not known.
     """
+    held = read_by_noise(
+        release, certificate, by, time, form, header, progress, step=step, max_gap=max_gap,
+        neighbours=neighbours, delimiter=delimiter, multiline=multiline,
+    )  # fmt: skip
+    if held[0].noise_by:
+        raise NotSupported(
+            "this, of a release with noise by group: it takes one noise for all rows. Take the "
+            f"rows of one group (column {held[0].noise_by!r}) and its certificate, "
+            "certificate.groups[label]"
+        )
+    return held[0]
+
+
+def read_by_noise(
+    release: Any,
+    certificate: Any,
+    by: str | Sequence[str] | None = None,
+    time: str | None = None,
+    form: str | None = None,
+    header: bool = True,
+    progress: Progress | None = None,
+    *,
+    step: float | None = None,
+    max_gap: float | None = None,
+    neighbours: bool = True,
+    delimiter: str | None = None,
+    multiline: bool = False,
+) -> list[ReleasedStates]:
+    """As :func:`read_released`, of a release in which each group of series has its own noise too.
+
+    One for each group that has rows; one in all where there are no groups.
+    """
     if isinstance(release, str) and release == "-":
         raise InvalidInput("release", "-", "a file", "It is read twice: to check it, and to ask.")
     lines: dict[str, Any] = {"header": header, "delimiter": delimiter, "multiline": multiline}
     table = _opened(release, form, lines)
     known = belonging(release, certificate, form, lines, progress)
-    document, filtered = known.document, known.filtered
-    series = document["release.series_column"]
     if time is None and (step is not None or max_gap is not None):
         raise InvalidInput("time", None, "a column, where step or max_gap is given")
     if step is not None and max_gap is None:
         raise InvalidInput("max_gap", None, "a number, where step is given", GAP_ADVICE)
     wanted = [] if by is None else [by] if isinstance(by, str) else list(by)
-    names = _columns(table, document, wanted, time)
-    another = filtered or known.reordered
-    if time is not None and (max_gap is not None or another) and time not in names:
+    names = _columns(table, known.document, wanted, time)
+    if time is not None and (max_gap is not None or known.moved) and time not in names:
         names.append(time)
+    held = read_columns(table, names)
+    asked = _Asked(wanted, time, step, max_gap, neighbours)
+    if not known.document.groups:
+        return [_read(held, np.arange(held.num_rows), known, asked)]
+    column = GroupColumn(known.document["groups.column"], list(known.document.groups))
+    numbers = column.numbers(one_column(held, column.name), 0)
+    return [
+        replace(
+            _read(held.filter(pa.array(numbers == number)), np.flatnonzero(numbers == number),
+                  replace(known, document=document), asked),
+            noise_by=column.name,
+        )
+        for number, document in enumerate(known.document.groups.values())
+        if (numbers == number).any()
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """How the rows are to be read; see :func:`read_released`."""
+
+    by: list[str]
+    time: str | None
+    step: float | None
+    max_gap: float | None
+    neighbours: bool
+
+
+def _read(
+    held: pa.Table, rows: NDArray[np.int64], known: Belonging, asked: _Asked
+) -> ReleasedStates:
+    """The states of rows that have one noise; ``rows`` are their places in the table."""
+    document, filtered = known.document, known.filtered
+    wanted, time, step, max_gap = asked.by, asked.time, asked.step, asked.max_gap
+    neighbours, series = asked.neighbours, document["release.series_column"]
     plan = document.plan()
     ordered = plan.noise.ordered or plan.noise.every > 1 or neighbours
-    held = read_columns(table, names)
-    rows = np.arange(held.num_rows)
-    if time is not None and another:
-        held, rows = by_time(held, series, time, ordered)
+    if time is not None and known.moved:
+        held, places = by_time(held, series, time, ordered)
+        rows = rows[places]
     order, ends = series_order(held, series)
     labels = tuple(document["discretization.labels"])
     column = document["release.column"]
@@ -303,6 +370,7 @@ def _check_held(plan: NoisePlan, apart: NDArray[np.int64]) -> None:
 def _columns(table: Readable, document: Certificate, by: list[str], time: str | None) -> list[str]:
     check_released("time", time, table.columns)
     names = [document["release.column"], document["release.series_column"]]
+    names.append(document["groups.column"])
     for name in by:
         names.append(_column_of(table, document, name, time))
     return list(dict.fromkeys(name for name in names if name is not None))

@@ -111,6 +111,7 @@ def summarize(
     checks.probability("level", level, zero=False, one=False)
     given = isinstance(certificate, Certificate)
     document: Certificate = certificate if given else Certificate.read(str(certificate))
+    document.of_one_noise("a page")
     checked = verify(document, release, progress=progress, **reading)
     asked = _Asking(document, release, level, reading, {"step": step, "max_gap": max_gap})
     # Noise that is not what the certificate says cannot be undone.

@@ -122,7 +122,8 @@ class Kept:
     def published(self, layout: Layout, columns: Sequence[str]) -> list[str]:
         """All columns of the release, in the order of those of the table, ``columns``."""
         time = layout.time if self.shows_time else None
-        wanted = {layout.column, layout.series, time, *self.columns}
+        # Who does not know the group of a row does not know its noise.
+        wanted = {layout.column, layout.series, layout.group, time, *self.columns}
         return [name for name in columns if name in wanted]
 
     def others(self, layout: Layout, columns: Sequence[str]) -> list[str]:
@@ -138,9 +139,10 @@ class Kept:
     def tested(self, layout: Layout, columns: Sequence[str]) -> list[str]:
         """The columns to be tested for what they say about the states.
 
-        Positions in a series are not: the order of the rows and the gaps are seen anyhow.
+        Positions in a series are not: the order of the rows and the gaps are seen anyhow. Nor are
+        groups: a series lies in one, so that they say nothing which its name does not.
         """
-        free = {*self.allow_leak, layout.time if self.positions else None}
+        free = {*self.allow_leak, layout.group, layout.time if self.positions else None}
         return [name for name in self.others(layout, columns) if name not in free]
 
     def time_in_words(self, layout: Layout) -> str | None:

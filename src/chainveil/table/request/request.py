@@ -56,6 +56,8 @@ class Layout:
         Columns that name the series and the time of a row.
     step, max_gap : float, optional
         As in :class:`chainveil.table.request.clock.Clock`.
+    group : str, optional
+        A public column that says how people differ; each series lies in one of its groups.
     """
 
     column: str
@@ -63,25 +65,32 @@ class Layout:
     time: str | None = None
     step: float | None = None
     max_gap: float | None = None
+    group: str | None = None
 
     def __post_init__(self) -> None:
         if self.time is None and (self.step is not None or self.max_gap is not None):
             raise InvalidInput("time", None, "a column, where step or max_gap is given")
-        names = [name for name in (self.column, self.series, self.time) if name is not None]
+        if self.group is not None and self.series is None:
+            raise InvalidInput("series", None, "a column, where group is given",
+                               "A group is one of several series.")  # fmt: skip
+        given = (self.column, self.series, self.time, self.group)
+        names = [name for name in given if name is not None]
+        called = "column, series, time" + (", group" if self.group is not None else "")
         for name in names:
-            checks.instance("column, series, time", name, str, "names of columns, each a text",
+            checks.instance(called, name, str, "names of columns, each a text",
                             "The frame comes first, then the column.")  # fmt: skip
         if len(set(names)) < len(names):
-            raise InvalidInput("column, series, time", names, "different columns")
+            raise InvalidInput(called, names, "different columns")
 
     @property
     def names(self) -> list[str]:
         """The columns that have to be read."""
-        return [name for name in (self.series, self.time, self.column) if name is not None]
+        names = (self.series, self.time, self.column, self.group)
+        return [name for name in names if name is not None]
 
     def check(self, table: Readable) -> None:
         """Error unless all columns are there."""
-        for argument in ("column", "series", "time"):
+        for argument in ("column", "series", "time", "group"):
             check_column(argument, getattr(self, argument), table.columns)
 
     def clock(self) -> Clock | None:
@@ -188,14 +197,18 @@ class Request:
         """Error where models of series are asked for that are not fitted."""
         checks.whole("parts", self.parts, 1)
         checks.instance("pooled", self.pooled, bool, "True or False")
-        asked = {"pooled": self.pooled, "parts": self.parts > 1}
-        if all(asked.values()):
+        asked = {
+            "pooled": self.pooled,
+            "parts": self.parts > 1 and self.parts,
+            "group": self.layout.group,
+        }
+        if self.pooled and self.parts > 1:
             raise InvalidInput("parts", f"{self.parts} beside pooled", "one of them")
-        for name in (name for name, said in asked.items() if said):
+        for name, said in ((name, said) for name, said in asked.items() if said):
             if self.layout.series is None:
-                raise InvalidInput(name, getattr(self, name), "nothing, without a series column")
+                raise InvalidInput(name, said, "nothing, without a series column")
             if self.plan is not None or self.chain is not None:
-                found = f"{getattr(self, name)!r} beside a {'plan' if self.plan else 'chain'}"
+                found = f"{said!r} beside a {'plan' if self.plan else 'chain'}"
                 advice = "It is about models that are fitted on series."
                 raise InvalidInput(name, found, "nothing", advice)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from chainveil.errors import TooLarge
 from chainveil.sequences import Sequences
-from chainveil.table.request.discretize import GAP, Discretizer
+from chainveil.table.request.discretize import GAP, Discretizer, Label
 from chainveil.table.request.request import Layout, Readable, one_column
+from chainveil.table.states.groups import GroupColumn
 from chainveil.table.states.prepare import Progress, check_not_empty, follow
 from chainveil.table.states.tracker import Blocks, Tracker
 
@@ -32,10 +33,22 @@ class SeriesStates:
         split.
     names : sequence
         The value of the series column for each; one name where there is none.
+    groups : dict
+        The numbers of the series of each group, by its label, where the table has groups.
     """
 
     sequences: Sequences
     names: Sequence[Any]
+    groups: Mapping[Label, IntArray] = field(default_factory=dict)
+
+    def group(self, label: Label) -> SeriesStates:
+        """The series of one group."""
+        flat, offsets = self.sequences.flat, self.sequences.offsets
+        owners = self.groups[label].tolist()
+        pieces = [flat[offsets[owner] : offsets[owner + 1]] for owner in owners]
+        ends = np.cumsum([0, *(len(piece) for piece in pieces)])
+        held = Sequences(np.concatenate(pieces), ends.astype(np.int64))
+        return SeriesStates(held, [self.names[owner] for owner in owners])
 
     def stretches(self) -> tuple[list[NDArray[np.uint8]], list[int]]:
         """Stretches without a gap, and the number of the series that each belongs to."""
@@ -53,16 +66,25 @@ def read_states(
 ) -> SeriesStates:
     """Read a table once, and lay its states out by series."""
     tracker, rows = Tracker(layout.series, layout.clock()), _Rows([], [], [], [])
+    column = None if layout.group is None else GroupColumn(layout.group)
+    group_of: dict[int, int] = {}
     for batch in table.batches(layout.names):
         before = tracker.rows
         codes = discretizer.codes(one_column(batch, layout.column), layout.column, before)
-        rows.add(codes, follow(tracker, layout, batch, None), before)
+        blocks = follow(tracker, layout, batch, None)
+        rows.add(codes, blocks, before)
+        if column is not None:
+            numbers = column.numbers(one_column(batch, column.name), before)[blocks.starts]
+            group_of.update(zip(blocks.owner.tolist(), numbers.tolist(), strict=True))
         if tracker.rows > MOST_ROWS:
             raise TooLarge(f"series of more than {MOST_ROWS:,} rows together; take a part of them")
         if progress is not None:
             progress("reading series", batch.num_rows)
     check_not_empty(tracker.rows)
-    return SeriesStates(rows.laid_out(tracker.series), tracker.names)
+    numbers = np.array([group_of[owner] for owner in sorted(group_of)], np.int64)
+    labels = [] if column is None else column.labels
+    groups = {label: np.flatnonzero(numbers == number) for number, label in enumerate(labels)}
+    return SeriesStates(rows.laid_out(tracker.series), tracker.names, groups)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import numpy as np
 from chainveil.counts import order_test, wilson
 from chainveil.model.chain import MarkovChain
 from chainveil.model.higher_order import HigherOrderChain, read_pseudocount
-from chainveil.table.request.discretize import Discretizer
+from chainveil.table.request.discretize import Discretizer, Label
 from chainveil.table.request.request import Layout, Order, Promise, Readable, Request, StateRules
 from chainveil.table.states.families import Each, each_of
+from chainveil.table.states.groups import GroupsSeen, RowsOfGroup
 from chainveil.table.states.prepare import (
     HERE,
     Progress,
@@ -21,6 +22,7 @@ from chainveil.table.states.prepare import (
     find_discretizer,
     fit,
     orders_of,
+    survey,
 )
 
 # A context and the state after it, the estimate, and its interval.
@@ -135,6 +137,27 @@ def fit_table(
         cast(HigherOrderChain, chain).recurring("table")
     counted = seen.rows, seen.series, seen.splits
     return Fitted(chain, discretizer, *counted, memory(seen), each_of(seen))
+
+
+def groups_of(
+    table: Readable,
+    layout: Layout,
+    rules: StateRules,
+    progress: Progress | None = None,
+) -> tuple[Discretizer, dict[Label, RowsOfGroup]]:
+    """How values become states, and the groups of a table, each as a table of its own.
+
+    One pass checks all rows.
+    """
+    layout.check(table)
+    request = Request(layout, rules, Promise(epsilon=1.0))
+    discretizer = find_discretizer(table, request, progress)
+    found = survey(table, layout, discretizer, progress)
+    assert isinstance(found, GroupsSeen)
+    return discretizer, {
+        label: RowsOfGroup(table, str(layout.group), found.labels, number)
+        for number, label in enumerate(found.labels)
+    }
 
 
 def memory(seen: Seen) -> Memory | None:

@@ -30,6 +30,14 @@ from chainveil.table.request.request import (
     Request,
     one_column,
 )
+from chainveil.table.states.groups import (
+    GroupColumn,
+    GroupsSeen,
+    Plans,
+    RowsOfGroup,
+    check_one_group,
+    naming_group,
+)
 from chainveil.table.states.tracker import Blocks, Columns, Tracker
 from chainveil.table.states.windows import orders_up_to_all
 
@@ -80,12 +88,12 @@ SeenT = TypeVar("SeenT", bound=Seen)
 
 @dataclass(frozen=True)
 class Prepared(Generic[SeenT]):
-    """A plan and a discretizer, where they came from, and what was seen on the way.
+    """Plans and a discretizer, where they came from, and what was seen on the way.
 
     ``seen`` is None where the table has not been read through yet.
     """
 
-    plan: NoisePlan
+    plans: Plans
     discretizer: Discretizer
     origin: Origin
     seen: SeenT | None
@@ -118,6 +126,11 @@ def prepare(
 ) -> Prepared[SeenT]:
     """Discretizer, chain and plan for a table, reading it as often as needed."""
     layout = request.layout
+    if layout.group is not None and not reader.each:
+        raise NotSupported(
+            "group on Spark or in a stream: a plan for each group is for tables on one machine; "
+            "release each group on its own, with its own certificate"
+        )
     request.check(table)
     if request.reference is not None:
         layout.check(request.reference)
@@ -125,16 +138,19 @@ def prepare(
     check_kept(table, request, discretizer)
     if request.plan is not None:
         _check_states(discretizer, request.plan.chain.states)
-        return Prepared(request.plan, discretizer, request.plan.origin, None)
+        return Prepared(Plans.one(request.plan), discretizer, request.plan.origin, None)
     seen: SeenT | None = None
-    chain = request.chain
-    if chain is None:
-        chain, found = _fitted(table, request, discretizer, progress, reader)
+    models = [] if request.chain is None else [request.chain]
+    labels: tuple[Label, ...] = ()
+    if not models:
+        models, found = _fitted(table, request, discretizer, progress, reader)
         seen = found if request.reference is None else None
-    _check_states(discretizer, chain.states)
+        labels = found.labels if isinstance(found, GroupsSeen) else ()
+    for model in models:
+        _check_states(discretizer, model.states)
     _tell(progress, "calibrating", 0)
-    plan = plan_for(chain, request)
-    return Prepared(plan, discretizer, plan.origin, seen)
+    plans = Plans(tuple(plan_for(model, request) for model in models), labels)
+    return Prepared(plans, discretizer, plans.each[0].origin, seen)
 
 
 def _fitted(
@@ -143,20 +159,38 @@ def _fitted(
     discretizer: Discretizer,
     progress: Progress | None,
     reader: Reader[SeenT],
-) -> tuple[DataModel, SeenT]:
-    """The model of a table or of its reference, and what was counted on the way."""
-    from chainveil.table.states.families import each_of, model_of, read_parts
-
-    layout, private = request.layout, request.reference is None
+) -> tuple[list[DataModel], SeenT]:
+    """The model of a table or of its reference, one a group, and what was counted on the way."""
+    layout = request.layout
     read = table if request.reference is None else request.reference
     orders = orders_of(request.order, discretizer.count)
     asked = {"each": True} if reader.each and layout.series is not None else {}
     found = reader.survey(read, layout, discretizer, progress, orders, **asked)
-    fitted = fit(found, "private" if private else "reference", request.order)
-    each = each_of(found)
+    if not isinstance(found, GroupsSeen):
+        return [_model(read, found, request, discretizer, progress)], found
+    models = []
+    for number, (label, seen) in enumerate(zip(found.labels, found.groups, strict=True)):
+        rows = RowsOfGroup(read, str(layout.group), found.labels, number)
+        with naming_group(label):
+            models.append(_model(rows, seen, request, discretizer, progress))
+    return models, found
+
+
+def _model(
+    read: Readable,
+    seen: Seen,
+    request: Request,
+    discretizer: Discretizer,
+    progress: Progress | None,
+) -> DataModel:
+    """The model of series that were counted; ``read`` is where they stand."""
+    from chainveil.table.states.families import each_of, model_of, read_parts
+
+    fitted = fit(seen, "private" if request.reference is None else "reference", request.order)
+    each = each_of(seen)
     if each is not None:
-        each = read_parts(each, request.parts, read, layout, discretizer, progress)
-    return model_of(each, fitted, request.pooled), found
+        each = read_parts(each, request.parts, read, request.layout, discretizer, progress)
+    return model_of(each, fitted, request.pooled)
 
 
 def plan_for(chain: DataModel, request: Request) -> NoisePlan:
@@ -207,19 +241,35 @@ def survey(
     progress: Progress | None = None,
     orders: Sequence[int] = (),
     each: bool = False,
-) -> Tracker:
+) -> Tracker | GroupsSeen:
     """One pass over a table that counts transitions, also from contexts of the given orders.
 
-    ``each``: also those of each series.
+    ``each``: also those of each series. Of a table with groups, each group is counted apart.
     """
     gaps = discretizer.missing == "keep"
-    tracker = Tracker(layout.series, layout.clock(), discretizer.count, orders, gaps, each)
+
+    def counting() -> Tracker:
+        return Tracker(layout.series, layout.clock(), discretizer.count, orders, gaps, each)
+
+    tracker = counting() if layout.group is None else Tracker(layout.series, layout.clock())
+    column = None if layout.group is None else GroupColumn(layout.group)
+    groups: list[Tracker] = []
     for batch in table.batches(layout.names):
-        codes = discretizer.codes(one_column(batch, layout.column), layout.column, tracker.rows)
+        first = tracker.rows
+        codes = discretizer.codes(one_column(batch, layout.column), layout.column, first)
         follow(tracker, layout, batch, codes)
+        if column is not None:
+            numbers = column.numbers(one_column(batch, column.name), first)
+            groups += [counting() for _ in column.labels[len(groups) :]]
+            for number in np.unique(numbers).tolist():
+                here = numbers == number
+                follow(groups[number], layout, batch.filter(pa.array(here)), codes[here])
         _tell(progress, "fitting", batch.num_rows)
     check_not_empty(tracker.rows)
-    return tracker
+    if column is None:
+        return tracker
+    check_one_group(groups, tracker.series, column.name)
+    return GroupsSeen(tracker, tuple(column.labels), tuple(groups))
 
 
 def follow(
