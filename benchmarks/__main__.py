@@ -19,19 +19,19 @@ import chainveil
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.md"
-# Coverage is a study of many minutes, with a table in the documentation; the peers of sanitizing
-# are called by its benchmark; the clock is shared.
-SKIP = {
-    "__init__",
-    "__main__",
+# Studies of many minutes, each with a table of its own in the documentation; the peers of
+# sanitizing are called by its benchmark; the clock is shared.
+STUDIES = {
     "coverage",
     "coverage_sticky",
     "coverage_table",
+    "estimate_error",
+    "finite_states",
     "fit_test",
+    "left_out",
     "recommendation",
-    "sanitize_peers",
-    "timing",
 }
+SKIP = STUDIES | {"__init__", "__main__", "sanitize_peers", "timing"}
 PACKAGES = ("numpy", "numba", "scipy", "cryptography", "python-flint", "hmmlearn", "dynamax")
 # A Python with the packages of peers.txt, which want older versions of what we use.
 PEERS = "CHAINVEIL_PEERS"
