@@ -44,6 +44,8 @@ class BlockLosses:
 
         Which ones tell most takes long to find out, and does not matter to a derivative.
         """
+        if self._by_point:
+            return self.parts
         worst = self._parts(laws, None)[1]
         return lambda close: self._parts(close, worst)[0]
 

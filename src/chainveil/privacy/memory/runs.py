@@ -71,7 +71,7 @@ def _go(
 ) -> int:  # fmt: skip
     """One family until what lies further out tells no more; without a hull, until it settles.
 
-    Returns the depth, negative where ``limit`` single steps did not do.
+    Returns the depth, negative where ``limit`` steps and leaps did not do.
     """
     nodes = len(value)
     policy, to = np.full((nodes, 3), -1), np.empty(nodes)
@@ -93,6 +93,7 @@ def _go(
             put(value, mark)
             mark_depth = depth
         if steady > nodes + 2 and resting <= 0:
+            walked += 1
             watched = best if kind >= 0 else nothing
             taken = leap(
                 pairs, plain, source, target, policy, recent, prior, before, count, kept, watched,

@@ -76,7 +76,10 @@ class MemoryWitness(Witness):
         # Each point costs a few roundings at most, of which 100 bits more than doubles have.
         ctx.prec = PRECISION
         try:
-            both = [self._weights(chain, releases, value) for value in (self.value, self.other)]
+            factors = list(self._factors(releases))
+            both = [
+                self._weights(chain, releases, value, factors) for value in (self.value, self.other)
+            ]
             seen, prior = zip(*both, strict=True)
             return down(log_odds_gained(seen, prior, chain))
         finally:
@@ -94,14 +97,16 @@ class MemoryWitness(Witness):
             time += count
         return False
 
-    def _weights(self, chain: MarkovChain, releases: tuple[Noise, ...], value: int) -> Any:
+    def _weights(
+        self, chain: MarkovChain, releases: tuple[Noise, ...], value: int, factors: Any
+    ) -> Any:
         """The probability of the event's value and the known ones: with the output, without."""
         move, start = _chain(chain)
         fixed = dict(self.known) | self._secret(value)
         seldom = any(noise.sees == "series" and noise.every > 1 for noise in releases)
         seen = _probability_of_blocks if seldom else _probability
         return (
-            seen(move, start, fixed, self._factors(releases)),
+            seen(move, start, fixed, factors),
             _probability(move, start, fixed, [(None, self.length)]),
         )
 
@@ -142,6 +147,8 @@ class _Reader:
         # The last report of each release, and whether points are missing since.
         self._last: list[int | None] = [None] * len(releases)
         self._missing = [False] * len(releases)
+        # Factors of points met before, with what is remembered after them.
+        self._met: dict[Any, tuple[NDArray[np.object_], list[int | None], list[bool]]] = {}
 
     def run(self, symbol: int, count: int) -> Iterator[tuple[Any, int]]:
         """The factors of ``count`` points at which ``symbol`` is published, in runs.
@@ -170,6 +177,16 @@ class _Reader:
 
     def _point(self, digits: list[int]) -> NDArray[np.object_]:
         """``E[x, x']`` of one point, exact as balls, and what is remembered after it."""
+        due = tuple((self._time - noise.first_place) % noise.every for noise in self._releases)
+        seen = tuple(digits), due, tuple(self._last), tuple(self._missing)
+        if seen not in self._met:
+            factor = self._new_point(digits)
+            self._met[seen] = factor, self._last.copy(), self._missing.copy()
+        factor, last, missing = self._met[seen]
+        self._last, self._missing = last.copy(), missing.copy()
+        return factor
+
+    def _new_point(self, digits: list[int]) -> NDArray[np.object_]:
         from flint import arb
 
         k = self._releases[0].states
@@ -231,10 +248,13 @@ def _probability(move: arb_mat, start: list[Any], fixed: dict[int, int], factors
     law, states = arb_mat([start]), range(len(start))
     time = 0
     stops = sorted(fixed)
+    made: dict[int, arb_mat] = {id(None): move}
     for factor, count in factors:
-        weights = move if factor is None else arb_mat(
-            [[move[x, y] * factor[x, y] for y in states] for x in states]
-        )  # fmt: skip
+        if id(factor) not in made:
+            made[id(factor)] = arb_mat(
+                [[move[x, y] * factor[x, y] for y in states] for x in states]
+            )
+        weights = made[id(factor)]
         end = time + count
         while time < end:
             if time == 0:
