@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pytest
 
 import chainveil as cv
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import ChainveilWarning, InvalidInput, NotSupported
 from chainveil.mechanism import seeded
 from chainveil.table.estimating import estimate_table
 from chainveil.table.sanitize import TableRelease
@@ -296,3 +296,14 @@ def test_private_groups_have_a_box_each() -> None:
         )  # fmt: skip
     boxes = {label: part["chain.region"] for label, part in done.certificate.groups.items()}
     assert boxes["quick"][0][0] > boxes["slow"][0][0]
+
+
+def test_what_is_said_of_one_group_names_it() -> None:
+    table = population()
+    asked: dict[str, Any] = {"epsilon": 5, "series": "who", "group": "ward", "states": [0, 1]}
+    with pytest.warns(ChainveilWarning) as told:
+        cv.sanitize_table(table, "x", pooled=True, mechanism="independent", **asked)
+    assert {str(one.message)[:12] for one in told} == {"group slow: ", "group quick:"}
+    ones = pc.if_else(pc.equal(table["ward"], "slow"), 0, table["x"])
+    with pytest.raises(InvalidInput, match=r"no transition out of state 1.*about the group slow"):
+        cv.sanitize_table(table.set_column(3, "x", ones), "x", **asked)

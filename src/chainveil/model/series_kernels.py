@@ -53,18 +53,17 @@ def lagged_sums(flat: Any, offsets: Any, lag: int, gap: int, out: Any) -> None:
     for series in range(len(offsets) - 1):
         begin, end = offsets[series], offsets[series + 1]
         points, total, squares, pairs, products = 0, 0, 0, 0, 0
+        # Without branches, so that the compiler takes many points at once.
         for t in range(begin, end):
-            state = int(flat[t])
-            if state == gap:
-                continue
-            points += 1
-            total += state
-            squares += state * state
-            if t - lag >= begin:
-                before = int(flat[t - lag])
-                if before != gap:
-                    pairs += 1
-                    products += state * before
+            state, there = int(flat[t]), int(flat[t] != gap)
+            points += there
+            total += there * state
+            squares += there * state * state
+        for t in range(begin + lag, end):
+            state, before = int(flat[t]), int(flat[t - lag])
+            there = int(flat[t] != gap) & int(flat[t - lag] != gap)
+            pairs += there
+            products += there * state * before
         out[series, 0] = points
         out[series, 1] = total
         out[series, 2] = squares

@@ -153,7 +153,7 @@ class _Search:
         ends = self._tail(owner, seen, known)
         np.maximum.at(bound, owner, ends)
         # Intervals [2^j, 2^(j+1)] of all tracks; k = 0 and 1 were looked at.
-        open_ones = self._dyadic(owner, seen, known, bound)
+        open_ones = self._dyadic(owner, seen, known)
         for power in range(len(self.prior) - 3, -1, -1):
             open_ones = self._cut(open_ones, power, bound)
         return np.maximum(bound, self.best)
@@ -176,63 +176,86 @@ class _Search:
         low = np.minimum(_log_odds(far_known), np.log(_attractor(self.prior[0]))[owner])
         return np.asarray(top - low)
 
-    def _dyadic(
-        self, owner: IntArray, seen: FloatArray, known: FloatArray, bound: FloatArray
-    ) -> dict[int, list[_Interval]]:
+    def _dyadic(self, owner: IntArray, seen: FloatArray, known: FloatArray) -> _Open:
         """The intervals between powers of two, by the power that their length is."""
-        points, largest = [(seen, known)], len(self.prior) - 1
+        points, largest = [], len(self.prior) - 1
         for power in range(largest):
-            pair = (
+            point = _Point.of(
                 _applied(self.posterior[power][owner], seen),
                 _applied(self.prior[power][owner], known),
             )
-            points.append(pair)
-            self._see(owner, _log_odds(pair[0]) - _log_odds(pair[1]))
-        held: dict[int, list[_Interval]] = {power: [] for power in range(largest)}
+            points.append(point)
+            self._see(owner, point.value)
+        held: _Open = {power: [] for power in range(largest)}
         # From 0 to 1 there is nothing between; from 2^j to 2^(j+1) an interval of length 2^j.
         for power in range(1, largest - 1):
-            held[power].append(_Interval(owner, *points[power + 1], *points[power + 2]))
+            held[power].append(_Interval(owner, points[power], points[power + 1]))
         return held
 
-    def _cut(
-        self, held: dict[int, list[_Interval]], power: int, bound: FloatArray
-    ) -> dict[int, list[_Interval]]:
+    def _cut(self, held: _Open, power: int, bound: FloatArray) -> _Open:
         """Settle the intervals of length 2^(power + 1), or cut them in the middle."""
         enough = self._enough() + TOLERANCE
         for interval in held.pop(power + 1):
-            above = interval.bound() > enough[interval.owner]
-            settled = interval.pick(~above)
-            np.maximum.at(bound, settled.owner, settled.bound())
-            left = interval.pick(above)
-            if not len(left.owner):
+            bounds = interval.bound()
+            above = bounds > enough[interval.owner]
+            np.maximum.at(bound, interval.owner[~above], bounds[~above])
+            if not above.any():
                 continue
-            seen = _applied(self.posterior[power][left.owner], left.seen)
-            known = _applied(self.prior[power][left.owner], left.known)
-            self._see(left.owner, _log_odds(seen) - _log_odds(known))
-            held[power].append(_Interval(left.owner, left.seen, left.known, seen, known))
-            held[power].append(_Interval(left.owner, seen, known, left.seen_end, left.known_end))
+            left = interval.pick(above)
+            middle = _Point.of(
+                _applied(self.posterior[power][left.owner], left.begin.seen),
+                _applied(self.prior[power][left.owner], left.begin.known),
+            )
+            self._see(left.owner, middle.value)
+            held[power].append(_Interval(left.owner, left.begin, middle))
+            held[power].append(_Interval(left.owner, middle, left.end))
         return held
 
 
 @dataclass(frozen=True)
-class _Interval:
-    """Distances between two, of many tracks: the pairs of odds at both ends, shape (n, 2)."""
+class _Point:
+    """One distance of many tracks: pairs of odds, shape (n, 2), and their logarithms."""
 
-    owner: IntArray
     seen: FloatArray
     known: FloatArray
-    seen_end: FloatArray
-    known_end: FloatArray
+    log_seen: FloatArray
+    log_known: FloatArray
+
+    @classmethod
+    def of(cls, seen: FloatArray, known: FloatArray) -> _Point:
+        return cls(seen, known, _log_odds(seen), _log_odds(known))
+
+    @property
+    def value(self) -> FloatArray:
+        """What a side adds there."""
+        return self.log_seen - self.log_known
+
+    def pick(self, chosen: NDArray[np.bool_]) -> _Point:
+        """Some of the tracks."""
+        parts = (self.seen, self.known, self.log_seen, self.log_known)
+        return _Point(*(part[chosen] for part in parts))
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """Distances between two, of many tracks."""
+
+    owner: IntArray
+    begin: _Point
+    end: _Point
 
     def bound(self) -> FloatArray:
         """The largest odds over the least prior, as logs."""
-        top = np.maximum(_log_odds(self.seen), _log_odds(self.seen_end))
-        return np.asarray(top - np.minimum(_log_odds(self.known), _log_odds(self.known_end)))
+        top = np.maximum(self.begin.log_seen, self.end.log_seen)
+        return np.asarray(top - np.minimum(self.begin.log_known, self.end.log_known))
 
     def pick(self, chosen: NDArray[np.bool_]) -> _Interval:
         """Some of them."""
-        ends = (self.seen, self.known, self.seen_end, self.known_end)
-        return _Interval(self.owner[chosen], *(pairs[chosen] for pairs in ends))
+        return _Interval(self.owner[chosen], self.begin.pick(chosen), self.end.pick(chosen))
+
+
+# Intervals that are not settled, by the power of two that their length is.
+_Open = dict[int, list[_Interval]]
 
 
 def _powers(matrix: FloatArray, largest: int) -> FloatArray:

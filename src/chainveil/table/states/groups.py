@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -88,12 +89,16 @@ class GroupColumn:
 
 @contextmanager
 def naming_group(label: Label) -> Iterator[None]:
-    """An error about what was counted names the group it is about, which is public."""
-    try:
-        yield
-    except InvalidInput as error:
-        advice = f"{error.advice} This is about the group {label}: join it with another one."
-        raise InvalidInput(error.argument, error.found, error.allowed, advice.strip()) from None
+    """An error or a warning about what was counted names its group, which is public."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            yield
+        except InvalidInput as error:
+            advice = f"{error.advice} This is about the group {label}: join it with another one."
+            raise InvalidInput(error.argument, error.found, error.allowed, advice.strip()) from None
+    for one in told:
+        warnings.warn(f"group {label}: {one.message}", one.category, stacklevel=3)
 
 
 @dataclass(frozen=True)
