@@ -93,8 +93,7 @@ def test_correlated_noise_adds_up_too(folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_what_was_spent_is_planned_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    independent = ["--epsilon", "1", "--mechanism", "independent"]
-    assert _sanitize("beats.csv", "first.csv", *independent) == 0
+    assert _sanitize("beats.csv", "first.csv", "--epsilon", "1") == 0
     spent = ["--spent", "first.certificate.json"]
     assert _sanitize("beats.csv", "second.csv", "--epsilon", "2", *spent) == 0
     assert capsys.readouterr().err == ""

@@ -148,7 +148,7 @@ def test_noise_that_remembers_covers_every_chain_of_the_box(mechanism: str) -> N
 
 
 def test_noise_that_remembers_is_made_for_the_slowest_of_very_slow_chains() -> None:
-    slow = cv.MarkovChain.fit(cv.MarkovChain.binary(0.004, 0.006).sample(60_000, rng=3))
+    slow = cv.MarkovChain.fit(cv.MarkovChain.binary(0.0002, 0.0003).sample(1_200_000, rng=3))
     plan = cv.calibrate(slow, 4, mechanism="sticky")
     assert plan.region is None
     q, r = slow.public_box()

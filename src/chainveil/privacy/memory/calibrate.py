@@ -216,7 +216,7 @@ def _at_true_pace(quest: Quest, ones: FloatArray) -> FloatArray:
         return ones
     if quest.rhythm.every == 1:
         # Reports change as much more rarely as the chain does.
-        rarer = quest.slowest / handy.slowest
+        rarer = sum(quest.corners[0]) / sum(handy.corners[0])
         ones = _balanced(np.stack([ones[0] * rarer, 1 - (1 - ones[1]) * rarer]))
     return _to_budget(quest, ones)
 

@@ -62,9 +62,9 @@ class Quest:
 
     @property
     def slowest(self) -> float:
-        """q + r of the slowest chain that judges a kernel."""
-        judges = [corner for member in self.members for corner in member.corners] or self.corners
-        return min(q + r for q, r in judges)
+        """q + r of the slowest chain that a kernel is for; of a box, its likeliest one."""
+        rhythms = [member.rhythm for member in self.members] or [self.rhythm]
+        return min(rhythm.q + rhythm.r for rhythm in rhythms)
 
     def spread(self, logits: FloatArray) -> FloatArray:
         """Probabilities to report 1, shape (2, 2, 2), from the logits of the form."""
