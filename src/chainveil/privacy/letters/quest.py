@@ -99,8 +99,8 @@ class Quest:
         The loss of a problem, to be brought closer step by step.
     looking, certifying : float
         Shares of the budget: how close losses come while noise is looked for, and at the end.
-    seconds : float or None
-        At most, for each loss.
+    nodes : int or None
+        At most, for each loss; None: the usual number.
     """
 
     problem: Problem
@@ -108,7 +108,7 @@ class Quest:
     closing: Callable[[Problem], Closing]
     looking: float = 2e-4
     certifying: float = 1e-8
-    seconds: float | None = None
+    nodes: int | None = None
 
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
@@ -121,9 +121,9 @@ class Quest:
 
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget; nodes for all pairs of values at least."""
-        most = LOOKING_NODES + 1000 * self.problem.model.states**2
+        most = self.nodes or LOOKING_NODES + 1000 * self.problem.model.states**2
         within = min(max(share * self.aim.epsilon, 1e-9), 1.0)
-        return Effort(within, nodes or most, self.seconds)
+        return Effort(within, nodes or most)
 
     def _loss(self, noise: Noise) -> PrivacyLoss:
         """Of this noise and the earlier releases, as closely as the budget makes it matter."""
