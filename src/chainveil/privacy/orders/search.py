@@ -39,7 +39,7 @@ HALFWAY = 20
 # Work: of a word on both sides, beside the entries of its tables, and entries that make one unit;
 # for each node that is allowed; of a first try, and how much longer the next ones are.
 ENTRIES_A_WORD, ENTRIES_A_UNIT = 400, 400
-WORK_A_NODE = 100
+WORK_A_NODE = 150
 FIRST_TRY, LONGER = 5e4, 8.0
 # How many units are done in a second, where seconds are limited and it is not known yet, and at
 # least in any case.
