@@ -20,9 +20,9 @@ from chainveil.privacy.family.several import Wanted, first_order, for_several
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, FamilyLoss
 
-# How close searched losses come, as a share of the budget, and nodes at which they are given up; the
-# same of noise that remembers, whose losses take longer. Nodes, not seconds: a plan shall not depend
-# on how busy a machine is.
+# How close searched losses come, as a share of the budget, and nodes at which they are given up;
+# the same of noise that remembers, whose losses take longer. Nodes, not seconds: a plan shall not
+# depend on how busy a machine is.
 TOLERANCE, NODES = 2e-3, 200_000
 ROUGH_TOLERANCE, FEW_NODES = 2e-2, 60_000
 # The same over boxes of two-state chains, in nats.
