@@ -31,6 +31,7 @@ from chainveil.privacy.orders.rows import (
     TURNS,
     inner,
 )
+from chainveil.privacy.orders.words import sort_rising
 
 # What is kept of a word beside its tables: its labels on the right and on the left, how many
 # points in a row are known at either end, how many points it takes up beside the target, and the
@@ -276,13 +277,17 @@ def beam(tables: Any, roots: Any, states: Any, limit: int, most: int, kept: Any,
                 path[before - 1] = kept[before, parent, 1:]
                 parent = kept[before, parent, 0]
             found = (parent, size, found[2], found[3])
-        order = np.argsort(score[:count], kind="mergesort")[:most]
-        for rank in range(len(order)):
+        order = np.empty(count, np.int64)
+        sort_rising(score[:count], order)
+        going = min(count, most)
+        old = np.empty((going, roots.shape[1], roots.shape[2], roots.shape[3]))
+        words = np.empty((going, states.shape[1]), np.int64)
+        for rank in range(going):
             kept[size, rank] = origin[order[rank]]
+            old[rank], words[rank] = new[order[rank]], children[order[rank]]
         idle += 1
         if count == 0 or idle > PATIENCE or best == np.inf:
             break
-        old, words = new[order], children[order]
     return best, found
 
 
