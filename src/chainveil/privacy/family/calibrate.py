@@ -21,10 +21,11 @@ from chainveil.privacy.family.tree import Leaf, first_looks, slowest_loss
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, FamilyLoss
 
-# How close searched losses come, as a share of the budget, and when they are given up; the same of
-# noise that remembers, whose losses take longer.
-TOLERANCE, SECONDS = 2e-3, 30.0
-ROUGH_TOLERANCE, FEW_SECONDS = 2e-2, 10.0
+# How close searched losses come, as a share of the budget, and nodes at which they are given up;
+# the same of noise that remembers, whose losses take longer. Nodes, not seconds: a plan shall not
+# depend on how busy a machine is.
+TOLERANCE, NODES = 2e-3, 200_000
+ROUGH_TOLERANCE, FEW_NODES = 2e-2, 60_000
 # The same over boxes of two-state chains, in nats.
 ROUGH_OVER_BOXES = 1e-4
 # Members that are collected at most; then all are kept within the budget by more noise.
@@ -47,8 +48,8 @@ def _effort(problem: Problem, kind: str, aim: Aim) -> Effort:
         # Over boxes each further digit takes as long as the first ones.
         return replace(problem.effort, tolerance=ROUGH_OVER_BOXES * min(1.0, aim.epsilon))
     rough = problem.model.order != 1 and remembers
-    share, seconds = (ROUGH_TOLERANCE, FEW_SECONDS) if rough else (TOLERANCE, SECONDS)
-    return Effort(min(max(share * aim.epsilon, 1e-9), 1.0), max_seconds=seconds)
+    share, nodes = (ROUGH_TOLERANCE, FEW_NODES) if rough else (TOLERANCE, NODES)
+    return Effort(min(max(share * aim.epsilon, 1e-9), 1.0), nodes)
 
 
 @dataclass

@@ -29,6 +29,7 @@ from chainveil.privacy.result import Calibrated, PrivacyLoss
 # How close losses come at first, as a share of the budget.
 COARSE = 0.02
 # Nodes that a loss may have while noise is looked for, and more of them to bring bounds together.
+# With more than four states each of them takes longer, and there are fewer.
 LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet.
 CLOSE = 1e-2
@@ -99,8 +100,8 @@ class Quest:
         The loss of a problem, to be brought closer step by step.
     looking, certifying : float
         Shares of the budget: how close losses come while noise is looked for, and at the end.
-    seconds : float or None
-        At most, for each loss.
+    nodes : int or None
+        At most, for each loss; None: the usual number.
     """
 
     problem: Problem
@@ -108,7 +109,7 @@ class Quest:
     closing: Callable[[Problem], Closing]
     looking: float = 2e-4
     certifying: float = 1e-8
-    seconds: float | None = None
+    nodes: int | None = None
 
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
@@ -121,9 +122,10 @@ class Quest:
 
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget; nodes for all pairs of values at least."""
-        most = LOOKING_NODES + 1000 * self.problem.model.states**2
+        k = self.problem.model.states
+        most = self.nodes or int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
         within = min(max(share * self.aim.epsilon, 1e-9), 1.0)
-        return Effort(within, nodes or most, self.seconds)
+        return Effort(within, nodes or most)
 
     def _loss(self, noise: Noise) -> PrivacyLoss:
         """Of this noise and the earlier releases, as closely as the budget makes it matter."""
@@ -178,6 +180,7 @@ class Quest:
             self._loss(shape.make(numbers).on_grid())
         # What attacks may reach: less of it where the certified loss stays above them.
         target, fits, fails, kept = self._target, 0.0, math.inf, None
+        before: tuple[float, float] | None = None
         for _ in range(MOST_ROUNDS):
             moved = shape.moved(numbers, self._least_move(shape, numbers, target))
             noise = shape.make(moved).on_grid()
@@ -194,13 +197,27 @@ class Quest:
             if found.lower <= epsilon:
                 if math.isinf(found.epsilon) or fails - fits < CLOSE / 2 * epsilon:
                     break
-                # The bounds of nearby noise are about as far apart.
-                target *= epsilon / found.epsilon * (1 - CLOSE / 4)
+                before, target = (target, found.epsilon), self._next_target(target, found, before)
                 if not fits < target < fails:
                     target = (fits + fails) / 2
         if kept is not None:
             return kept
         return self.nothing(shape), numbers
+
+    def _next_target(
+        self, target: float, found: PrivacyLoss, before: tuple[float, float] | None
+    ) -> float:
+        """What attacks may reach so that the certified loss just fits.
+
+        The bounds of nearby noise are about as far apart, as a share or in nats: where the
+        certified loss falls more slowly than the target did, it goes on at that slope.
+        """
+        goal = self.aim.epsilon * (1 - CLOSE / 4)
+        share = target * goal / found.epsilon
+        if before is None or not (before[0] > target and before[1] > found.epsilon > goal):
+            return share
+        slope = (before[1] - found.epsilon) / (before[0] - target)
+        return min(share, max(target - (found.epsilon - goal) / slope, target / 4))
 
     def _sharpened(
         self, shape: Shape, numbers: Numbers, kept: tuple[Calibrated, Numbers]

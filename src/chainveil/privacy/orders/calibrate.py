@@ -15,9 +15,9 @@ from chainveil.privacy.orders.loss import Closing
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated
 
-# How close losses come, as a share of the budget, and when they are given up: with sticky noise
-# more of them are computed.
-TOLERANCE, SECONDS, SECONDS_OF_STICKY = 2e-3, 20.0, 5.0
+# How close losses come, as a share of the budget, and nodes at which they are given up: with sticky
+# noise more of them are computed.
+TOLERANCE, NODES, NODES_OF_STICKY = 2e-3, 130_000, 33_000
 
 
 def least_noise(problem: Problem, aim: Aim) -> Calibrated:
@@ -40,7 +40,7 @@ def _least(problem: Problem, aim: Aim, sticky: bool) -> Calibrated:
             "objective, max_noise, every, delay",
             (aim.objective, aim.max_noise, aim.every, aim.delay), "their defaults, for this model",
         )  # fmt: skip
-    seconds = SECONDS_OF_STICKY if sticky else SECONDS
-    quest = Quest(problem, aim, Closing, TOLERANCE, TOLERANCE, seconds)
+    nodes = NODES_OF_STICKY if sticky else NODES
+    quest = Quest(problem, aim, Closing, TOLERANCE, TOLERANCE, nodes)
     quest.check_room()
     return quest.best(family(problem.model.states, aim.family, 1, sticky))

@@ -20,7 +20,8 @@ class Tables(NamedTuple):
 
     ``counts``: letters and beginnings of each label; ``letters`` and ``weight`` by label and
     number; ``own`` (labels, 3): the most that the report of the target says, and what it says of
-    a and b where it is the first one.
+    a and b where it is the first one; ``prior`` (labels,): the log odds of b against a, of a label
+    to the right.
     """
 
     transition: FloatArray
@@ -33,6 +34,7 @@ class Tables(NamedTuple):
     weight: FloatArray
     letters: IntArray
     own: FloatArray
+    prior: FloatArray
     end_weight: FloatArray
     scratch: FloatArray
     slack: float
@@ -65,16 +67,34 @@ def make_tables(numbers: Numbers, alphabet: Alphabet) -> Tables:
         for place, end in enumerate(ends[label]):
             end_weight[label, place] = end[:2]
     first = np.array([alphabet.first(label) for label in range(labels)])
-    right = (alphabet.right, alphabet.each, alphabet.known, numbers.order, numbers.looks_back)
+    right = (
+        alphabet.right, alphabet.each, alphabet.known, numbers.order, numbers.looks_back,
+        _often(numbers, weight),
+    )  # fmt: skip
     counts = [[len(some) for some in alphabet.letters], [len(end) for end in ends]]
     reports = _reports(alphabet, weight, letters[:, :, rows.TURNS] == 1, first)
     return Tables(
         numbers.transition, numbers.contexts, np.array(alphabet.pairs),
         np.array([_odds(numbers, pair) for pair in alphabet.pairs]),
         np.array([_extremes(numbers, pair) for pair in alphabet.pairs]), np.array(right, np.int64),
-        np.array(counts), weight, letters, np.column_stack([reports, first]), end_weight,
+        np.array(counts), weight, letters, np.column_stack([reports, first]),
+        _prior(numbers, alphabet), end_weight,
         np.zeros((2, contexts // k)), _slack(numbers),
     )  # fmt: skip
+
+
+def _often(numbers: Numbers, weight: FloatArray) -> int:
+    """Letters behind which no entry of a table that was scaled is below the range of floats."""
+    least = [np.log(array[array > 0].min()) for array in (numbers.transition, weight)]
+    return max(1, int(np.log(1e170) / max(1.0, -sum(least))))
+
+
+def _prior(numbers: Numbers, alphabet: Alphabet) -> FloatArray:
+    """Log odds of b against a of a point of which nothing is known, by label."""
+    law = numbers.contexts.reshape(-1, numbers.states).sum(axis=0)
+    pairs = [alphabet.read(label)[0] for label in range(alphabet.right)]
+    with np.errstate(divide="ignore"):
+        return np.array([np.log(law[b]) - np.log(law[a]) for a, b in pairs])
 
 
 def _slack(numbers: Numbers) -> float:

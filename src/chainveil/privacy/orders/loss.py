@@ -75,7 +75,7 @@ class Closing:
 
 @cache
 def _compile() -> None:
-    """Load or compile the loops, so that the seconds of a search are those of its work."""
+    """Load or compile the first loops, so that the seconds of a search are those of its work."""
     chain = HigherOrderChain([[0.6, 0.4], [0.5, 0.5], [0.5, 0.5], [0.4, 0.6]], order=2)
     numbers = read_numbers(chain, Channel.binary(0.3, 0.3))
     Search(Alphabet(numbers, "any"), None, Effort(0.5)).run(math.inf)

@@ -35,8 +35,9 @@ SMALLEST = 1e-120
 # turn from the right of the target to its left.
 KNOWN, FOLLOWING, TURNS = 0, 1, 2
 # What the places of ``tables.right`` say: labels to the right, labels of each pair, whether points
-# may be known, the order, and how many levels a turn takes.
-LABELS, EACH, MAY_KNOW, ORDER, STEP = 0, 1, 2, 3, 4
+# may be known, the order, how many levels a turn takes, and behind how many letters entries have
+# to be scaled at the latest.
+LABELS, EACH, MAY_KNOW, ORDER, STEP, OFTEN = 0, 1, 2, 3, 4, 5
 
 # Functions that only other loops call need no way in from Python.
 inner = compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)

@@ -1,7 +1,13 @@
-"""Passes over the words of a chain of any order, each finer than the one before.
+"""Both bounds on the loss of a chain of any order, brought together in two ways.
 
-A pass lays out the words level by level. Ways that the nodes of earlier passes show to be worth
-no more than what is attained are not followed again, so that a finer pass looks at fewer words.
+Words that grow on both sides of the target show what is attained, and bound the loss where few of
+them matter (``both_sides``). Where they are expected to be too many, passes over words that cover
+each other go further (``words``). A pass lays out the words level by level. Ways that the nodes of
+earlier passes show to be worth no more than what is attained are not followed again, so that a
+finer pass looks at fewer words.
+
+What is done is counted in work, about a microsecond each, and does not depend on the machine; a
+limit on seconds, where one is given, comes on top.
 """
 
 from __future__ import annotations
@@ -15,8 +21,10 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.privacy.orders import graph as graphs
 from chainveil.privacy.orders import words
+from chainveil.privacy.orders.both_sides import BothSides
 from chainveil.privacy.orders.graph import Graph, Tables
-from chainveil.privacy.orders.numbers import Alphabet, Letter
+from chainveil.privacy.orders.numbers import Alphabet
+from chainveil.privacy.orders.spelling import Word
 from chainveil.privacy.problem import Effort
 
 # What covers may cost along a way in the first pass, and by how much less in each that follows.
@@ -28,6 +36,19 @@ FIRST_NODES, FIRST_LEVELS, MOST_LEVELS = 512, 64, 4096
 MOST_ALIKE, MOST_ALIKE_ENTRIES = 1000, 32_000
 # Half of what covers may cost is spent within so many levels.
 HALFWAY = 20
+# Work: of a word on both sides, beside the entries of its tables, and entries that make one unit;
+# for each node that is allowed; of a first try, and how much longer the next ones are.
+ENTRIES_A_WORD, ENTRIES_A_UNIT = 400, 400
+WORK_A_NODE = 150
+FIRST_TRY, LONGER = 5e4, 8.0
+# How many units are done in a second, where seconds are limited and it is not known yet, and at
+# least in any case.
+FIRST_RATE, LEAST_WORK = 1e5, 1e3
+# By how much the bound comes nearer at a time, at first to this share of what is attained.
+NEARER, FIRST_SHARE = 4.0, 0.1
+# Words on both sides are looked at while they are expected to take no more than so many times the
+# work that is left: what is expected is mostly too much.
+HOPE = 3.0
 # Bytes for the rows of all nodes.
 MOST_BYTES = 1 << 30
 # Passes finer than the tolerance without a better bound after which the search is given up.
@@ -55,31 +76,42 @@ class Search:
     lower: float = 0.0
     tables: Tables = field(init=False)
     graph: Graph = field(init=False)
-    _begun: float = field(default_factory=time.monotonic)
+    both_sides: BothSides = field(init=False)
+    # The best word on both sides, and what it is worth.
+    _found: tuple[float, Word | None] = (-math.inf, None)
+    # How near to what is attained words on both sides were bounded.
+    _width: float = math.inf
     _cost: float = FIRST_COST
-    # Comparisons of words that are made in a second: few, until it is known.
-    _rate: float = 1e3
+    # Passes that brought nothing, and work that was done, of passes.
+    _idle: int = 0
+    _compared: float = 0.0
+    _try: float = FIRST_TRY
+    _begun: float = field(default_factory=time.monotonic)
+    _rate: float = FIRST_RATE
 
     def __post_init__(self) -> None:
         self.tables = graphs.make_tables(self.alphabet.numbers, self.alphabet)
+        self.both_sides = BothSides(self.alphabet, self.tables, self.points)
         self.graph = graphs.empty(self.tables, FIRST_NODES, FIRST_LEVELS)
         most = MOST_LEVELS * 2 if self.points is None else self.points - 1
         self.graph.made[words.LIMIT] = most
 
     def run(self, enough: float = math.inf) -> None:
-        """Pass after pass, until the bounds are close, the lower above enough, or a limit strikes.
+        """Go on until the bounds are close, the lower one is above enough, or a limit strikes.
 
         With another effort it goes on where it stopped.
         """
-        idle = 0
-        while idle < PATIENCE and self.lower <= enough and not (self.is_close or self._is_over()):
-            before = self.upper
-            finished = self._pass(self._cost)
-            self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
-            idle = 0 if self.upper < before or self._cost > self.effort.tolerance else idle + 1
-            if not finished:
-                return
-            self._cost *= FALL
+        if self._found[1] is None:
+            self._keep(*self.both_sides.attack())
+        self._idle = 0
+        while not self._is_done(enough):
+            if self._is_promising:
+                self._look_around()
+            else:
+                self._next_pass()
+
+    def _is_done(self, enough: float) -> bool:
+        return self.lower > enough or self.is_close or self._is_over()
 
     @property
     def is_close(self) -> bool:
@@ -87,13 +119,111 @@ class Search:
         return self.upper == self.lower or self.upper - self.lower <= self.effort.tolerance
 
     def _is_over(self) -> bool:
+        if self._laid_out == 0 and self.upper == math.inf:
+            # The first pass begins in any case: without a word there is no bound.
+            return False
+        is_stuck = self._is_laid_out and not self._is_promising
+        return is_stuck or self._is_late() or self._worked >= self._most_work
+
+    def _is_late(self) -> bool:
         limit = self.effort.max_seconds
-        # The first pass begins in any case: without a word there is no bound.
-        late = limit is not None and self.nodes > 0 and time.monotonic() - self._begun > limit
-        return late or self.nodes >= self._most_nodes
+        return limit is not None and time.monotonic() - self._begun > limit
+
+    @property
+    def _most_work(self) -> float:
+        return WORK_A_NODE * self.effort.max_nodes
+
+    @property
+    def _worked(self) -> float:
+        """Units of work that were done."""
+        return self._compared + self.both_sides.looked * self._work_of_a_word
+
+    @property
+    def _work_of_a_word(self) -> float:
+        return (self.both_sides.entries + ENTRIES_A_WORD) / ENTRIES_A_UNIT
+
+    def _in_time(self, work: float) -> float:
+        """As much of the work as there seems to be time for."""
+        if self.effort.max_seconds is None:
+            return work
+        left = self.effort.max_seconds - (time.monotonic() - self._begun)
+        return min(work, max(LEAST_WORK, self._rate * left))
+
+    def _timed(self, begun: float, work: float) -> None:
+        taken = time.monotonic() - begun
+        if taken > 0.01:
+            self._rate = work / taken
+
+    @property
+    def _least_width(self) -> float:
+        """A little less than what is asked for: rounding comes on top."""
+        return 0.98 * self.effort.tolerance
+
+    @property
+    def _is_promising(self) -> bool:
+        """Whether words on both sides may bring the bound nearer with the work that is left."""
+        if self._width <= self._least_width:
+            return False
+        left = self._in_time(self._most_work - self._worked)
+        return self.both_sides.expected * self._work_of_a_word <= HOPE * left
+
+    def _look_around(self) -> None:
+        """Bring the bound nearer by words on both sides; where they are too many, try longer."""
+        apart = min((self.upper - self.lower) / NEARER, FIRST_SHARE * self.lower)
+        width = max(apart, self._least_width)
+        begun, before = time.monotonic(), self._worked
+        # Something is left for passes if it fails.
+        work = self._in_time(min(self._try, (self._most_work - before) / 2))
+        most = int(work / self._work_of_a_word) + 1
+        upper, lower, word = self.both_sides.bound(self.lower, width, most)
+        self._timed(begun, self._worked - before)
+        self._keep(lower, word)
+        self.upper = min(self.upper, upper)
+        if upper < math.inf:
+            self._width = width
+        else:
+            self._try *= LONGER
+
+    def _keep(self, value: float, word: Word | None) -> None:
+        if word is not None:
+            self._found = value, word
+            self.lower = max(self.lower, value)
+
+    @property
+    def _is_laid_out(self) -> bool:
+        """Whether passes bring nothing more."""
+        return self._idle >= PATIENCE or self._laid_out >= self._most_nodes
+
+    def _next_pass(self) -> None:
+        """The next pass, with what it shows."""
+        if self._laid_out == 0:
+            self._compile_passes()
+        before = self.upper
+        finished = self._pass(self._cost)
+        self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
+        fine = self._cost <= self.effort.tolerance
+        if not finished:
+            self._idle = PATIENCE
+        else:
+            self._idle = self._idle + 1 if fine and self.upper == before else 0
+            self._cost *= FALL
+
+    def _compile_passes(self) -> None:
+        """Load or compile their loops; seconds are those of the search."""
+        begun = time.monotonic()
+        graph = graphs.empty(self.tables, FIRST_NODES, FIRST_LEVELS)
+        graphs.add_roots(graph, self.tables, [0])
+        words.fill(graph, self.tables, 1, True, np.zeros(2), 1, np.zeros(4))
+        words.settle(graph, self.tables)
+        self._begun += time.monotonic() - begun
 
     @property
     def nodes(self) -> int:
+        """Words that were looked at: on both sides, and with a node of their own."""
+        return self.both_sides.looked + self._laid_out
+
+    @property
+    def _laid_out(self) -> int:
         """Words that have a node, in all passes together."""
         return int(self.graph.made[words.COUNT])
 
@@ -104,7 +234,7 @@ class Search:
     def _pass(self, cost: float) -> bool:
         """One pass; False where a limit struck before its end."""
         graph = self.graph
-        graph.made[words.BASE] = self.nodes
+        graph.made[words.BASE] = self._laid_out
         graph.newest[:, :, 1] = 0
         self._make_room(self.alphabet.right)
         roots = [label for label in range(self.alphabet.right) if self.alphabet.is_root(label)]
@@ -114,7 +244,7 @@ class Search:
         for level in range(min(MOST_LEVELS, int(self.graph.made[words.LIMIT]) + 1)):
             found = self._fill(level, cost, low)
             self.lower = max(self.lower, float(low[0]))
-            if found < 0 or self._is_over():
+            if found < 0 or self._is_late() or self._worked >= self._most_work:
                 return False
             if found == 0 and level > 0:
                 return True
@@ -129,29 +259,27 @@ class Search:
         for is_right in (True, False) if level else (False,):
             alike = min(MOST_ALIKE, MOST_ALIKE_ENTRIES // self.graph.rows.shape[2])
             arguments = (level, is_right, share, alike, low)
-            found = self._in_time(arguments)
+            found = self._fill_side(arguments)
             if found < 0:
                 if not self._make_room(-found):
                     return -1
-                found = self._in_time(arguments)
+                found = self._fill_side(arguments)
             total += found
         return total
 
-    def _in_time(self, arguments: tuple[int, bool, FloatArray, int, FloatArray]) -> int:
-        """Fill one side of a level with as many comparisons as there seems to be time for."""
+    def _fill_side(self, arguments: tuple[int, bool, FloatArray, int, FloatArray]) -> int:
+        """Fill one side of a level with as many comparisons as are allowed."""
         low, begun = arguments[-1], time.monotonic()
-        left = math.inf if self.effort.max_seconds is None else self.effort.max_seconds
-        allowed = max(1e3, self._rate * (left - (begun - self._begun)))
+        allowed = self._in_time(max(1.0, self._most_work - self._worked))
         low[3] = allowed
         found = words.fill(self.graph, self.tables, *arguments)
-        taken = time.monotonic() - begun
-        if taken > 0.01 and allowed < math.inf:
-            self._rate = (allowed - low[3]) / taken
+        self._compared += allowed - low[3]
+        self._timed(begun, allowed - low[3])
         return int(found)
 
     def _make_room(self, needed: int) -> bool:
         """Room for so many more nodes; False where there may be none."""
-        count, room = self.nodes, len(self.graph.whole)
+        count, room = self._laid_out, len(self.graph.whole)
         if count + needed > room:
             if count + needed > self._most_nodes:
                 return False
@@ -160,69 +288,8 @@ class Search:
 
     def word(self) -> Word:
         """The word that attains most."""
-        node = int(np.argmax(self.graph.real[: self.nodes, words.ATTAINED]))
-        return Word.of(self.alphabet, self.graph, node)
-
-
-@dataclass(frozen=True)
-class Word:
-    """Reports and known values from the first point to the last.
-
-    Attributes
-    ----------
-    target : int
-    pair : tuple of int
-        The value that the word speaks for, and the other.
-    reports : tuple of int
-    known : dict of int to int
-    """
-
-    target: int
-    pair: tuple[int, int]
-    reports: tuple[int, ...]
-    known: dict[int, int]
-
-    @classmethod
-    def of(cls, alphabet: Alphabet, graph: Graph, node: int) -> Word:
-        """The word of a node, as its letters spell it."""
-        whole = graph.whole
-        end, ending = int(whole[node, words.LABEL]), int(whole[node, words.ENDING])
-        letters = []
-        while whole[node, words.PARENT] >= 0:
-            parent = int(whole[node, words.PARENT])
-            label, letter = int(whole[parent, words.LABEL]), int(whole[node, words.LETTER])
-            letters.append(alphabet.letters[label][letter])
-            node = parent
-        pair, own, _ = alphabet.read(int(whole[node, words.LABEL]))
-        right, left = _sides(letters[::-1])
-        if alphabet.numbers.looks_back:
-            return cls._looking_back(alphabet, pair, own, right, left, (end, ending))
-        reports = [x.report for x in left[:0:-1]] + [x.report for x in (*left[:1], *right)]
-        target = len(left) - 1
-        known = {target - place: x.known for place, x in enumerate(left) if place}
-        known |= {target + 1 + place: x.known for place, x in enumerate(right)}
-        return cls(target, pair, tuple(reports), _only(known))
-
-    @classmethod
-    def _looking_back(
-        cls, alphabet: Alphabet, pair: tuple[int, int], own: int, right: list[Letter],
-        left: list[Letter], end: tuple[int, int],
-    ) -> Word:  # fmt: skip
-        """A letter to the left weighs the report before it and names the next one."""
-        target = len(left)
-        reports = [x.report for x in left[::-1]] + [own] + [x.report for x in right]
-        known = {target - place: x.known for place, x in enumerate(left) if place}
-        known |= {target + 1 + place: x.known for place, x in enumerate(right)}
-        if left:
-            known[0] = alphabet.ends(end[0])[end[1]][2]
-        return cls(target, pair, tuple(reports), _only(known))
-
-
-def _sides(letters: list[Letter]) -> tuple[list[Letter], list[Letter]]:
-    """Letters to the right of the target, and from the target to the left."""
-    turn = next((place for place, x in enumerate(letters) if x.turns), len(letters))
-    return letters[:turn], letters[turn:]
-
-
-def _only(known: dict[int, int]) -> dict[int, int]:
-    return {place: value for place, value in known.items() if value >= 0}
+        value, found = self._found
+        attained = self.graph.real[: self._laid_out, words.ATTAINED]
+        if found is not None and value >= attained.max(initial=-math.inf):
+            return found
+        return Word.of(self.alphabet, self.graph, int(np.argmax(attained)))
