@@ -222,6 +222,23 @@ def grow(tables: Any, old: Any, new: Any, state: Any, child: Any, side: int, way
     return True
 
 
+# Copies by hand: what stands in for shapes that do not fit would take seconds to compile.
+@inner
+def put_row(row: Any, to: Any) -> None:
+    """Copy a row of letters or counts."""
+    for place in range(len(row)):
+        to[place] = row[place]
+
+
+@inner
+def put_table(table: Any, to: Any) -> None:
+    """Copy the table of a word, of three axes."""
+    for line in range(table.shape[0]):
+        for u in range(table.shape[1]):
+            for t in range(table.shape[2]):
+                to[line, u, t] = table[line, u, t]
+
+
 @inner
 def may_grow(tables: Any, state: Any, size: int, limit: int) -> int:
     """The side on which a word of a beam goes on; -1: none."""
@@ -271,10 +288,10 @@ def beam(tables: Any, roots: Any, states: Any, limit: int, most: int, kept: Any,
                 origin[count, 2], origin[count, 3] = state[side], way
                 count += 1
         if leader >= 0:
-            path[size - 1] = origin[leader, 1:]
+            put_row(origin[leader, 1:], path[size - 1])
             parent = origin[leader, 0]
             for before in range(size - 1, 0, -1):
-                path[before - 1] = kept[before, parent, 1:]
+                put_row(kept[before, parent, 1:], path[before - 1])
                 parent = kept[before, parent, 0]
             found = (parent, size, found[2], found[3])
         order = np.empty(count, np.int64)
@@ -283,8 +300,9 @@ def beam(tables: Any, roots: Any, states: Any, limit: int, most: int, kept: Any,
         old = np.empty((going, roots.shape[1], roots.shape[2], roots.shape[3]))
         words = np.empty((going, states.shape[1]), np.int64)
         for rank in range(going):
-            kept[size, rank] = origin[order[rank]]
-            old[rank], words[rank] = new[order[rank]], children[order[rank]]
+            put_row(origin[order[rank]], kept[size, rank])
+            put_row(children[order[rank]], words[rank])
+            put_table(new[order[rank]], old[rank])
         idle += 1
         if count == 0 or idle > PATIENCE or best == np.inf:
             break
@@ -322,7 +340,9 @@ def depth_first(
     way, letters = np.zeros(deepest + 1, np.int64), np.empty((deepest, 3), np.int64)
     top, looked, found = -np.inf, 0, (-1, 0, 0, 0)
     for root in range(len(roots)):
-        tower[0], state[0], size = roots[root], states[root], -1
+        put_table(roots[root], tower[0])
+        put_row(states[root], state[0])
+        size = -1
         # The root is looked at as every other word is.
         begun = False
         while size >= 0 or not begun:
@@ -353,7 +373,8 @@ def depth_first(
             value, ending = worth(tables, tower[child], state[child, LEFT])
             if value > low[0]:
                 low[0], found = value, (root, child, ending, state[child, LEFT])
-                path[:child] = letters[:child]
+                for place in range(child):
+                    put_row(letters[place], path[place])
             top = max(top, value + slack)
             if limit >= 0 and state[child, POINTS] == limit:
                 continue
