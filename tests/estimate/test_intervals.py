@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chainveil.estimate.answer_table import in_words
@@ -15,6 +15,7 @@ positive = st.floats(1e-3, 2)
 D = quantile(0.95)
 
 
+@settings(deadline=None)
 @given(finite, positive)
 def test_an_interval_is_never_nothing(value: float, error: float) -> None:
     """However far off the scale, though a value that is far off leaves less."""
@@ -64,6 +65,12 @@ def test_ratios_cover_as_often_as_they_say(
     cover = np.mean((low <= p + 1e-8) & (p - 1e-8 <= high))
     # Three errors of the simulation; a bottom that is hardly known leaves too much on one side.
     assert 0.94 < cover < (0.97 if spread == 0.2 else 0.96)
+
+
+def test_without_noise_no_interval_is_turned_round() -> None:
+    value, lean = np.array([-0.2, 1.3, 1.3]), np.array([-0.3, 0.3, 0.1])
+    low, high = share_interval(value, np.zeros(3), np.array([0.2, 0.27, 0.8]), 1.28, lean)
+    assert np.all((low >= 0) & (low <= high) & (high <= 1))
 
 
 def test_words() -> None:

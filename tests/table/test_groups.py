@@ -258,6 +258,32 @@ def test_groups_are_told_by_value_whatever_the_type() -> None:
         GroupColumn("ward").numbers(pa.array(np.arange(256)), 0)
 
 
+def test_numbers_name_groups_exactly() -> None:
+    big = [2**53 + 3, 2**53 + 4, 2**63 + 1]
+    column = GroupColumn("ward")
+    assert column.numbers(pa.array(big, pa.uint64()), 0).tolist() == [0, 1, 2]
+    assert column.labels == big
+    texts = GroupColumn("ward", [str(label) for label in big])
+    assert texts.numbers(pa.array(big[::-1], pa.uint64()), 0).tolist() == [2, 1, 0]
+    for kind in (pa.float16(), pa.float32(), pa.float64()):
+        zeros = GroupColumn("ward")
+        values = pa.array(np.array([0.5, 0.0, -0.0], kind.to_pandas_dtype()))
+        assert zeros.numbers(values, 0).tolist() == [0, 1, 1]
+        assert zeros.labels == [0.5, 0.0]
+    with pytest.raises(InvalidInput, match="row 2"):
+        GroupColumn("ward").numbers(pa.array([1.0, np.inf]), 0)
+
+
+@pytest.mark.parametrize("labels", [(1, True), (1, 1.0), (1, "1"), (0.0, -0.0)])
+def test_no_group_of_a_certificate_hides_behind_another(labels: tuple[Any, Any]) -> None:
+    """A second label that is the same key would leave the loss of the first unchecked."""
+    document = json.loads(released().certificate.to_json())
+    for group, label in zip(document["groups"]["plans"], labels, strict=True):
+        group["label"] = label
+    with pytest.raises(InvalidInput, match="same group twice"):
+        cv.Certificate.sealed(document)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("hold", [False, True])
 def test_rare_reports_and_gaps_by_group(hold: bool) -> None:

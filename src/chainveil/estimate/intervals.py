@@ -75,6 +75,8 @@ def ratio_interval(
     ratio = UncertainRatio(top, bottom, (var_top, between, var_bottom), drawing, limits, lean)
     # An error towards a larger bottom goes with a lower ratio.
     towards = np.where(bottom < 0, -lean, lean) * deviations
+    # Where no noise is shown there is no variance to lean: the two ends would pass each other.
+    towards = np.where(var_top > 0, towards, 0.0)
     low, _ = _fieller(ratio, deviations / np.sqrt(1 + towards))
     _, high = _fieller(ratio, deviations / np.sqrt(1 - towards))
     usual = ratio.usual(low, deviations) & ratio.usual(high, deviations)

@@ -149,6 +149,13 @@ def test_rare_reports_of_slow_chains() -> None:
         cv.privacy_loss(cv.MarkovChain.symmetric(1e-7), noise)
 
 
+@pytest.mark.parametrize("rate", [1e-17, 1e-300])
+def test_chains_that_hardly_ever_change_are_refused(rate: float) -> None:
+    """In doubles 1 - q is 1 for them, and families never agree."""
+    with pytest.raises(cv.NotSupported, match="forgets 4.0e-"):
+        cv.privacy_loss(cv.MarkovChain.binary(rate, rate), cv.Channel.binary(0.3, 0.2).thinned(2))
+
+
 def test_close_kernels_have_the_same_worst_cases() -> None:
     quest = _quest("tracking", Problem(N10, (), None, "any"), Aim(4.0), 3)
     ones = list(_starts(quest))[-1]

@@ -33,6 +33,8 @@ from chainveil.privacy.memory.sides import END, KNOWN_0, Corner
 AT_END, BEYOND, REPORTED, SILENT = range(4)
 # Candidates that are kept: some hundred MB.
 MOST_CANDIDATES = 8_000_000
+# Families that are further apart than this, as a ratio, do not agree.
+LOOSEST = 1e-4
 # Depths that are followed at first; then so many more at a time.
 FEW_DEPTHS, MORE = 32, 4
 BITS = 160
@@ -141,12 +143,14 @@ class BlockSide:
     @property
     def _forgets(self) -> float:
         """What the chain forgets from report to report, 0 to 1."""
-        return -math.expm1(self.every * math.log(abs(1 - sum(self.corner)) or math.ulp(0)))
+        changes = min(sum(self.corner), 2 - sum(self.corner))
+        # Not by way of 1 - changes, which is 1 for the slowest chains.
+        return -math.expm1(self.every * math.log1p(-min(changes, 1 - 2.0**-53)))
 
     def followed(self, depths: int | None, tolerance: float) -> Families:
         """All families for so many depths, or until they agree; an error where they never do."""
         # Ends that are moved outwards at each report come no closer than this.
-        tolerance = max(tolerance, 4 * (kernel.UP - kernel.DOWN) / self._forgets)
+        tolerance = max(tolerance, min(LOOSEST, 4 * (kernel.UP - kernel.DOWN) / self._forgets))
         room = FEW_DEPTHS if depths is None else depths
         size = len(self.beginnings.how) * self.layout.labels
         while room * size <= MOST_CANDIDATES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -329,6 +330,10 @@ def _truth(state: Label) -> bool:
 
 
 def _whole(state: Label) -> int:
+    if isinstance(state, int | str):
+        # Numbers of more than 15 digits are others as floats.
+        with suppress(ValueError):
+            return int(state)
     number = float(state)
     if not number.is_integer():
         raise ValueError(state)

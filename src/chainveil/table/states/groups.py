@@ -41,6 +41,9 @@ class GroupColumn:
         self._check_kind(column.type)
         text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         column = pc.utf8_trim_whitespace(column) if text else column
+        if pa.types.is_floating(column.type):
+            # Zeros of either sign are one group.
+            column = pc.add(column.cast(pa.float64()), 0.0)
         self._check_present(column, text, first_row)
         if not self._known:
             self._meet(column)
@@ -62,14 +65,16 @@ class GroupColumn:
 
     def _check_present(self, column: pa.Array, text: bool, first_row: int) -> None:
         """Error for a row without a group: nobody could tell which noise it has."""
-        absent = column.is_null(nan_is_null=pa.types.is_floating(column.type))
+        absent = column.is_null()
+        if pa.types.is_floating(column.type):
+            absent = pc.or_(absent, pc.invert(pc.is_finite(column)).fill_null(True))
         if text:
             words = pa.array(sorted(NO_VALUE)).cast(column.type)
             absent = pc.or_(absent, pc.is_in(column, value_set=words))
         if absent.true_count:
             row = first_row + int(np.argmax(absent.to_numpy(zero_copy_only=False)))
             raise InvalidInput(
-                self.name, "no group", "a group in every row",
+                self.name, "no group", "a group in every row; numbers are finite",
                 f"{at_row(row)} Give those without one a name of their own, such as unknown.",
             )  # fmt: skip
 
