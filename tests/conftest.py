@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
+import hypothesis
 import pytest
 
 from chainveil.spark.needs import java_is_missing
@@ -22,6 +23,10 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Programs that tests start read what was compiled to bytecode before, also where none may be
 # written by default.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# No example fails for the time that it took on a busy machine.
+hypothesis.settings.register_profile("chainveil", deadline=None)
+hypothesis.settings.load_profile("chainveil")
 
 # Tests of several files that share what is dear to make, by words in their names: one worker runs
 # all of them.

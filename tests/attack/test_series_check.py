@@ -110,12 +110,13 @@ def test_groups_bound_every_chain_in_them(mechanism: str, monkeypatch: pytest.Mo
     found = series_check(x, plan)
     assert "groups of series" in found.how
     laws = count_series(as_sequences("x", x), 2).transitions()
-    exact = np.array([privacy_loss(MarkovChain(law), plan.noise).epsilon for law in laws])
-    assert np.all(found.loss >= exact)
+    attained = np.array([privacy_loss(MarkovChain(law), plan.noise).lower for law in laws])
+    assert np.all(found.loss >= attained)
     # Wide groups cost something.
     assert np.all(np.isfinite(found.loss))
     alone = series_check(x[:10], plan)
-    assert np.all(found.loss[:10] >= alone.loss)
+    # Both are upper bounds, rounded in different ways.
+    assert np.all(found.loss[:10] >= alone.loss - 1e-12)
 
 
 def test_more_than_two_states() -> None:
