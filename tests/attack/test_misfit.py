@@ -161,7 +161,7 @@ def test_each_series_has_its_own_fit() -> None:
     slow, quick = MarkovChain.binary(0.03, 0.05), MarkovChain.binary(0.3, 0.4)
     x = [slow.sample(900, rng=1), quick.sample(900, rng=2), quick.sample(40, rng=3)]
     plan = calibrate(MarkovChain.fit(x, public=True), 2.0)
-    found = misfit(x, plan, orders=(1, 2), each=True)
+    found = misfit(x, plan, orders=(1, 2), each=True, max_nodes=2_000)
     assert [(r.order, r.series) for r in found.readings] == [
         (1, None), (2, None), (1, 0), (2, 0), (1, 1), (2, 1),
     ]  # fmt: skip

@@ -124,8 +124,7 @@ def test_four_levels_certified_and_verified() -> None:
     ("maker", "reader", "every"),
     [
         ("Sandybridge", None, 3),
-        pytest.param("Sandybridge", None, 1, marks=pytest.mark.slow),
-        pytest.param(None, "Sandybridge", 1, marks=pytest.mark.slow),
+        (None, "Sandybridge", 1),
     ],
 )
 def test_other_processors_agree(maker: str | None, reader: str | None, every: int) -> None:

@@ -241,8 +241,7 @@ def test_the_demo_goes_on_without_a_network(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["option", "variable"])
-@pytest.mark.parametrize("below", ["physionet-meditation", "."])
+@pytest.mark.parametrize(("how", "below"), [("option", "."), ("variable", "physionet-meditation")])
 def test_the_demo_takes_the_record_from_a_folder_that_is_named(
     how: str, below: str, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -100,8 +100,7 @@ def test_two_states(chain: MarkovChain, epsilon: float, mechanism: Any, length: 
     [
         pytest.param(0.5, 1000, marks=pytest.mark.slow),
         pytest.param(1.0, 30_000, marks=pytest.mark.slow),
-        pytest.param(2.0, 1000, marks=pytest.mark.slow),
-        (4.0, 1000),
+        pytest.param(4.0, 1000, marks=pytest.mark.slow),
     ],
 )
 def test_four_states(epsilon: float, length: int) -> None:

@@ -30,6 +30,7 @@ from chainveil.noise.base import Noise, check_noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.loss import privacy_loss
+from chainveil.privacy.problem import Effort
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.sequences import Sequences, as_sequences
 
@@ -57,7 +58,8 @@ class _Question:
     adversary: AdversaryName | Adversary
     event: int
     gaps: bool
-    max_seconds: float
+    max_nodes: int
+    max_seconds: float | None
 
     def loss(self, model: DataModel) -> PrivacyLoss:
         """The loss under a model, from both sides; from above infinite where no engine bounds it.
@@ -76,7 +78,7 @@ class _Question:
         try:
             return privacy_loss(
                 model, noise, self.length, self.adversary, event=self.event, gaps=self.gaps,
-                tolerance=TOLERANCE, max_seconds=self.max_seconds,
+                tolerance=TOLERANCE, max_nodes=self.max_nodes, max_seconds=self.max_seconds,
             )  # fmt: skip
         except NotSupported:
             return PrivacyLoss(math.inf, 0.0, None, self.adversary, self.length)
@@ -91,7 +93,8 @@ def misfit(
     names: Sequence[Any] | None = None,
     promise: float | None = None,
     pseudocount: float = 0.0,
-    max_seconds: float = 10.0,
+    max_nodes: int = Effort.max_nodes,
+    max_seconds: float | None = 10.0,
     progress: Progress | None = None,
 ) -> Misfit:
     """Read ``x`` as chains of several orders and say what a plan loses under each.
@@ -115,9 +118,11 @@ def misfit(
         The epsilon that was promised; by default that of the plan.
     pseudocount : float
         Of the fits of all series together, as in :meth:`chainveil.MarkovChain.fit`.
-    max_seconds : float
-        How long the search for one loss of an order above 1 may take. The bounds that it has
-        reached by then hold all the same.
+    max_nodes : int
+        How far the search for one loss of an order above 1 may go, as in
+        :func:`chainveil.privacy_loss`. The bounds that it has reached by then hold all the same.
+    max_seconds : float, optional
+        How long it may take; None: as long as it needs, with the same figures on every machine.
     progress : callable, optional
         Told ``("reading", 1)`` after each model.
 
@@ -136,7 +141,7 @@ def misfit(
     >>> found.reading(1).loss.epsilon <= 1.0 < found.reading(2).loss.lower
     True
     """
-    question = _read_question(plan, promise, max_seconds)
+    question = _read_question(plan, promise, Effort.read(TOLERANCE, max_nodes, max_seconds))
     series = as_sequences("x", x, question.noise.states)
     chosen = _read_orders(orders)
     _check_length(series, max(chosen, default=1))
@@ -158,18 +163,18 @@ def how_many(lengths: NDArray[np.int64], states: int, orders: Iterable[int], eac
     return len(chosen) + sum(own)
 
 
-def _read_question(plan: Any, promise: Any, max_seconds: Any) -> _Question:
+def _read_question(plan: Any, promise: Any, effort: Effort) -> _Question:
     if promise is not None:
         checks.real("promise", promise, "a number above 0")
-    seconds = checks.real("max_seconds", max_seconds, "a number above 0")
+    limits = effort.max_nodes, effort.max_seconds
     if isinstance(plan, NoisePlan):
         loss = plan.loss
         return _Question(
             (*plan.spent, plan.noise), plan.noise, loss.length, loss.adversary, plan.event,
-            plan.gaps, seconds,
+            plan.gaps, *limits,
         )  # fmt: skip
     check_noise(plan)
-    return _Question((plan,), plan, None, "any", 1, False, seconds)
+    return _Question((plan,), plan, None, "any", 1, False, *limits)
 
 
 def _read_orders(orders: Any) -> tuple[int, ...]:

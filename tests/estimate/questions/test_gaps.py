@@ -86,17 +86,17 @@ def test_noise_runs_on_beneath_a_gap() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["counts", "likelihood"])
 def test_the_chain_behind_points_of_which_a_third_is_missing(method: Any) -> None:
-    """Mean errors of 60 releases within four of their standard errors; once in 4,000 runs."""
-    x = CHAIN.sample(3000, 60, 5)
+    """Mean errors of 30 releases within four of their standard errors; once in 1,000 runs."""
+    x = CHAIN.sample(3000, 30, 5)
     z = sanitize(x, CHANNEL, rng=seeded(6))
     gone = np.random.default_rng(7).random(z.shape) < 1 / 3
     found = estimate.transitions(np.ma.array(z, mask=gone), CHANNEL, by="series", method=method,
                                  covers="sampling")  # fmt: skip
     errors = found.value - CHAIN.transition
-    assert np.all(np.abs(errors.mean(axis=0)) < 4 * errors.std(axis=0) / np.sqrt(60) + 2e-3)
-    # 120 intervals, dependent in pairs: below 84% once in some 3,000 runs.
+    assert np.all(np.abs(errors.mean(axis=0)) < 4 * errors.std(axis=0) / np.sqrt(30) + 2e-3)
+    # 60 intervals, dependent in pairs: below 80% once in some 1,000 runs.
     inside = (found.low <= CHAIN.transition) & (CHAIN.transition <= found.high)
-    assert inside.mean() > 0.84
+    assert inside.mean() > 0.80
 
 
 def test_drawing_knows_how_far_points_are_apart() -> None:

@@ -24,8 +24,8 @@ from chainveil.privacy.result import Calibrated, FamilyLoss
 # How close searched losses come, as a share of the budget, and nodes at which they are given up;
 # the same of noise that remembers, whose losses take longer. Nodes, not seconds: a plan shall not
 # depend on how busy a machine is.
-TOLERANCE, NODES = 2e-3, 200_000
-ROUGH_TOLERANCE, FEW_NODES = 2e-2, 60_000
+TOLERANCE, NODES = 2e-3, 25_000
+ROUGH_TOLERANCE, FEW_NODES = 2e-2, 8_000
 # The same over boxes of two-state chains, in nats.
 ROUGH_OVER_BOXES = 1e-4
 # Members that are collected at most; then all are kept within the budget by more noise.
