@@ -6,8 +6,8 @@ PYTHON := python3
 endif
 BIN := .venv/bin
 INSTALLED := .venv/installed
-# Test workers: one more than cores, since some wait for Spark, a browser or a program.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+# Test workers: one a core.
+WORKERS ?= auto
 # PhysioNet's records where they lie beside the checkout; the programs look only where they are told.
 RECORDS := $(firstword $(wildcard shared/data ../shared/data))
 ifneq ($(RECORDS),)
