@@ -39,7 +39,7 @@ class Side:
     ----------
     layout : Layout
     corners : tuple of (q, r)
-        One chain, or the corners of a box of chains.
+        One chain; boxes of chains are scanned by ``box_kernel``.
     start : tuple of two floats
         The law of the first point of the series.
     left : bool
@@ -109,23 +109,15 @@ class Side:
         if not self.left:
             return np.ones(labels), np.ones(labels), np.ones(2)
         low, high = np.full(labels, np.inf), np.full(labels, -1.0)
-        priors = self._start_odds
+        zero, one = self.start
+        prior = one / zero if zero > 0 else np.inf
         with np.errstate(divide="ignore", invalid="ignore"):
             for label, factor, _ in self.layout.first:
-                told = np.divide(factor[1], factor[0])
-                for prior in priors:
-                    if not np.isnan(prior * told):
-                        low[label] = min(low[label], prior * told * kernel.DOWN)
-                        high[label] = max(high[label], prior * told * kernel.UP)
-        return low, high, np.array([min(priors) * kernel.DOWN, max(priors) * kernel.UP])
-
-    @property
-    def _start_odds(self) -> list[float]:
-        """Odds of the first point: one, or over a box those of all its stationary laws."""
-        if len(self.corners) > 1:
-            return [q / r for q, r in self.corners]
-        zero, one = self.start
-        return [one / zero if zero > 0 else np.inf]
+                odds = prior * np.divide(factor[1], factor[0])
+                if not np.isnan(odds):
+                    low[label] = min(low[label], odds * kernel.DOWN)
+                    high[label] = max(high[label], odds * kernel.UP)
+        return low, high, np.array([prior * kernel.DOWN, prior * kernel.UP])
 
     def empty(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """A family that does not occur."""
@@ -213,7 +205,7 @@ class Side:
         little from one to the next.
         """
         releases = self.layout.reports.shape[1]
-        if self.layout.period > 1 or len(self.corners) > 1 or releases > 1:
+        if self.layout.period > 1 or releases > 1:
             return False
         q, r = self.corners[0]
         return min(q + r, 2 - q - r) < FORGETS
