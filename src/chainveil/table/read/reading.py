@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from chainveil.errors import InvalidInput
 from chainveil.table.read import formats
+from chainveil.table.read.filtered import lent_to_arrow
 from chainveil.table.read.formats import Format
 from chainveil.table.read.header import UTF8_ADVICE, check_names, first_cells
 from chainveil.table.read.pieces import MOST_SAMPLED, lines_by_size, spread
@@ -243,7 +244,7 @@ class FileSource:
         names = None if self.header else self.columns
         with self._tabbed(self.columns) as file:
             reader = pa_csv.open_csv(
-                pa.PythonFile(file, mode="r"),
+                lent_to_arrow(file),
                 read_options=pa_csv.ReadOptions(
                     use_threads=False, block_size=BLOCK_BYTES, column_names=names
                 ),
