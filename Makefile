@@ -30,9 +30,12 @@ help:
 	@echo "make reproduce  install, then run the paper's figures and claims again, small; ARGS='all --full': whole"
 	@echo "make clean      remove .venv, caches and the demo's output"
 
+# Most modules are never imported, and the others are compiled to bytecode then: half the time.
+PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --no-compile
+
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
+	$(BIN)/python $(PIP_INSTALL) --editable '.[dev]' --constraint constraints.txt
 	touch $(INSTALLED)
 
 demo: $(INSTALLED)
@@ -59,7 +62,7 @@ packages: $(INSTALLED)
 # Other packages have an environment of their own: they want older versions of what we use.
 .peers/installed: benchmarks/peers.txt pyproject.toml
 	$(PYTHON) -m venv .peers
-	.peers/bin/python -m pip install --quiet --quiet --disable-pip-version-check --editable . --requirement benchmarks/peers.txt
+	.peers/bin/python $(PIP_INSTALL) --editable . --requirement benchmarks/peers.txt
 	touch .peers/installed
 
 bench: $(INSTALLED) .peers/installed

@@ -20,7 +20,10 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
 ON_SPARK = {ROOT / "docs" / "spark.md"}
 EXAMPLES = [pytest.param(page, id=page.name) for page in PAGES]
 # Pages whose examples take seconds.
-LONG = {"compare.md", "correlated-noise.md", "estimates.md", "memory.md", "study.md"}
+LONG = {
+    "compare.md", "correlated-noise.md", "estimates.md", "families.md", "higher-order.md",
+    "memory.md", "report.md", "study.md",
+}  # fmt: skip
 MOST = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])
     for page in PAGES

@@ -61,6 +61,7 @@ def test_a_cell_that_fails_is_noticed(tmp_path: Path) -> None:
         RUN.executed(tmp_path / "wrong.ipynb")
 
 
+@pytest.mark.slow
 def test_the_picture_of_the_rooms_is_that_of_the_imports() -> None:
     rooms = _script("figures/rooms")
     drawn = (DOCS / "figures/rooms.svg").read_text(encoding="utf-8")

@@ -91,6 +91,7 @@ def test_series_with_fixed_points_have_their_law(known: dict[int, int]) -> None:
     assert np.all(np.abs(shares - law.ravel()) <= 5 * error + 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [CHANNEL, STICKY], ids=["independent", "sticky"])
 def test_an_audit_comes_near_the_loss_and_not_above(noise: Noise) -> None:
     """At 99% confidence; fixed seeds."""

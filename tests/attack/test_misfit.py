@@ -197,6 +197,7 @@ def test_heart_rate_at_orders_one_to_three() -> None:
     assert found.verdict.startswith("A promise of 2 is worth 4.6")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["N5", pytest.param("N10", marks=pytest.mark.slow)])
 def test_heart_rate_at_order_four_attains_more_than_a_window_shows(name: str) -> None:
     x = heart_rate(name)

@@ -78,6 +78,7 @@ def _plan(**how: Any) -> cv.NoisePlan:
     return calibrate(MarkovChain.binary(0.1, 0.2), 2.0, **({"mechanism": "independent"} | how))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     [

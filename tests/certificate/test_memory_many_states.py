@@ -33,6 +33,7 @@ def test_a_certificate_is_read_again_and_verified(states: int, length: int) -> N
     assert certificate["noise.expected_flips"] == plan.expected_flips
 
 
+@pytest.mark.slow
 def test_a_kernel_that_was_changed_does_not_pass() -> None:
     document = json.loads(plan_of(4, 3).certificate().to_json())
     assert not rejected(document)

@@ -163,7 +163,7 @@ def _large(states: int) -> cv.Certificate:
         (lambda: _claiming(CHAIN, cv.Channel.binary(0.45, 0.45), 18), "more than 1 seconds"),
         (lambda: _claiming(CHAIN, cv.Channel.binary(0.45, 0.45), 24), "probabilities"),
         (lambda: _claiming(CHAIN, cv.Channel.binary(0.45, 0.45), 40), "probabilities"),
-        (lambda: _large(40), "more than 1 seconds"),
+        pytest.param(lambda: _large(40), "more than 1 seconds", marks=pytest.mark.slow),
     ],
     ids=["18 releases", "24 releases", "40 releases", "40 states"],
 )

@@ -92,6 +92,7 @@ def test_correlated_noise_adds_up_too(folder: Path, capsys: pytest.CaptureFixtur
     assert 3 < made["loss.epsilon"] <= 5
 
 
+@pytest.mark.slow
 def test_what_was_spent_is_planned_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _sanitize("beats.csv", "first.csv", "--epsilon", "1") == 0
     spent = ["--spent", "first.certificate.json"]

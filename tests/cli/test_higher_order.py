@@ -42,6 +42,7 @@ def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_the_whole_way(capsys: pytest.CaptureFixture[str]) -> None:
     fitted = _json(capsys, "fit", "heart.csv", *STATES, *WHERE, "--order", "auto", "-o", "c.json")
     assert (fitted["order"], fitted["order_choice"]["order"]) == (2, 2)

@@ -92,6 +92,7 @@ def test_rare_reports_from_the_table_to_the_attack(
     assert 0.6 < scores["posterior"]["right"] < 0.95
 
 
+@pytest.mark.slow
 def test_held_and_thinned_releases_are_one_release(folder: Path) -> None:
     thinned = ["sanitize", "heart.csv", *HOW, "--every", "4"]
     assert run([*thinned, "-o", "few.csv"]) == 0
@@ -151,6 +152,7 @@ def test_the_loss_of_a_given_kernel(capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["loss", "--theta", "0.1", *wrong]) == 2
 
 
+@pytest.mark.slow
 def test_a_plan_of_rare_and_sticky_reports(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["plan", "--epsilon", "2", "--rows", "100000", *CHAIN]
     errors = [

@@ -54,6 +54,7 @@ def test_what_a_promise_is_worth(folder: Path) -> None:
     assert "as private as the data" in done.stderr.decode()
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_python(folder: Path) -> None:
     done = called(
         *READ,

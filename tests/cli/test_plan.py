@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.cli.program import called
 
 CHAIN = ["--q", "0.0893", "--r", "0.1092"]
@@ -41,6 +43,7 @@ def test_two_of_three(tmp_path: Path) -> None:
     assert b"Give two of --error, --rows and --epsilon" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_noise_is_that_of_sanitize(tmp_path: Path) -> None:
     """Sticky, made for estimates where it would else only guess the commonest state."""
     asked = ["plan", "--rows", "100000", "--json"]

@@ -93,6 +93,7 @@ def test_a_private_report_is_refused_where_others_would_find_it(
     assert (tmp_path / "other" / "p.csv").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_regions_wherever_a_chain_is_given(table: Path) -> None:
     folder = table.parent
     region = cv.ChainRegion((0.05, 0.12), (0.08, 0.2))

@@ -151,6 +151,7 @@ def test_no_header_and_white_space(folder: Path) -> None:
     called("attack", "beats.csv", "--original", "beats.txt", "--no-header", folder=folder)
 
 
+@pytest.mark.slow
 def test_the_demo_leaves_release_certificate_and_picture(folder: Path) -> None:
     done = program("demo", "--folder", "shown", "--offline", folder=folder)
     assert b"holds as promised to anyone" in done.stdout

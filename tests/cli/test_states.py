@@ -53,6 +53,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", WAYS)
 def test_fit_calibrate_sanitize_verify_attack_estimate(
     column: str, capsys: pytest.CaptureFixture[str]

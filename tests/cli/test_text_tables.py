@@ -163,6 +163,7 @@ def test_a_pipe_is_no_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "a pipe or device" in _told(capsys, "fit", "t.csv", *ASK)
 
 
+@pytest.mark.slow
 def test_names_that_are_not_utf8(tmp_path: Path) -> None:
     table = os.fsencode(tmp_path) + b"/t\xff.csv"
     Path(os.fsdecode(table)).write_text(GOOD)

@@ -46,6 +46,7 @@ def test_the_promise_comes_first_and_the_code_tells(folder: Path) -> None:
     assert "no release was checked" in lines[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [["--seed", "1"], ["--adversary", "ignorant"]])
 def test_a_weaker_promise_has_a_code_of_its_own(
     folder: Path, more: list[str], capsys: pytest.CaptureFixture[str]
@@ -60,6 +61,7 @@ def test_a_weaker_promise_has_a_code_of_its_own(
     assert {"name", "text"} == set(facts["promise"][0])
 
 
+@pytest.mark.slow
 def test_what_is_too_large_names_the_option(folder: Path) -> None:
     Path("large.json").write_text(_forged(17))
     done = called("verify", "large.json", "--max-seconds", "1", folder=folder, code=3)

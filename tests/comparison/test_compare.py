@@ -61,6 +61,7 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
     assert all(row.loss <= row.epsilon for row in found.rows)
 
 
+@pytest.mark.slow
 def test_what_is_not_compared_is_listed_with_its_reason(found: cv.Comparison) -> None:
     reasons = {str(one.setting): one.reason for one in found.refused}
     assert "flips" in reasons["independent, decoded"]
@@ -119,6 +120,7 @@ def test_the_call_makes_the_release(found: cv.Comparison) -> None:
     assert done.certificate.plan().noise == best.plan.noise
 
 
+@pytest.mark.slow
 def test_a_chain_that_was_fitted_to_all_series_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "heart.csv"
     pyarrow.csv.write_csv(_table(2, 800), path)

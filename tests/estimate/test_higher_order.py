@@ -23,6 +23,7 @@ def _plan(noise: Any) -> NoisePlan:
     return NoisePlan(CHAIN, noise, PrivacyLoss(9.0, 0.0, None, "any", None), 9.0, "flips", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISES, ids=["independent", "sticky"])
 @pytest.mark.parametrize("question", ["frequency", "transitions"])
 def test_the_error_foretold_is_the_error_found(noise: Any, question: Any) -> None:
@@ -45,6 +46,7 @@ def test_plans_from_an_error() -> None:
     assert cv.estimate.rows_for(plan, 0.05) <= 2000
 
 
+@pytest.mark.slow
 def test_denoising_with_the_right_memory_does_better() -> None:
     noise, x = cv.Channel.binary(0.25, 0.25), CHAIN.sample(20_000, rng=3)
     z = sanitize(x, noise, rng=seeded(4))

@@ -51,6 +51,7 @@ def _case(patience: int | None) -> Case:
     return data, jobs, [*folds, *folds], ensemble.Schedule(2e-2, 16, 4, patience)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patience", [None, 1])
 def test_together_they_learn_what_each_learns_in_the_package(patience: int | None) -> None:
     data, jobs, folds, schedule = _case(patience)
@@ -65,6 +66,7 @@ def test_together_they_learn_what_each_learns_in_the_package(patience: int | Non
         np.testing.assert_allclose(odds, expected, rtol=0, atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("patience", [None, 1])
 def test_together_they_learn_what_each_learns_alone(patience: int | None) -> None:
     data, jobs, _, schedule = _case(patience)

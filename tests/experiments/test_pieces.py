@@ -20,6 +20,7 @@ from tests.experiments.recorded import check_rows
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
+@pytest.mark.slow
 def test_without_records_the_synthetic_part_still_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -37,6 +38,7 @@ def test_without_records_the_synthetic_part_still_runs(
     assert "Missing in this run: heart rate N5" in (tmp_path / "out.md").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fig1", "correlated", "theorem2"])
 def test_a_quick_run_gives_the_recorded_rows(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

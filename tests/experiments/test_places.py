@@ -22,6 +22,7 @@ from tests.cli.program import experiments
 pytest.importorskip("matplotlib")
 
 
+@pytest.mark.slow
 def test_results_of_another_size_stay(tmp_path: Path) -> None:
     out = tmp_path / "found"
     assert run(["theorem2", "--full", "--out", str(out)]) == 0
@@ -40,6 +41,7 @@ def test_a_page_of_somebody_else_stays(tmp_path: Path) -> None:
     assert not (tmp_path / "notes").exists()
 
 
+@pytest.mark.slow
 def test_the_folder_one_stands_in(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()

@@ -108,6 +108,7 @@ def _streamed(stream: Stream) -> bytes:
     return np.packbits(stream.push(ZEROS)).tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_worker_processes_share_no_noise(method: str) -> None:
     if method not in multiprocessing.get_all_start_methods():

@@ -192,6 +192,7 @@ def test_probabilities_whose_products_vanish_are_refused() -> None:
         cv.privacy_loss(plain, cv.Channel.binary(q, q), 4)
 
 
+@pytest.mark.slow
 def test_plans_for_short_series_alone_and_together_with_earlier_releases() -> None:
     chain = cv.HigherOrderChain.fit([0, 1, 1] * 30 + [0, 0, 0, 1] * 3, 2, public=True)
     before = cv.Channel.binary(0.3, 0.3)

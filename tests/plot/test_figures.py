@@ -46,6 +46,7 @@ def test_tradeoff_leaves_gaps_where_a_method_has_no_answer() -> None:
     assert np.isnan(np.asarray(second.get_ydata())[0])
 
 
+@pytest.mark.slow
 def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(cv.InvalidInput, match="q \\+ r > 1"):
         plot.noise_region(cv.calibrate(cv.MarkovChain.binary(0.9, 0.8), 1.0, 5))

@@ -41,6 +41,7 @@ def test_the_public_page_is_made_where_the_original_is_not(made: Any, tmp_path: 
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_no_private_value_is_in_the_public_page_of_a_private_run(made: Any, tmp_path: Path) -> None:
     """The private page holds the original's shares; the public one, made after it, nothing."""
     called("report", made.certificate, made.release, "--private", "--original", made.original,
@@ -144,6 +145,7 @@ def test_what_is_refused_leaves_nothing_behind(
     assert sorted(plain.folder.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_a_private_page_is_not_saved_beside_the_release_by_python_either(plain: Any) -> None:
     page = cv.report.curator_page(plain.certificate, plain.release, plain.original)
     with pytest.raises(cv.InvalidInput, match="another folder than the release"):

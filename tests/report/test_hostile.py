@@ -89,6 +89,7 @@ def test_long_names_leave_narrow_screens_alone(hostile: Any, opening: Any) -> No
         assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.slow
 def test_one_series_without_a_name(tmp_path: Path, opening: Any) -> None:
     table = pa.table({"bpm": np.where(states(1, 200)[0] == 1, 70.0, 50.0)})
     made = released(tmp_path, table, series=None, mechanism="independent")
@@ -118,6 +119,7 @@ def test_a_loss_without_limit_is_drawn_to_the_end_and_says_so(tmp_path: Path) ->
     assert "fidgety: without limit" in text
 
 
+@pytest.mark.slow
 def test_constant_series_and_intervals_without_limits(tmp_path: Path, opening: Any) -> None:
     """Of two people one never changes; from so few points a sojourn may be of any length."""
     rates = np.concatenate([np.full(80, 50.0), np.where(states(1, 80)[0] == 1, 70.0, 50.0)])

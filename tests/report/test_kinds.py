@@ -65,6 +65,7 @@ REFUSED = {
 QUICK = ("tracking", "gaps")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [one if one in QUICK else pytest.param(one, marks=pytest.mark.slow) for one in KINDS]
 )

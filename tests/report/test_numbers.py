@@ -111,6 +111,7 @@ def test_promise_and_checks_are_those_of_verify(public: Any, made: Any) -> None:
     assert 1 / (1 + np.exp(-loss)) <= float(upper(100 * even, 4)) / 100
 
 
+@pytest.mark.slow
 def test_the_private_page_has_the_numbers_of_attacks_losses_and_misfit(
     private: Any, made: Any
 ) -> None:

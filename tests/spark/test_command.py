@@ -116,6 +116,7 @@ def test_a_master_without_spark(tmp_path: Path, capsys: Any) -> None:
     assert "--engine spark" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_without_java_the_command_says_what_to_install(tmp_path: Path) -> None:
     pytest.importorskip("pyspark")
     pyarrow.csv.write_csv(long_table(), tmp_path / "t.csv")

@@ -62,7 +62,13 @@ def test_a_seeded_release_is_the_same_for_any_partitioning(
 
 
 @pytest.mark.parametrize(
-    ("kind", "hold"), [("sticky", False), ("tracking", False), ("rare", False), ("rare", True)]
+    ("kind", "hold"),
+    [
+        ("sticky", False),
+        ("rare", True),
+        pytest.param("tracking", False, marks=pytest.mark.slow),
+        pytest.param("rare", False, marks=pytest.mark.slow),
+    ],
 )
 def test_noise_that_remembers_and_rare_reports_are_the_same_on_spark(
     kind: str, hold: bool, spark_session: Any, tmp_path: Path

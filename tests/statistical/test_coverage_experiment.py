@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from benchmarks import fit_test
 from benchmarks.coverage_table import BEGIN, END, read_lines, shares, tables
 
@@ -61,6 +63,7 @@ def test_every_interval_that_is_offered_covers_as_it_says() -> None:
         assert line["mse_z"] == "" or float(line["mse_z"]) < 2
 
 
+@pytest.mark.slow
 def test_a_run_is_taken_up_where_it_stopped(tmp_path: Path) -> None:
     results, page = tmp_path / "found.csv", tmp_path / "page.md"
     asked = ["--results", str(results), "--length", "1000", "--only", "θ = .35 correlated 4"]

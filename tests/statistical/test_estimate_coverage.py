@@ -71,16 +71,16 @@ def assert_unbiased(errors: NDArray[np.float64]) -> None:
 
 
 def two_state_settings() -> list[Any]:
-    """One budget with either noise, and every other one among the slow tests."""
+    """One setting, and every other one among the slow tests."""
     slow = pytest.mark.slow
     cases = []
     for epsilon in (0.5, 1.0, 2.0, 4.0):
         for mechanism in ("independent", "correlated"):
             name = f"{mechanism} noise, epsilon {epsilon:g}"
-            marks = [] if epsilon == 2 else [slow]
+            marks = [] if (epsilon, mechanism) == (2, "independent") else [slow]
             cases.append(pytest.param(TWO, epsilon, mechanism, 1000, id=name, marks=marks))
-    cases.append(pytest.param(HEART, 4.0, "independent", 1000, id="long spells"))
     for chain, epsilon, mechanism, length, name in (
+        (HEART, 4.0, "independent", 1000, "long spells"),
         (HEART, 2.0, "correlated", 1000, "long spells, correlated"),
         (TWO, 1.0, "independent", 30_000, "30,000 points"),
         (HEART, 4.0, "correlated", 30_000, "30,000 points, correlated"),
@@ -166,6 +166,7 @@ def untested(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chainveil.estimate.likelihood.grouped_fits.fit_test", passed)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("untested")
 @pytest.mark.parametrize(
     ("chain", "epsilon", "mechanism", "rows"),

@@ -35,6 +35,7 @@ BEST = {
 QUICK = (0.02, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "theta",
     [pytest.param(theta, marks=[] if theta in QUICK else [pytest.mark.slow]) for theta in BEST],

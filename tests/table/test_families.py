@@ -88,6 +88,7 @@ def test_of_private_series_one_box_is_published() -> None:
         assert repr(float(fit.transition[0, 1])) not in json.dumps(chain)
 
 
+@pytest.mark.slow
 def test_sticky_noise_that_no_box_is_certified_for_is_not_the_usual_one() -> None:
     chains = cv.MarkovChain.binary(0.0005, 0.0005), cv.MarkovChain.binary(0.05, 0.05)
     x = [chain.sample(200_000, rng=i) for i, chain in enumerate(chains)]
@@ -127,6 +128,7 @@ def test_a_reference_has_a_margin_for_others() -> None:
     assert few.certificate.plan().family.names == ("series p0", "series p1", "series p2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{}, {"pooled": True}, {"parts": 3}])
 def test_without_a_series_that_has_a_model_of_its_own_all_is_as_before(how: Any) -> None:
     frame = table(60)
@@ -148,6 +150,7 @@ def test_a_longer_memory_is_that_of_all_series_together() -> None:
     assert plan.family.order == 2
 
 
+@pytest.mark.slow
 def test_private_series_of_more_states_have_one_chain_and_that_is_said() -> None:
     chain = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     x = [chain.sample(1500, rng=i) for i in range(2)]

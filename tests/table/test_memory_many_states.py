@@ -103,6 +103,7 @@ def test_frames_of_every_kind_and_files_in_small_batches_agree(kind: str, tmp_pa
     assert pl.read_parquet(goal)["x"].to_list() == done.table["x"].to_list()
 
 
+@pytest.mark.slow
 def test_a_release_is_verified_analysed_and_cannot_be_changed() -> None:
     people = {f"p{i}": 3 for i in range(300)}
     frame = levels(lengths=people)

@@ -73,6 +73,7 @@ def test_a_longer_memory_is_refused_or_marked(kind: str) -> None:
     assert found.how == "likelihood, MISFIT"
 
 
+@pytest.mark.slow
 def test_denoised_series_are_refused_or_marked() -> None:
     z = released(FLICKERING, "sticky", 8000)
     with pytest.raises(InvalidInput, match="contradicts"):
@@ -124,6 +125,7 @@ def test_rare_reports_are_tested_against_the_chain_from_report_to_report() -> No
         estimate.denoise(z, noise, MarkovChain.binary(0.4, 0.4))
 
 
+@pytest.mark.slow
 def test_at_most_the_level_is_flagged() -> None:
     """40 series of a given chain: 2 are expected at most, 7 or more have probability .003."""
     law = as_noise_law(NOISE["sticky"])

@@ -88,6 +88,7 @@ def test_groups_have_answers_of_their_own() -> None:
     assert lags.lags == (1, 3)
 
 
+@pytest.mark.slow
 def test_labels_that_alternate_know_correlated_noise() -> None:
     """Two groups whose points take turns: neighbours within a group are two points apart."""
     noise = CorrelatedNoise(0.1, 0.2)

@@ -49,9 +49,10 @@ def _keeps(models: ModelFamily, epsilon: float, **asked: Any) -> float:
         {"adversary": Adversary(3, [1, 6]), "length": 8}, {"objective": "estimate"},
         {"spent": [Channel.binary(0.45, 0.45)]}, {"every": 3}, {"event": 2},
         {"mechanism": "sticky"}, {"mechanism": "sticky", "gaps": True},
-        {"mechanism": "sticky", "every": 2}, {"mechanism": "tracking"},
-        {"mechanism": "sticky", "spent": [Channel.binary(0.45, 0.45)]},
-        {"mechanism": "correlated"},
+        {"mechanism": "sticky", "every": 2}, {"mechanism": "correlated"},
+        pytest.param({"mechanism": "tracking"}, marks=pytest.mark.slow),
+        pytest.param({"mechanism": "sticky", "spent": [Channel.binary(0.45, 0.45)]},
+                     marks=pytest.mark.slow),
     ],
     ids=str,
 )  # fmt: skip
@@ -128,6 +129,7 @@ def test_a_member_of_order_two_is_kept_too() -> None:
         calibrate(ModelFamily([long, models.members[0]]), 2.0).cost_of_uncertainty  # noqa: B018
 
 
+@pytest.mark.slow
 def test_three_states() -> None:
     rows = [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8]]
     other = [[0.6, 0.3, 0.1], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]

@@ -22,6 +22,7 @@ from chainveil.privacy import engines
 from chainveil.privacy.memory import box
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import FamilyLoss, PrivacyLoss
+from tests.batches import batches
 from tests.privacy.family.families import box as some_box
 from tests.privacy.family.families import chain, family, inside, second_order
 
@@ -46,7 +47,7 @@ def _largest(models: ModelFamily, noise: Noise, **asked: object) -> float:
     return max(privacy_loss(one, noise, **asked).epsilon for one in models.members)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", batches(60, 20))
 def test_the_loss_is_the_largest_of_the_members(seed: int) -> None:
     _same_as_members(seed)
 

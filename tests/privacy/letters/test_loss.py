@@ -81,6 +81,7 @@ def test_agrees_with_the_definition(seed: int) -> None:
             assert _agrees((case.epsilon, case.lower), losses[target, known])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", batches(4, 1))
 def test_two_states_come_out_the_same(seed: int) -> None:
     rng = np.random.default_rng(100 + seed)

@@ -49,6 +49,7 @@ def test_every_point_reported(
     assert calibrated(changes, epsilon, mechanism=mechanism).expected_flips <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "most"), [(2, 0.278), (3, 0.192)])
 def test_one_step_late(epsilon: float, most: float) -> None:
     plan = calibrated(TENTH, epsilon, mechanism="tracking", delay="best")
@@ -86,6 +87,7 @@ def test_tracking_on_one_point_in_several(epsilon: float, every: int, most: floa
     assert plan.expected_flips <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["sticky", "tracking"])
 @pytest.mark.parametrize("pace", [1e-3, 1e-6])
 def test_slow_chains(pace: float, mechanism: str) -> None:
@@ -123,6 +125,7 @@ def test_events_gaps_and_earlier_releases(mechanism: str) -> None:
         assert cv.privacy_loss(over_gaps.chain, over_gaps.noise, gaps=True).epsilon <= 2
 
 
+@pytest.mark.slow
 def test_short_series_need_less_noise() -> None:
     short = cv.calibrate(cv.MarkovChain.binary(*N10), 2, 4, mechanism="sticky")
     assert short.loss.epsilon <= 2

@@ -13,6 +13,7 @@ import chainveil as cv
 from chainveil.privacy.memory import sides
 from chainveil.privacy.memory.loss import loss as engine
 from chainveil.privacy.problem import read_problem
+from tests.batches import batches
 from tests.oracle.memory import memory_loss
 from tests.oracle.memory_attack import Attack, attack_loss
 from tests.oracle.memory_cases import KINDS, random_chain, random_noise
@@ -45,7 +46,7 @@ def random_question(rng: np.random.Generator) -> tuple[Any, list[Any], int, dict
     return random_chain(rng, 2, zeros), releases, length, asked
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", batches(12, 4))
 def test_loss_is_that_of_the_definition(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(100):

@@ -64,6 +64,7 @@ def _honest(number: int) -> tuple[pa.Table, list[str]]:
     return table, [*HONEST, *more]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tables", [50, pytest.param(100, marks=pytest.mark.slow)])
 def test_honest_tables_are_refused_at_most_once_in_a_hundred(tables: int) -> None:
     """Tables with 10 columns each, fixed seeds; as many as the stated rate, 1 in 100, allows."""

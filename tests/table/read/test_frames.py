@@ -140,6 +140,7 @@ def test_the_noise_has_the_rates_of_the_plan() -> None:
         assert abs(rate - wanted) < 5 * np.sqrt(wanted * (1 - wanted) / len(here))
 
 
+@pytest.mark.slow
 def test_where_the_chain_comes_from_is_said() -> None:
     table = awkward()
     how: dict[str, Any] = {

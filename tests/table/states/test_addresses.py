@@ -61,6 +61,7 @@ def expected(table: pa.Table, plan: cv.NoisePlan, seed: int) -> np.ndarray:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_frame_is_sanitized_as_its_series_are(kind: str) -> None:
     plan = plan_of(kind)

@@ -47,6 +47,7 @@ def _tables(draw: st.DrawFn) -> list[tuple[str, int, int]]:
     return rows
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(_tables(), st.sampled_from([None, 1, 2, 3]), st.integers(1, 20), st.booleans())
 def test_mixed_series_in_batches_are_counted_as_by_hand(
@@ -72,7 +73,9 @@ def _sanitize(**columns: Any) -> cv.TableRelease:
     layout: dict[str, Any] = {name: name for name in ("series", "time") if name in columns}
     more = {name: columns.pop(name) for name in ("step", "max_gap", "length") if name in columns}
     table = pa.table({"x": [0, 1] * (len(columns["time"]) // 2), **columns})
-    return cv.sanitize_table(table, "x", 1.0, chain=CHAIN, **layout, **more)
+    return cv.sanitize_table(
+        table, "x", 1.0, chain=CHAIN, mechanism="independent", **layout, **more
+    )
 
 
 DAY = dt.datetime(2026, 1, 1)
