@@ -62,7 +62,7 @@ def estimate(release: str, question: str, **given: Any) -> None:
       chainveil estimate release.parquet frequency --by person
     """
     from chainveil.table.files import certificate_path
-    from chainveil.table.released.states import read_by_noise
+    from chainveil.table.released.states import Reading, read_by_noise
 
     _check_options(question)
     if given["original"] is not None and given["picture"] is None:
@@ -72,11 +72,11 @@ def estimate(release: str, question: str, **given: Any) -> None:
     # A share of points depends on neighbours only where a chain is fitted beside it.
     neighbours = question != "frequency" or given["covers"] == "sampling"
     with progress(claimed_rows(certificate), given["as_json"]) as tell:
-        parts = read_by_noise(
-            release, certificate, given["by"], given["time"], given["form"],
-            progress=tell, step=given["step"], max_gap=given["max_gap"],
-            neighbours=neighbours, **options.read_lines(given),
+        how = Reading(
+            by=given["by"], time=given["time"], step=given["step"], max_gap=given["max_gap"],
+            neighbours=neighbours, form=given["form"], progress=tell, **options.read_lines(given),
         )  # fmt: skip
+        parts = read_by_noise(release, certificate, how)
     held, splits = parts[0], sum(part.splits for part in parts)
     for note in dict.fromkeys(note for part in parts for note in part.notes):
         warn(note)

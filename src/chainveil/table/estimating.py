@@ -21,7 +21,7 @@ from chainveil.estimate.results import Covers, Method
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
 from chainveil.table.released.grouping import read_columns
-from chainveil.table.released.states import ReleasedStates, read_by_noise
+from chainveil.table.released.states import Reading, ReleasedStates, read_by_noise
 
 Question = Literal["share", "pairs", "transitions", "sojourns", "autocorrelation"]
 QUESTIONS: tuple[Question, ...] = get_args(Question)
@@ -172,9 +172,8 @@ def _read(
 ) -> Held:
     checks.one_of("question", question, QUESTIONS)
     neighbours = question != "share" or covers == "sampling"
-    held = read_by_noise(
-        release, certificate, by, time, step=step, max_gap=max_gap, neighbours=neighbours
-    )
+    how = Reading(by=by, time=time, step=step, max_gap=max_gap, neighbours=neighbours)
+    held = read_by_noise(release, certificate, how)
     notes = list(dict.fromkeys(note for part in held for note in part.notes))
     splits = sum(part.splits for part in held)
     if splits and neighbours and not notes:

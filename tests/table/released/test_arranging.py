@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import chainveil as cv
-from chainveil.table.released.states import read_released
+from chainveil.table.released.states import Reading, read_released
 
 CHAIN = cv.MarkovChain.binary(0.1, 0.15)
 POINTS = 700
@@ -127,7 +127,7 @@ def test_equal_times_do_not_tell_the_order() -> None:
 def test_points_are_told_by_the_rows_of_the_table_as_it_was_handed_in() -> None:
     release = RELEASES["independent"]
     moved = ORDERS["shuffled"](release.table).reset_index(drop=True)
-    held = read_released(moved, release.certificate, time="time")
+    held = read_released(moved, release.certificate, Reading(time="time"))
     flat = np.concatenate(held.states)
     labels = np.array(held.labels)[flat]
     assert (moved["bpm"].to_numpy()[held.order] == labels).all()

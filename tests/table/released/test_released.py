@@ -12,7 +12,7 @@ import pytest
 import chainveil as cv
 from chainveil import InvalidInput
 from chainveil.table.files import certificate_path
-from chainveil.table.released.states import read_released
+from chainveil.table.released.states import Reading, read_released
 
 # Two series; the second pauses for five steps.
 WHO = ["a"] * 6 + ["b"] * 6
@@ -35,7 +35,7 @@ def released(folder: Path, mechanism: Any, max_gap: float | None, when: Any = WH
 
 
 def read(path: Path, **how: Any) -> Any:
-    return read_released(path, certificate_path(path), **how)
+    return read_released(path, certificate_path(path), Reading(**how))
 
 
 def test_gaps_of_independent_noise_that_are_not_found_are_told(tmp_path: Path) -> None:

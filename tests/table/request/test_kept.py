@@ -13,7 +13,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.cli import run
-from chainveil.table.released.states import read_released
+from chainveil.table.released.states import Reading, read_released
 from chainveil.table.request.clock import Clock
 from chainveil.table.request.kept import make_kept
 from tests.table.planted import planted
@@ -121,7 +121,8 @@ def test_estimates_read_the_gaps_from_positions(mechanism: str, tmp_path: Path) 
         assert run(["sanitize", str(tmp_path / "t.parquet"), *how, *more, "-o", str(goal)]) == 0
         unit = 60 if name == "times" else 1
         found.append(read_released(
-            goal, tmp_path / f"{name}.certificate.json", time="clock", step=unit, max_gap=unit
+            goal, tmp_path / f"{name}.certificate.json",
+            Reading(time="clock", step=unit, max_gap=unit),
         ))  # fmt: skip
     times, places = found
     assert [len(part) for part in places.states] == [300, 300]

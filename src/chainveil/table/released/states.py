@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
@@ -23,6 +21,7 @@ from chainveil.table.released.arranging import ANOTHER_ORDER, by_time, is_releas
 from chainveil.table.released.belonging import Belonging, belonging
 from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns, series_order
+from chainveil.table.released.row_groups import column_of, combined, groups_of, zone_of
 from chainveil.table.released.timeline import (
     CUT,
     LONGEST_GAP,
@@ -39,8 +38,6 @@ from chainveil.table.request.request import Readable, one_column
 from chainveil.table.states.groups import GroupColumn
 from chainveil.table.states.prepare import Progress
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-CALENDAR = ("hour", "weekday", "date")
 ACROSS = "The noise is one that remembers across the gaps, or that counts points across them"
 BACK_IN_ORDER = (
     "Where the rows only stand in another order, give time, the column with the time: they are "
@@ -117,48 +114,69 @@ class ReleasedStates:
         return float(steps[0]) / clock.ticks_of(1.0) if same else None
 
 
-def read_released(
-    release: Any,
-    certificate: Any,
-    by: str | Sequence[str] | None = None,
-    time: str | None = None,
-    form: str | None = None,
-    header: bool = True,
-    progress: Progress | None = None,
-    *,
-    step: float | None = None,
-    max_gap: float | None = None,
-    neighbours: bool = True,
-    delimiter: str | None = None,
-    multiline: bool = False,
-) -> ReleasedStates:
-    """Read a release with the noise of its certificate; the original is never needed.
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a release is read.
 
-    Parameters
+    Attributes
     ----------
-    release : path or data frame
-        It may be part of what was released, or joined with other columns, or saved again, or
-        its rows may stand in another order: ``time`` then tells which.
-    certificate : Certificate or path
-        An error if it does not hold, or cannot belong to the release.
     by : str or several, optional
         A column whose values are the groups; or "hour", "weekday" or "date" of ``time``;
         or "series". Of several, every combination is a group.
     time : str, optional
         The column with dates and times.
-    form, header, delimiter, multiline, progress : optional
-        As in :func:`chainveil.verify`.
     step, max_gap : float, optional
         Of ``time``, as when the table was sanitized: longer steps than ``max_gap`` are gaps,
         across which no two points are neighbours.
     neighbours : bool
         Whether the question looks at neighbours. One that does not leaves series whole where
         the length of a gap is not known.
+    form, header, delimiter, multiline, progress : optional
+        As in :func:`chainveil.verify`.
     """
-    held = read_by_noise(
-        release, certificate, by, time, form, header, progress, step=step, max_gap=max_gap,
-        neighbours=neighbours, delimiter=delimiter, multiline=multiline,
-    )  # fmt: skip
+
+    by: str | Sequence[str] | None = None
+    time: str | None = None
+    step: float | None = None
+    max_gap: float | None = None
+    neighbours: bool = True
+    form: str | None = None
+    header: bool = True
+    delimiter: str | None = None
+    multiline: bool = False
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.time is None and (self.step is not None or self.max_gap is not None):
+            raise InvalidInput("time", None, "a column, where step or max_gap is given")
+        if self.step is not None and self.max_gap is None:
+            raise InvalidInput("max_gap", None, "a number, where step is given", GAP_ADVICE)
+
+    @property
+    def groups(self) -> list[str]:
+        """What ``by`` names."""
+        return [] if self.by is None else [self.by] if isinstance(self.by, str) else list(self.by)
+
+    @property
+    def lines(self) -> dict[str, Any]:
+        """How the lines of a text file are read."""
+        return {"header": self.header, "delimiter": self.delimiter, "multiline": self.multiline}
+
+
+def read_released(release: Any, certificate: Any, how: Reading | None = None) -> ReleasedStates:
+    """Read a release with the noise of its certificate; the original is never needed.
+
+    Parameters
+    ----------
+    release : path or data frame
+        It may be part of what was released, or joined with other columns, or saved again, or
+        its rows may stand in another order: the time then tells which.
+    certificate : Certificate or path
+        An error if it does not hold, or cannot belong to the release.
+    how : Reading, optional
+        Groups, time line and form of the file.
+    """
+    held = read_by_noise(release, certificate, how)
     if held[0].noise_by:
         raise NotSupported(
             "this, of a release with noise by group: it takes one noise for all rows. Take the "
@@ -169,19 +187,7 @@ def read_released(
 
 
 def read_by_noise(
-    release: Any,
-    certificate: Any,
-    by: str | Sequence[str] | None = None,
-    time: str | None = None,
-    form: str | None = None,
-    header: bool = True,
-    progress: Progress | None = None,
-    *,
-    step: float | None = None,
-    max_gap: float | None = None,
-    neighbours: bool = True,
-    delimiter: str | None = None,
-    multiline: bool = False,
+    release: Any, certificate: Any, how: Reading | None = None
 ) -> list[ReleasedStates]:
     """As :func:`read_released`, of a release in which each group of series has its own noise too.
 
@@ -189,27 +195,21 @@ def read_by_noise(
     """
     if isinstance(release, str) and release == "-":
         raise InvalidInput("release", "-", "a file", "It is read twice: to check it, and to ask.")
-    lines: dict[str, Any] = {"header": header, "delimiter": delimiter, "multiline": multiline}
-    table = _opened(release, form, lines)
-    known = belonging(release, certificate, form, lines, progress)
-    if time is None and (step is not None or max_gap is not None):
-        raise InvalidInput("time", None, "a column, where step or max_gap is given")
-    if step is not None and max_gap is None:
-        raise InvalidInput("max_gap", None, "a number, where step is given", GAP_ADVICE)
-    wanted = [] if by is None else [by] if isinstance(by, str) else list(by)
-    names = _columns(table, known.document, wanted, time)
-    if time is not None and (max_gap is not None or known.moved) and time not in names:
-        names.append(time)
+    how = how or Reading()
+    table = _opened(release, how)
+    known = belonging(release, certificate, how.form, how.lines, how.progress)
+    names = _columns(table, known.document, how)
+    if how.time is not None and (how.max_gap is not None or known.moved) and how.time not in names:
+        names.append(how.time)
     held = read_columns(table, names)
-    asked = _Asked(wanted, time, step, max_gap, neighbours)
     if not known.document.groups:
-        return [_read(held, np.arange(held.num_rows), known, asked)]
+        return [_read(held, np.arange(held.num_rows), known, how)]
     column = GroupColumn(known.document["groups.column"], list(known.document.groups))
     numbers = column.numbers(one_column(held, column.name), 0)
     return [
         replace(
             _read(held.filter(pa.array(numbers == number)), np.flatnonzero(numbers == number),
-                  replace(known, document=document), asked),
+                  replace(known, document=document), how),
             noise_by=column.name,
         )
         for number, document in enumerate(known.document.groups.values())
@@ -217,24 +217,13 @@ def read_by_noise(
     ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """How the rows are to be read; see :func:`read_released`."""
-
-    by: list[str]
-    time: str | None
-    step: float | None
-    max_gap: float | None
-    neighbours: bool
-
-
 def _read(
-    held: pa.Table, rows: NDArray[np.int64], known: Belonging, asked: _Asked
+    held: pa.Table, rows: NDArray[np.int64], known: Belonging, how: Reading
 ) -> ReleasedStates:
     """The states of rows that have one noise; ``rows`` are their places in the table."""
     document, filtered = known.document, known.filtered
-    wanted, time, step, max_gap = asked.by, asked.time, asked.step, asked.max_gap
-    neighbours, series = asked.neighbours, document["release.series_column"]
+    time, max_gap, neighbours = how.time, how.max_gap, how.neighbours
+    series = document["release.series_column"]
     plan = document.plan()
     ordered = plan.noise.ordered or plan.noise.every > 1 or neighbours
     if time is not None and known.moved:
@@ -251,7 +240,7 @@ def _read(
         if ordered and time is None:
             raise known.refuse(BACK_IN_ORDER)
         notes = (ANOTHER_ORDER,)
-    groups, group_names = combined([_groups(held, name, time, series) for name in wanted])
+    groups, group_names = combined([groups_of(held, name, time, series) for name in how.groups])
     apart = np.ones(len(order), np.int64)
     splits = document["release.splits"]
     if document["release.points"] is not None:
@@ -262,7 +251,7 @@ def _read(
         # Rows further apart than most are where others were left out.
         usual = max_gap = usual_step(held, time, order, ends)
     if time is not None and max_gap is not None:
-        clock = Clock(time, step, max_gap)
+        clock = Clock(time, how.step, max_gap)
         apart = distances(held, series, clock, order, ends)
     if filtered:
         notes = (*notes, *_filtered(document, plan, apart, max_gap, usual))
@@ -294,33 +283,17 @@ def _read(
         held.num_rows,
         max(splits - found, 0),
         _run_names(held, series, order, ends, apart),
-        next((zone for zone in (_zone(held, name, time) for name in wanted) if zone), None),
+        next((zone for zone in (zone_of(held, name, time) for name in how.groups) if zone), None),
         notes,
         group_names,
         known.reordered,
     )
 
 
-def combined(parts: list[NDArray[Any]]) -> tuple[NDArray[Any] | None, tuple[Any, ...]]:
-    """One group a row from the values of several columns, and the values of each group.
-
-    The groups of one column are its values; those of several are numbers, in order.
-    """
-    if len(parts) < 2:
-        return (parts[0], ()) if parts else (None, ())
-    found = [np.unique(part, return_inverse=True) for part in parts]
-    sizes = tuple(len(values) for values, _ in found)
-    codes = np.ravel_multi_index([codes.reshape(-1) for _, codes in found], sizes)
-    kept, groups = np.unique(codes, return_inverse=True)
-    places = np.unravel_index(kept, sizes)
-    named = zip(*(values[at] for (values, _), at in zip(found, places, strict=True)), strict=True)
-    return groups, tuple(named)
-
-
-def _opened(release: Any, form: str | None, lines: dict[str, Any]) -> Readable:
+def _opened(release: Any, how: Reading) -> Readable:
     if not isinstance(release, str | Path):
         return FrameSource(release)
-    return open_source(release, form, text=False, **lines)
+    return open_source(release, how.form, text=False, **how.lines)
 
 
 def _filtered(
@@ -367,33 +340,13 @@ def _check_held(plan: NoisePlan, apart: NDArray[np.int64]) -> None:
         )
 
 
-def _columns(table: Readable, document: Certificate, by: list[str], time: str | None) -> list[str]:
-    check_released("time", time, table.columns)
+def _columns(table: Readable, document: Certificate, how: Reading) -> list[str]:
+    check_released("time", how.time, table.columns)
     names = [document["release.column"], document["release.series_column"]]
     names.append(document["groups.column"])
-    for name in by:
-        names.append(_column_of(table, document, name, time))
+    for name in how.groups:
+        names.append(column_of(table, document, name, how.time))
     return list(dict.fromkeys(name for name in names if name is not None))
-
-
-def _column_of(table: Readable, document: Certificate, by: str, time: str | None) -> str | None:
-    """The column that groups are read from."""
-    column, series = document["release.column"], document["release.series_column"]
-    if by in CALENDAR and by not in table.columns:
-        if time is None:
-            raise InvalidInput("time", None, f"the column with the time, for {by}")
-        return time
-    if by == "series" and by not in table.columns:
-        if series is None:
-            raise InvalidInput("by", by, "a column: the release has one series")
-        return None
-    check_released("by", by, table.columns)
-    if by == column:
-        raise InvalidInput(
-            "by", by, "a column other than the released one",
-            "Groups that the noise decides break every formula; ask for frequency instead.",
-        )  # fmt: skip
-    return by
 
 
 def _run_names(
@@ -411,57 +364,3 @@ def _run_names(
     return tuple(
         f"{name}, run {which[i]}" if several[owner[i]] > 1 else name for i, name in enumerate(names)
     )
-
-
-def _zone(held: pa.Table, by: str, time: str | None) -> str | None:
-    """The time zone of the calendar that ``by`` asks for."""
-    if by not in CALENDAR or by in held.column_names:
-        return None
-    kind = one_column(held, str(time)).type
-    return kind.tz if pa.types.is_timestamp(kind) else None
-
-
-def _groups(held: pa.Table, by: str, time: str | None, series: str | None) -> NDArray[Any]:
-    """The group of each row."""
-    if by in held.column_names:
-        column = one_column(held, by)
-    elif by == "series":
-        column = one_column(held, str(series))
-    else:
-        return _calendar(one_column(held, str(time)), by, str(time))
-    if column.null_count:
-        raise InvalidInput(
-            by, "a missing value", "a group in every row",
-            "Fill it, such as with the name of a group of its own: rows that are left out instead "
-            "are missed by the certificate, and by reports that look back.",
-        )  # fmt: skip
-    if pa.types.is_temporal(column.type):
-        column = column.cast(pa.string())
-    return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _calendar(column: pa.Array, by: str, name: str) -> NDArray[Any]:
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        with suppress(pa.ArrowInvalid):
-            column = column.cast(pa.timestamp("us"))
-    clock = pa.types.is_time(column.type) and by == "hour"
-    if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type) or clock):
-        raise InvalidInput(
-            name, f"a column of type {column.type}", "dates or times, such as 2026-01-31 12:00:00",
-            "For numbers, put the group into a column of its own.",
-        )  # fmt: skip
-    if column.null_count:
-        raise InvalidInput(
-            name, "a missing value", f"a time in every row, for {by}",
-            "Put the group into a column of its own, with a name for those without a time.",
-        )  # fmt: skip
-    if by == "hour" and pa.types.is_date(column.type):
-        raise InvalidInput(name, "a column of dates", "a column of times, for hour")
-    if by == "hour":
-        return np.asarray(pc.hour(column).to_numpy(zero_copy_only=False))
-    if by == "weekday":
-        days = pc.day_of_week(column).to_numpy(zero_copy_only=False)
-        # Numbered, so that the groups come in the order of the week.
-        names = np.array([f"{day + 1} {word}" for day, word in enumerate(WEEKDAYS)])
-        return np.asarray(names[days])
-    return np.asarray(pc.strftime(column, format="%Y-%m-%d").to_numpy(zero_copy_only=False))

@@ -23,7 +23,7 @@ from chainveil.model.chain import MarkovChain
 from chainveil.privacy.baselines import success_bound
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
-from chainveil.table.released.states import ReleasedStates, read_released
+from chainveil.table.released.states import Reading, ReleasedStates, read_released
 from chainveil.table.released.verification import verify
 from chainveil.table.request.request import Readable
 from chainveil.table.states.prepare import Progress
@@ -184,10 +184,8 @@ class _Asking:
         """The release; the questions that read it alike share it, since it may be large."""
         wanted = (by, neighbours)
         if wanted not in self._held:
-            self._held[wanted] = read_released(
-                self._release, self._document, by, time, neighbours=neighbours,
-                **self._gaps, **self._reading,
-            )  # fmt: skip
+            how = Reading(by=by, time=time, neighbours=neighbours, **self._gaps, **self._reading)
+            self._held[wanted] = read_released(self._release, self._document, how)
         self.notes |= dict.fromkeys(self._held[wanted].notes)
         return self._held[wanted]
 
