@@ -198,7 +198,7 @@ def test_heart_rate_at_orders_one_to_three() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["N5", pytest.param("N10", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["N5", "N10"])
 def test_heart_rate_at_order_four_attains_more_than_a_window_shows(name: str) -> None:
     x = heart_rate(name)
     plan = calibrate(MarkovChain.fit(x, public=True), 2.0, mechanism="independent")

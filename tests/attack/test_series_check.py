@@ -86,8 +86,8 @@ def _plan(**how: Any) -> cv.NoisePlan:
         {"mechanism": "independent", "adversary": "ignorant"},
         {"mechanism": "sticky"},
         {"mechanism": "tracking"},
-        pytest.param({"mechanism": "correlated"}, marks=pytest.mark.slow),
-        pytest.param({"mechanism": "sticky", "every": 3}, marks=pytest.mark.slow),
+        {"mechanism": "correlated"},
+        {"mechanism": "sticky", "every": 3},
     ],
     ids=str,
 )

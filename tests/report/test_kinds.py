@@ -61,14 +61,10 @@ REFUSED = {
     "rare, held": {"transitions", "sojourns"},
     "second release": {"transitions", "sojourns"},
 }
-# The others differ less from what the other tests of pages see.
-QUICK = ("tracking", "gaps")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", [one if one in QUICK else pytest.param(one, marks=pytest.mark.slow) for one in KINDS]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_page_of_every_kind(kind: str, tmp_path: Path) -> None:
     how = {"series": "person", "threshold": 60.0, "chain": CHAIN, **KINDS[kind]}
     made = released(tmp_path, _table(kind), pages=False, **how)

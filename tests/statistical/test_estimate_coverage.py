@@ -171,9 +171,9 @@ def untested(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("chain", "epsilon", "mechanism", "rows"),
     [
-        pytest.param(HEART, 4.0, "independent", 600, marks=pytest.mark.slow),
-        pytest.param(HEART, 4.0, "correlated", 600, marks=pytest.mark.slow),
-        pytest.param(TWO, 2.0, "independent", 600, marks=pytest.mark.slow),
+        (HEART, 4.0, "independent", 600),
+        (HEART, 4.0, "correlated", 600),
+        (TWO, 2.0, "independent", 600),
         (TWO, 1.0, "correlated", 300),
     ],
 )
