@@ -13,7 +13,8 @@ import chainveil as cv
 from chainveil.privacy.memory import block_places
 from chainveil.privacy.memory.block_loss import Blocks
 from chainveil.privacy.memory.blocks import powers
-from chainveil.privacy.memory.calibrate import _quest, _starts
+from chainveil.privacy.memory.calibrate import _quest
+from chainveil.privacy.memory.descent import starts_of
 from chainveil.privacy.memory.loss import Setting, loss
 from chainveil.privacy.memory.witness import digits_of
 from chainveil.privacy.problem import Aim, Problem, read_problem
@@ -158,7 +159,7 @@ def test_chains_that_hardly_ever_change_are_refused(rate: float) -> None:
 
 def test_close_kernels_have_the_same_worst_cases() -> None:
     quest = _quest("tracking", Problem(N10, (), None, "any"), Aim(4.0), 3)
-    ones = list(_starts(quest))[-1]
+    ones = list(starts_of(quest))[-1]
     near, moved = quest.excess_near(ones), quest.spread(quest.gather(ones) + 1e-5)
     assert near(ones) == pytest.approx(quest.excess(ones), abs=1e-12)
     assert near(moved) == pytest.approx(quest.excess(moved), abs=1e-8)

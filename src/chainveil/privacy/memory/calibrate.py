@@ -1,16 +1,13 @@
 """The best kernel found within a budget: sticky, tracking, and channels that report rarely.
 
-The loss is the largest of a few smooth functions of the kernel (one for each label, direction
-and beginning of the two sides), so the search is sequential quadratic programming with so many
-constraints, from several starts, since there is more than one local optimum. The result is the
-best one found, not proved to be least. Its privacy is certified, for exactly the numbers
-returned.
+The result is the best one found (``descent``), not proved to be least. Its privacy is certified,
+for exactly the numbers returned.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,20 +17,26 @@ from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.privacy import engines
+from chainveil.privacy.memory.descent import (
+    FEW_STEPS,
+    HANDY_PACE,
+    LITTLE_PROGRESS,
+    best_kernel,
+    blended,
+    improve,
+    is_slow,
+    starts_of,
+    to_budget,
+)
 from chainveil.privacy.memory.layout import LONGEST_PERIOD
 from chainveil.privacy.memory.objective import Rhythm
-from chainveil.privacy.memory.quest import MOST, Form, Quest
+from chainveil.privacy.memory.quest import Form, Quest
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated
-from chainveil.privacy.roots import close_bracket, retreat, straight
+from chainveil.privacy.roots import retreat
 
-# Steps of the search from one start, and the progress at which it ends.
-MOST_STEPS, PROGRESS = 80, 1e-8
-# Width of the differences that stand for derivatives, in logits.
-DIFFERENCE = 1e-6
-# How far below the budget a search aims, relative to it, and what is given up on top, as a share
-# of the way to a kernel that says nothing, until the certified loss is within the budget.
-MARGIN = 1e-9
+# What is given up, as a share of the way to a kernel that says nothing, until the certified loss is
+# within the budget.
 GIVEN_UP = (0.0, *(10.0**-power for power in range(12, 1, -1)))
 # The same over a region, whose loss is bounded to a tolerance only, since each further digit takes
 # as long as the first ones: the least share, how often more is given up, and how much more than
@@ -61,10 +64,8 @@ _OBJECTIVES: dict[Form, tuple[str, ...]] = {
     "tracking": ("flips", "decoded"), "correlated": ("flips",),
 }  # fmt: skip
 
-# A search is made with so many points to a report at most, or on a chain that forgets so much.
-HANDY_EVERY, FINE_EVERY, HANDY_PACE = 5, 9, 0.04
-# A first look at a number of points to a report ends after so many steps, or at this progress.
-FEW_STEPS, LITTLE_PROGRESS = 20, 1e-6
+# A search is made with so many points to a report at most.
+HANDY_EVERY, FINE_EVERY = 5, 9
 
 
 def least_independent(problem: Problem, aim: Aim) -> Calibrated:
@@ -159,7 +160,7 @@ def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatAr
         return replace(sticky, form="tracking"), ones
     if aim.every != "best":
         quest = _quest(form, problem, aim, int(aim.every))
-        return quest, _at_true_pace(quest, _best_kernel(_handy(quest, FINE_EVERY)))
+        return quest, _at_true_pace(quest, best_kernel(_handy(quest, FINE_EVERY)))
     tried: dict[int, tuple[Quest, FloatArray]] = {}
 
     def error(every: int) -> float:
@@ -170,9 +171,9 @@ def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatAr
             # all the kernel of a number that is near.
             near = min((one for one in tried if one > 1), key=lambda one: abs(one - every),
                        default=None) if every > 1 else None  # fmt: skip
-            start = list(_starts(handy))[-1] if near is None else tried[near][1]
-            improved = _improve(handy, start, FEW_STEPS, LITTLE_PROGRESS)
-            tried[every] = quest, _to_budget(handy, improved)
+            start = list(starts_of(handy))[-1] if near is None else tried[near][1]
+            improved = improve(handy, start, FEW_STEPS, LITTLE_PROGRESS)
+            tried[every] = quest, to_budget(handy, improved)
         quest, ones = tried[every]
         return quest.goal(ones) if every > 1 else _handy(quest).goal(ones)
 
@@ -185,7 +186,7 @@ def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatAr
 
 def _finished(quest: Quest, ones: FloatArray) -> tuple[Quest, FloatArray]:
     """The best kernel near one that a first look has found, on the true chain."""
-    return quest, _at_true_pace(quest, _best_kernel(_handy(quest, FINE_EVERY), [ones]))
+    return quest, _at_true_pace(quest, best_kernel(_handy(quest, FINE_EVERY), [ones]))
 
 
 def _handy(quest: Quest, most: int = HANDY_EVERY) -> Quest:
@@ -202,7 +203,7 @@ def _handy(quest: Quest, most: int = HANDY_EVERY) -> Quest:
     pace, rhythm = q + r, replace(quest.rhythm, q=q, r=r)
     if rhythm.every > most and pace < 0.5:
         faster = rhythm.at_pace(most, 0.0)
-    elif rhythm.every == 1 and _is_slow(quest):
+    elif rhythm.every == 1 and is_slow(quest):
         faster = rhythm.at_pace(1, HANDY_PACE)
     else:
         return quest
@@ -218,7 +219,7 @@ def _at_true_pace(quest: Quest, ones: FloatArray) -> FloatArray:
         # Reports change as much more rarely as the chain does.
         rarer = sum(quest.corners[0]) / sum(handy.corners[0])
         ones = _balanced(np.stack([ones[0] * rarer, 1 - (1 - ones[1]) * rarer]))
-    return _to_budget(quest, ones)
+    return to_budget(quest, ones)
 
 
 def _balanced(ones: FloatArray) -> FloatArray:
@@ -269,165 +270,6 @@ def _descend(error: Callable[[int], float], first: int, least: int, most: int) -
         if better == best or best > MANY:
             return
         best = better
-
-
-def _best_kernel(quest: Quest, starts: Sequence[FloatArray] | None = None) -> FloatArray:
-    """The best kernel over several starts, brought to the budget."""
-    starts = list(_starts(quest)) if starts is None else starts
-    if quest.form == "tracking" and quest.rhythm.every > 1 and len(starts) > 1:
-        # Losses take long there: the start that a first look leads furthest is followed.
-        looks = [_improve(quest, ones, FEW_STEPS, LITTLE_PROGRESS) for ones in starts]
-        starts = [min((_to_budget(quest, ones) for ones in looks), key=quest.goal)]
-    found = [_to_budget(quest, _improve(quest, ones)) for ones in starts]
-    best = min(found, key=quest.goal)
-    return _refine(quest, best) if quest.aim.objective == "decoded" else best
-
-
-def _starts(quest: Quest) -> Iterator[FloatArray]:
-    """Kernels to start from: repeat the last report with some probability, else answer afresh.
-
-    Tracking has two branches, which lean on the state before with different signs.
-    """
-    if quest.form == "correlated":
-        for flips, both in ((0.3, 0.4), (0.3, 1.4), (0.3, 1.0)):
-            chances = np.array([flips, 1 - flips]) * both
-            yield quest.spread(np.log(chances / (1 - chances)))
-        return
-    pace = 1 - (1 - min(1.0, quest.rhythm.q + quest.rhythm.r)) ** quest.rhythm.every
-    answer = np.array([0.25, 0.75])
-    fresh_shares = (1.0,) if quest.form == "independent" else (min(1.0, 4 * pace), pace)
-    for fresh in fresh_shares:
-        ones = np.empty((2, 2, 2))
-        for last in range(2):
-            ones[last] = (1 - fresh) * last + fresh * answer
-        yield np.clip(ones, 1e-12, 1 - 1e-12)
-    if quest.form == "tracking":
-        lean = np.array([[0.5, -0.5], [-0.5, 0.5]])
-        for sign in (1.0, -1.0):
-            logits = quest.gather(ones) + sign * np.tile(lean.ravel(), 2)
-            yield quest.spread(logits)
-
-
-def _improve(
-    quest: Quest, ones: FloatArray, steps: int = MOST_STEPS, progress: float = PROGRESS
-) -> FloatArray:
-    """Sequential quadratic programming from one start."""
-    from scipy.optimize import minimize
-
-    aim = replace(quest.aim, objective="flips") if quest.aim.objective == "decoded" else None
-    smooth = quest if aim is None else replace(quest, aim=aim)
-
-    def goal(logits: FloatArray) -> float:
-        return smooth.goal(smooth.spread(logits))
-
-    last: dict[bytes, Callable[[FloatArray], FloatArray]] = {}
-
-    def room_near(logits: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        here = logits.tobytes()
-        if here not in last:
-            # The value and the derivative are asked for at the same place, one after the other.
-            last.clear()
-            last[here] = quest.excess_near(quest.spread(logits))
-        excess = last[here]
-        return lambda close: -excess(quest.spread(close))
-
-    def room(logits: FloatArray) -> FloatArray:
-        return room_near(logits)(logits)
-
-    def slope(
-        near: Callable[[FloatArray], Callable[[FloatArray], FloatArray | float]],
-    ) -> Callable[..., FloatArray]:
-        def derivatives(logits: FloatArray) -> FloatArray:
-            function = near(logits)
-            here = np.asarray(function(logits))
-            steps = DIFFERENCE * np.eye(len(logits))
-            return np.stack(
-                [(np.asarray(function(logits + step)) - here) / DIFFERENCE for step in steps], -1
-            )
-
-        return derivatives
-
-    start = quest.gather(_to_budget(quest, ones))
-    result = minimize(
-        goal, start, jac=slope(lambda _: goal), method="SLSQP", bounds=[(-MOST, MOST)] * len(start),
-        constraints=[{"type": "ineq", "fun": room, "jac": slope(room_near)}],
-        options={"maxiter": steps, "ftol": progress},
-    )  # fmt: skip
-    return quest.spread(result.x if np.all(np.isfinite(result.x)) else start)
-
-
-def blended(quest: Quest, ones: FloatArray, share: float) -> FloatArray:
-    """A share of the way to the kernel that says nothing about the states.
-
-    That one reports after each last report as often as the kernel does on average.
-    """
-    if quest.form == "correlated":
-        return quest.mixed(ones, share)
-    move, kernel = quest.rhythm.move, np.stack([1 - ones, ones], axis=-1)
-    weights = quest.rhythm.long_run(kernel)[:, :, None] * move[None]
-    silent = (weights * ones).sum(axis=(1, 2)) / weights.sum(axis=(1, 2))
-    if quest.form == "independent":
-        silent = np.full(2, float((weights * ones).sum()))
-    if quest.rhythm.every == 1 and _is_slow(quest):
-        # Mixed as logarithms, a kernel that is balanced stays so.
-        leave = np.stack([ones[0], 1 - ones[1]])
-        rates = np.array([silent[0], 1 - silent[1]])[:, None, None]
-        turned = leave ** (1 - share) * rates**share
-        mixed = np.stack([turned[0], 1 - turned[1]])
-    else:
-        mixed = (1 - share) * ones + share * silent[:, None, None]
-    return np.asarray(np.clip(mixed, 1e-13, 1 - 1e-13))
-
-
-def _is_slow(quest: Quest) -> bool:
-    """Whether the kernel comes from a faster chain than the quest is about."""
-    return quest.form != "independent" and quest.slowest < HANDY_PACE
-
-
-def _to_budget(quest: Quest, ones: FloatArray) -> FloatArray:
-    """The kernel brought as close to the budget as it goes, towards silence or away from it."""
-    goal = -MARGIN * max(1.0, quest.aim.epsilon)
-
-    def excess(share: float) -> float:
-        return float(quest.excess(blended(quest, ones, share)).max()) - goal
-
-    here = (0.0, excess(0.0))
-    if -2 * abs(goal) <= here[1] <= 0:
-        return blended(quest, ones, 0.0)
-    # The loss falls nearly in proportion to the share of silence.
-    step = here[1] / max(quest.aim.epsilon, 1e-12) * 1.2
-    inside, outside = (here, None) if here[1] <= 0 else (None, here)
-    for _ in range(40):
-        place = min(max(step, -0.9), 1.0)
-        there = (place, excess(place))
-        inside, outside = (there, outside) if there[1] <= 0 else (inside, there)
-        if (inside and outside) or abs(place) >= 0.9:
-            break
-        step *= 3
-    if inside is None or outside is None:
-        return blended(quest, ones, inside[0] if inside else 1.0)
-    share = close_bracket(
-        lambda place: excess(-place), (-inside[0], inside[1]), (-outside[0], outside[1]),
-        lambda low, high: low[1] >= 2 * goal or high[0] - low[0] <= 1e-14, straight,
-    )  # fmt: skip
-    return blended(quest, ones, -share)
-
-
-def _refine(quest: Quest, ones: FloatArray) -> FloatArray:
-    """Look around in the logits, one at a time, with each kernel brought to the budget."""
-    best, error = ones, quest.goal(ones)
-    step = 0.3
-    while step > 0.02:
-        moved = False
-        for place in range(len(quest.gather(best))):
-            for sign in (1.0, -1.0):
-                logits = quest.gather(best)
-                logits[place] += sign * step
-                tried = _to_budget(quest, quest.spread(logits))
-                if quest.goal(tried) < error - 1e-7:
-                    best, error, moved = tried, quest.goal(tried), True
-        step = step if moved else step / 2
-    return best
 
 
 def _certified(quest: Quest, ones: FloatArray) -> Calibrated:
