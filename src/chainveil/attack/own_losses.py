@@ -18,7 +18,7 @@ from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import privacy_loss
 from chainveil.privacy.memory.many import box_bounds, offered
 from chainveil.privacy.problem import Problem, read_problem
-from chainveil.privacy.two_state.many import TOLERANCE, can_bound, loss_bounds
+from chainveil.privacy.two_state.many import ABOVE, can_bound, loss_bounds
 
 # Chains that engines are asked about one by one, and boxes of chains where there are more.
 MOST_ALONE, MOST_GROUPS = 400, 500
@@ -72,7 +72,7 @@ def _all_at_once(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
     ignorant = plan.loss.adversary == "ignorant"
     bounds[fits] = loss_bounds(q[fits], r[fits], channel, ignorant=ignorant)
     bounds[~fits] = _alone(transitions[~fits], plan)
-    return OwnLosses(bounds, f"upper bounds, at most {2 * TOLERANCE:g} above the loss")
+    return OwnLosses(bounds, f"upper bounds, at most {ABOVE:g} above the loss")
 
 
 def _alone(transitions: FloatArray, plan: NoisePlan) -> FloatArray:
