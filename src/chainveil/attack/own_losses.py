@@ -135,10 +135,10 @@ def _ends(values: FloatArray) -> tuple[float, float]:
 
 def _groups(q: FloatArray, r: FloatArray) -> tuple[NDArray[np.int64], int, float]:
     """Cells of a grid of logarithms, as narrow as their number allows."""
-    factor = NARROWEST
+    factor, logs = NARROWEST, np.log(np.stack([q, r]))
     while True:
-        cells = np.floor(np.log(np.stack([q, r])) / math.log(factor)).astype(np.int64)
-        _, group = np.unique(cells, axis=1, return_inverse=True)
+        column, row = np.floor(logs / math.log(factor)).astype(np.int64)
+        _, group = np.unique(column * (row.max() - row.min() + 1) + row, return_inverse=True)
         count = int(group.max()) + 1
         if count <= MOST_GROUPS:
             return group.reshape(-1), count, factor - 1
