@@ -32,7 +32,7 @@ def bound_losses(
     maps, starts = np.empty((2, POWERS, 2, 4)), np.empty((2, 4, 2))
     best, end = np.empty(2), np.empty(2)
     tracks, last = np.empty(2, np.int64), np.empty(2, np.int64)
-    emission, slack = np.log(high), math.exp(tolerance)
+    emission, slack = (math.log(high[0]), math.log(high[1])), math.exp(tolerance)
     for chain in range(len(q)):
         worst = 0.0
         for way in range(2):
@@ -77,10 +77,8 @@ def _begin(q: float, r: float, high: float, low: float, maps: Any, starts: Any) 
     for known in range(2):
         starts[2 + known, 0] = _image(step, low * starts[known, 0])
         starts[2 + known, 1] = _image(step, starts[known, 0])
-    then = step.copy()
-    then[0], then[2] = then[0] * low, then[2] * low
-    _after(then, told.copy(), told)
-    _after(step.copy(), step.copy(), step)
+    _after((step[0] * low, step[1], step[2] * low, step[3]), told, told)
+    _after((step[0], step[1], step[2], step[3]), step, step)
     return 4
 
 
