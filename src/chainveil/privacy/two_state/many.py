@@ -11,14 +11,14 @@ a step over which the bound would exceed what was reached by more than ``TOLERAN
 over a single step there is nothing between. The walk ends where all that lies beyond is settled.
 
 What comes out is an upper bound. Write u = 2^-53. Entries of maps have one sign, and q and r are
-each subtracted from 1 once, so entries are off by at most 10u, as ratios. Squared, a map of s steps
-is off by at most 12u s in each entry, and applied, by 29u s; a map with positive entries does not
-widen an error of the odds. With q and r between ``LEAST`` and 1 - ``LEAST`` a step brings logarithms
-of odds closer by a factor of 1 - 2 ``LEAST`` (Birkhoff), and they are never more than 28 apart:
-after 2^23 steps they are within 2e-6 of the fixed point, so that no walk goes beyond 2^24. By the
-same factor a fixed point, whose formula adds numbers of one sign, is off by at most 20u / (2
-``LEAST``) and a few u. All together is below 2e-7, and ``MARGIN`` is added. With likelihood ratios up
-to ``STEEPEST`` nothing under- or overflows.
+each subtracted from 1 once, so entries are off by at most 10u, as ratios. Squared, a map of s
+steps is off by at most 12u s in each entry, and applied, by 29u s; a map with positive entries
+does not widen an error of the odds. With q and r between ``LEAST`` and 1 - ``LEAST`` a step brings
+logarithms of odds closer by a factor of 1 - 2 ``LEAST`` (Birkhoff), and they are never more than
+28 apart: after 2^23 steps they are within 2e-6 of the fixed point, so that no walk goes beyond
+2^24. By the same factor a fixed point, whose formula adds numbers of one sign, is off by at most
+20u / (2 ``LEAST``) and a few u. All together is below 2e-7, and ``MARGIN`` is added. With
+likelihood ratios up to ``STEEPEST`` nothing under- or overflows.
 """
 
 from __future__ import annotations
