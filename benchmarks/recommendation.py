@@ -154,7 +154,7 @@ def study(number: int) -> dict[str, Any]:
     case = Case.drawn(number)
     compared = cv.compare(
         case.table, "state", case.epsilon, for_=case.question, series="series", time="time",
-        states=[0, 1], chain=None if number < FITTED else case.chain,
+        states=[0, 1], chain=None if number < FITTED else case.chain, pooled=number < FITTED,
     )  # fmt: skip
     best = compared.best(case.epsilon).row
     assert best is not None

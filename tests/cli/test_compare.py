@@ -70,6 +70,20 @@ def test_what_was_said_of_the_table_is_said_again(folder: Path) -> None:
         assert words in command
 
 
+def test_noise_is_for_each_series_unless_one_chain_is_asked_for(folder: Path) -> None:
+    said = [*SAID[:6], "--mechanism", "independent", "--epsilon", "4", "--json"]
+    done = called("compare", "heart.csv", *said, folder=folder)
+    found = json.loads(done.stdout)
+    assert found["about"]["noise_for"].startswith("a family of 2 models")
+    assert "--pooled" not in found["recommendations"][0]["command"]
+    pooled = called("compare", "heart.csv", *said, "--pooled", folder=folder)
+    found = json.loads(pooled.stdout)
+    assert found["about"]["noise_for"].startswith("a chain of order 1")
+    assert " --pooled " in found["recommendations"][0]["command"]
+    assert b"pooled" in pooled.stderr
+    called("compare", "heart.csv", *SAID, "--pooled", folder=folder, code=2)
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [

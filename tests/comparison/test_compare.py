@@ -61,7 +61,6 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
     assert all(row.loss <= row.epsilon for row in found.rows)
 
 
-@pytest.mark.slow
 def test_what_is_not_compared_is_listed_with_its_reason(found: cv.Comparison) -> None:
     reasons = {str(one.setting): one.reason for one in found.refused}
     assert "flips" in reasons["independent, decoded"]
@@ -120,18 +119,64 @@ def test_the_call_makes_the_release(found: cv.Comparison) -> None:
     assert done.certificate.plan().noise == best.plan.noise
 
 
-@pytest.mark.slow
-def test_a_chain_that_was_fitted_to_all_series_is_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "heart.csv"
-    pyarrow.csv.write_csv(_table(2, 800), path)
-    found = cv.compare(path, "bpm", 4.0, mechanism="independent", **SAID)
-    assert " --pooled " in found.command(4.0)
-    best = found.best(4.0).row
-    assert best is not None
+def _differing() -> pa.Table:
+    """Two series of different chains."""
+    chains = (CHAIN, cv.MarkovChain.binary(q=0.1, r=0.12))
+    x = np.concatenate([chain.sample(1500, rng=n) for n, chain in enumerate(chains)])
+    return pa.table({"who": np.repeat(["a", "b"], 1500), "bpm": 50 + 20 * x})
+
+
+def _released(found: cv.Comparison) -> tuple[cv.Certificate, Any]:
+    """What the call that is recommended makes, and the row that it stands for."""
     call = {name: value for name, value in found.call(4.0).items() if name != "column"}
+    return cv.sanitize_table(_differing(), "bpm", **call).certificate, found.best(4.0).row
+
+
+def test_noise_is_for_the_family_of_the_series(tmp_path: Path) -> None:
+    path = tmp_path / "heart.csv"
+    pyarrow.csv.write_csv(_differing(), path)
+    found = cv.compare(path, "bpm", 4.0, series="who", threshold=60, mechanism="independent")
+    assert "pooled" not in found.command(4.0)
+    assert "a family of 2 models" in found.about.noise_for
+    # Figures are about all points together; no series loses more than the budget on its own chain.
+    assert "0 to 1" in found.about.chain
+    assert all(0 < (row.figures.own.worst or 0) <= 4.0 for row in found.rows)
+    assert not found.best(4.0).warning
+    certificate, best = _released(found)
+    assert certificate.plan().noise == best.plan.noise
+
+
+def test_one_chain_for_all_series_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "heart.csv"
+    pyarrow.csv.write_csv(_differing(), path)
+    asked: dict[str, Any] = {"series": "who", "threshold": 60, "mechanism": "independent"}
     with pytest.warns(cv.errors.ChainveilWarning, match="pooled"):
-        done = cv.sanitize_table(_table(2, 800), "bpm", **call)
-    assert done.certificate.plan().noise == best.plan.noise
+        found = cv.compare(path, "bpm", 4.0, pooled=True, **asked)
+    assert " --pooled " in found.command(4.0)
+    assert "more than 4" in found.best(4.0).warning
+    with pytest.warns(cv.errors.ChainveilWarning, match="pooled"):
+        certificate, best = _released(found)
+    assert certificate.plan().noise == best.plan.noise
+    with pytest.raises(InvalidInput, match="pooled"):
+        cv.compare(path, "bpm", 4.0, pooled=True, chain=CHAIN, **asked)
+
+
+def test_a_reference_has_a_family_too() -> None:
+    asked: dict[str, Any] = {"series": "who", "threshold": 60, "mechanism": "independent"}
+    with pytest.warns(cv.errors.ChainveilWarning, match="no margin"):
+        found = cv.compare(_differing(), "bpm", 4.0, reference=_differing(), **asked)
+    assert "a family of 2 models" in found.about.noise_for
+    assert found.rows[0].plan.origin == "reference"
+
+
+def test_parts_of_series_are_models_too(tmp_path: Path) -> None:
+    path = tmp_path / "heart.csv"
+    pyarrow.csv.write_csv(_differing(), path)
+    found = cv.compare(
+        path, "bpm", 4.0, series="who", threshold=60, mechanism="independent", parts=2
+    )
+    assert " --parts 2 " in found.command(4.0)
+    assert "a family of 6 models" in found.about.noise_for
 
 
 def test_a_frame_has_no_command(found: cv.Comparison) -> None:

@@ -160,6 +160,19 @@ def test_private_series_of_more_states_have_one_chain_and_that_is_said() -> None
     assert done.certificate.plan().family is None
 
 
+@pytest.mark.parametrize(
+    ("changes", "left"), [(((0.8, 0.1), (0.1, 0.8)), 2), (((0.1, 0.2), (0.8, 0.7)), 1)]
+)
+def test_series_whose_chains_no_box_covers_are_counted(changes: Any, left: int) -> None:
+    x = [cv.MarkovChain.binary(q, r).sample(2000, rng=1) for q, r in changes]
+    frame = pl.DataFrame({"who": np.repeat(["a", "b"], 2000), "x": np.concatenate(x)})
+    words = f"{left} of 2 series with enough points have chains that no box covers"
+    with pytest.warns(ChainveilWarning, match=words):
+        released(frame, mechanism="independent")
+    with pytest.warns(ChainveilWarning, match=words):
+        cv.ModelFamily.fit(x, 2, order=1)
+
+
 def test_series_that_differ_too_much_for_a_box_are_refused_with_advice() -> None:
     chains = cv.MarkovChain.binary(0.7, 0.1), cv.MarkovChain.binary(0.1, 0.7)
     x = [chain.sample(3000, rng=i) for i, chain in enumerate(chains)]

@@ -18,7 +18,7 @@ from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import privacy_loss
 from chainveil.privacy.memory.many import box_bounds, offered
 from chainveil.privacy.problem import Problem, read_problem
-from chainveil.privacy.two_state.many import TOLERANCE, can_bound, loss_bounds
+from chainveil.privacy.two_state.many import ABOVE, can_bound, loss_bounds
 
 # Chains that engines are asked about one by one, and boxes of chains where there are more.
 MOST_ALONE, MOST_GROUPS = 400, 500
@@ -72,7 +72,7 @@ def _all_at_once(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
     ignorant = plan.loss.adversary == "ignorant"
     bounds[fits] = loss_bounds(q[fits], r[fits], channel, ignorant=ignorant)
     bounds[~fits] = _alone(transitions[~fits], plan)
-    return OwnLosses(bounds, f"upper bounds, at most {2 * TOLERANCE:g} above the loss")
+    return OwnLosses(bounds, f"upper bounds, at most {ABOVE:g} above the loss")
 
 
 def _alone(transitions: FloatArray, plan: NoisePlan) -> FloatArray:
@@ -135,10 +135,10 @@ def _ends(values: FloatArray) -> tuple[float, float]:
 
 def _groups(q: FloatArray, r: FloatArray) -> tuple[NDArray[np.int64], int, float]:
     """Cells of a grid of logarithms, as narrow as their number allows."""
-    factor = NARROWEST
+    factor, logs = NARROWEST, np.log(np.stack([q, r]))
     while True:
-        cells = np.floor(np.log(np.stack([q, r])) / math.log(factor)).astype(np.int64)
-        _, group = np.unique(cells, axis=1, return_inverse=True)
+        column, row = np.floor(logs / math.log(factor)).astype(np.int64)
+        _, group = np.unique(column * (row.max() - row.min() + 1) + row, return_inverse=True)
         count = int(group.max()) + 1
         if count <= MOST_GROUPS:
             return group.reshape(-1), count, factor - 1

@@ -256,10 +256,10 @@ def series_check(
 
     Notes
     -----
-    Ten thousand series of a thousand points take a fraction of a second with independent noise,
-    and seconds with noise that remembers: there chains are put into at most 500 groups of nearly
-    equal ones, and each figure is an upper bound for the whole group. Losses are those of own
-    chains of order 1; :func:`misfit` reads series with a longer memory.
+    Ten thousand series of a thousand points take a fraction of a second. With noise that remembers
+    they are put into at most 500 groups of nearly equal chains, and each figure is an upper bound
+    for the whole group. Losses are those of own chains of order 1; :func:`misfit` reads series with
+    a longer memory.
 
     Examples
     --------

@@ -35,6 +35,7 @@ HEADS = (
 @options.chain_options
 @click.option("--reference", help="Separate public table to fit the chain on.")
 @options.order
+@options.series_models
 @options.promise_options
 @options.event
 @options.search_options
@@ -58,7 +59,8 @@ def compare(table: str, epsilon: str, question: str, mechanism: str | None, **gi
     Every mechanism, on every point and on one in several, with every objective that the case
     allows: wrong reports, error after smoothing, 95% half-widths, what the best attacker gets,
     and what series lose on their own chains. Ends with what to take, and the command for it.
-    The output is as private as the table.
+    With --series noise is for the model of each series, as that of sanitize, unless --pooled asks
+    for one chain. The output is as private as the table.
 
     \b
     Example:
@@ -116,6 +118,8 @@ def _request(given: dict[str, Any]) -> Any:
         chain=chain,
         reference=None if reference is None else options.read_source(reference, given),
         order=given["order"],
+        pooled=given["pooled"],
+        parts=given["parts"],
     )
 
 
@@ -150,7 +154,7 @@ def _show(found: Any) -> None:
         f"by series: one of {about.of_a_series:,} points; by part: {about.part}, "
         f"{about.of_a_part:,} points; sojourns: as shares of a spell; attacker: knows chain and "
         "noise; own loss: at most, on each series' own chain, worst and median",
-        f"chain: {about.chain}", f"simulated: {about.simulated}",
+        f"chain: {about.chain}", f"noise: for {about.noise_for}", f"simulated: {about.simulated}",
     ):  # fmt: skip
         click.echo(printable(line))
     for reason, settings in _reasons(found.refused).items():

@@ -146,12 +146,16 @@ objective = click.option(
 )  # fmt: skip
 
 
-each_series = together(
+series_models = together(
     click.option("--pooled", is_flag=True, help="With --series: fit one chain to all series, in "
                  "place of a model for each, on whose own chains noise for it may lose more."),
     click.option("--parts", type=int, default=1, show_default=True, metavar="N",
                  help="With --series: also fit a model to each of N parts of each series, for "
                  "series that drift; reads the table once more."),
+)  # fmt: skip
+
+each_series = together(
+    series_models,
     click.option("--group", metavar="COLUMN", help="With --series: a public column by which people "
                  "differ, such as an age group or a ward; each group has a model and noise of its "
                  "own. It is published with the release."),

@@ -10,19 +10,20 @@ from chainveil.privacy.rounding import exact
 # Arguments that an option of the same name says.
 PLAIN = (
     "column", "series", "time", "step", "max_gap", "threshold", "edges", "states", "labels",
-    "missing", "order", "length", "adversary", "event", "family", "reference",
+    "missing", "order", "parts", "length", "adversary", "event", "family", "reference",
 )  # fmt: skip
 
 
 def shell_words(table: str, said: Mapping[str, Any]) -> tuple[str, ...]:
     """The table and its options; nothing where options cannot say all of it."""
-    known = {*PLAIN, "chain"}
+    known = {*PLAIN, "chain", "pooled"}
     if any(name not in known for name in said):
         return ()
     words = [table]
     for name in PLAIN:
         if name in said:
             words += [f"--{name.replace('_', '-')}", _word(said[name])]
+    words += ["--pooled"] if said.get("pooled") else []
     chain = said.get("chain")
     if chain is not None:
         numbers = _numbers(chain)

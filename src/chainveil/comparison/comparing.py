@@ -69,6 +69,8 @@ def compare(
     chain: DataModel | None = None,
     reference: Any = None,
     order: Order = 1,
+    pooled: bool = False,
+    parts: int = 1,
     step: float | None = None,
     max_gap: float | None = None,
     length: int | None = None,
@@ -96,9 +98,10 @@ def compare(
     table : path, data frame, or series of states
         A file or frame with ``column``; or, without a column, states 0, 1, … as an array, a
         2-D array (a row a series) or a list of arrays.
-    column, series, time, threshold, edges, states, labels, chain, reference, order, step, \
-max_gap, length, adversary, event, missing, family, spent : optional
-        As in :func:`chainveil.sanitize_table`.
+    column, series, time, threshold, edges, states, labels, chain, reference, order, pooled, \
+parts, step, max_gap, length, adversary, event, missing, family, spent : optional
+        As in :func:`chainveil.sanitize_table`: noise is for the model of each series, unless
+        ``pooled`` asks for the chain of all together.
     epsilon : float, or sequence of floats
         The budgets to compare.
     for_ : "share", "episodes", "pattern" or "points"
@@ -123,11 +126,15 @@ max_gap, length, adversary, event, missing, family, spent : optional
     """
     said = {
         "series": series, "time": time, "threshold": threshold, "edges": edges, "states": states,
-        "labels": labels, "chain": chain, "reference": reference, "order": order, "step": step,
-        "max_gap": max_gap, "length": length, "adversary": adversary, "event": event,
-        "missing": missing, "family": family, "spent": spent,
+        "labels": labels, "chain": chain, "reference": reference, "order": order, "pooled": pooled,
+        "parts": parts, "step": step, "max_gap": max_gap, "length": length,
+        "adversary": adversary, "event": event, "missing": missing, "family": family,
+        "spent": spent,
     }  # fmt: skip
-    usual = {"order": 1, "adversary": "any", "event": 1, "missing": "error", "family": "response"}
+    usual = {
+        "order": 1, "pooled": False, "parts": 1, "adversary": "any", "event": 1,
+        "missing": "error", "family": "response",
+    }  # fmt: skip
     said = {
         name: value
         for name, value in said.items()
@@ -186,9 +193,6 @@ def compare_source(
         for number, (part, _) in zip(wanted.budgets, found, strict=True)
     )
     about = _about(study, wanted.question, rows, request.promise.length)
-    if request.layout.series is not None and request.chain is None:
-        # The chain that was compared for is that of all series together.
-        said, words = {**said, "pooled": True}, (*words, "--pooled") if words else ()
     return Comparison(about, rows, (*refused, *left_out), best, said, words)
 
 
@@ -287,7 +291,7 @@ def read_request(said: dict[str, Any]) -> Request:
     return Request(
         Layout(**layout), StateRules(**rules), Promise(epsilon=1.0, **promise),
         chain=said.get("chain"), reference=None if reference is None else _source(reference),
-        order=said.get("order", 1),
+        order=said.get("order", 1), pooled=said.get("pooled", False), parts=said.get("parts", 1),
     )  # fmt: skip
 
 
@@ -330,5 +334,6 @@ def _about(study: Study, question: For, rows: Sequence[Row], length: int | None)
     )
     return About(
         question, study.points, len(study.runs), study.part, study.of_a_series, study.of_a_part,
-        f"{study.model.describe()} ({origin})", rows[0].figures.own.looked if rows else 0, words,
+        f"{study.model.describe()} ({origin})", study.plan_chain.describe(),
+        rows[0].figures.own.looked if rows else 0, words,
     )  # fmt: skip

@@ -198,6 +198,7 @@ def _facts(found: Comparison) -> tuple[tuple[str, str], ...]:
     return (
         *seen,
         ("chain", about.chain),
+        ("noise", f"for {about.noise_for}"),
         ("simulated", about.simulated),
         ("private", PRIVATE),
         ("shares", "expected variance of the estimate from counts, for that chain; where one point "

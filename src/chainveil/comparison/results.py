@@ -38,6 +38,8 @@ class About:
         Points of the series and of the part that figures are for.
     chain : str
         The chain that figures were computed for, and where it comes from.
+    noise_for : str
+        The model that noise keeps its budget for: of several series that are fitted, a family.
     own_series : int
         Series whose own models were looked at.
     simulated : str
@@ -51,6 +53,7 @@ class About:
     of_a_series: int
     of_a_part: int
     chain: str
+    noise_for: str
     own_series: int
     simulated: str
 

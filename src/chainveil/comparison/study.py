@@ -18,7 +18,7 @@ from chainveil.table.released.grouping import read_columns, series_order
 from chainveil.table.released.timeline import distances
 from chainveil.table.request.discretize import Discretizer, Label
 from chainveil.table.request.request import Layout, Readable, Request, one_column
-from chainveil.table.states.prepare import HERE, check_not_empty, find_discretizer, fit, orders_of
+from chainveil.table.states.prepare import HERE, check_not_empty, find_discretizer, fit, fit_models
 
 IntArray = NDArray[np.int64]
 # Parts of a day, and of a series where no time of day is known.
@@ -32,7 +32,8 @@ class Study:
     Attributes
     ----------
     plan_chain : MarkovChain or another model
-        What noise is calibrated for: given, fitted on a reference, or fitted on the table.
+        What noise is calibrated for: given, fitted on a reference, or fitted on the table; of
+        several series that are fitted, the family that a release has.
     model : MarkovChain or another model
         What the figures are about: the chain that fits the table best. Where none can be fitted,
         ``plan_chain``.
@@ -98,21 +99,19 @@ def read_study(table: Readable, request: Request) -> Study:
 def _chains(
     table: Readable, request: Request, discretizer: Discretizer
 ) -> tuple[DataModel, DataModel | None]:
-    """The chain of the plans, and the one that fits the table; None where none does."""
-    orders = orders_of(request.order, discretizer.count)
-    seen = HERE.survey(table, request.layout, discretizer, None, orders)
+    """The model of the plans, as a release has it, and the chain that fits the table, if any."""
     if request.chain is None and request.reference is None:
-        fitted = fit(seen, "private", request.order)
-        return fitted, fitted
+        (model,), seen = fit_models(table, request, discretizer, None, HERE)
+        return model, fit(seen, "private", request.order)
+    seen = HERE.survey(table, request.layout, discretizer, None)
     try:
         own: DataModel | None = fit(seen, "private")
     except InvalidInput:
         own = None
     if request.chain is not None:
         return request.chain, own
-    assert request.reference is not None
-    public = HERE.survey(request.reference, request.layout, discretizer, None, orders)
-    return fit(public, "reference", request.order), own
+    (model,), _ = fit_models(table, request, discretizer, None, HERE)
+    return model, own
 
 
 def _runs(

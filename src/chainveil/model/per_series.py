@@ -72,13 +72,16 @@ class SeriesCounts:
 
         All orders of a series are compared over the same points.
         """
-        largest = round(math.log(self.contexts.shape[1], self.states))
-        scores = np.full((largest + 1, len(self.points)), np.inf)
+        k, series = self.states, len(self.points)
+        largest = round(math.log(self.contexts.shape[1], k))
+        scores = np.full((largest + 1, series), np.inf)
         scores[0] = np.where(self.carries(1), np.inf, -np.inf)
-        for order in range(1, largest + 1):
-            fits = self.carries(order)
-            if fits.any():
-                scores[order, fits] = _bic(self.contexts[fits], order)
+        counts = _series_last(self.contexts)
+        free = np.maximum((counts.reshape(-1, k, k, series).sum(axis=0) > 0).sum(axis=1) - 1, 0)
+        for order in range(largest, 0, -1):
+            # Orders below the largest forget the oldest point of each context.
+            counts = counts.reshape(-1, k**order, k, series).sum(axis=0, dtype=np.int32)
+            scores[order] = np.where(self.carries(order), _bic(counts, free), np.inf)
         return np.asarray(np.argmin(scores, axis=0))
 
     def transitions(self) -> FloatArray:
@@ -99,8 +102,9 @@ class SeriesCounts:
         """
         from scipy.special import chdtrc
 
-        both = _log_likelihood(self.pairs)
-        gained = 2 * (_log_likelihood(self.halves).sum(axis=1) - both)
+        halves = _series_last(self.halves)
+        both = _log_likelihood(halves.sum(axis=0))
+        gained = 2 * (_log_likelihood(halves).sum(axis=0) - both)
         # A state that one half never leaves has no law there; one that never follows none at all.
         leaves = (self.halves.sum(axis=3) > 0).sum(axis=1)
         follows = (self.pairs > 0).sum(axis=2)
@@ -177,20 +181,33 @@ def _largest(states: int, longest: int, series: int) -> int:
     return order
 
 
-def _bic(contexts: NDArray[Any], order: int) -> FloatArray:
-    """BIC of chains of an order, from counts of that order or a larger one, shape (series,)."""
-    series, _, k = contexts.shape
-    counts = contexts.reshape(series, -1, k**order, k).sum(axis=1, dtype=np.int64)
-    points = np.maximum(counts.sum(axis=(1, 2)), 1)
-    follows = (counts.reshape(series, -1, k, k).sum(axis=1) > 0).sum(axis=2)
-    seen = (counts.sum(axis=2) > 0).reshape(series, -1, k).sum(axis=1)
-    free = (seen * np.maximum(follows - 1, 0)).sum(axis=1)
-    return np.asarray(free * np.log(points) - 2 * _log_likelihood(counts))
+def _series_last(counts: NDArray[Any]) -> NDArray[Any]:
+    """With the series as the last axis: what is summed over others is then added all at once."""
+    return np.ascontiguousarray(np.moveaxis(counts, 0, -1))
+
+
+def _bic(counts: NDArray[Any], free: IntArray) -> FloatArray:
+    """BIC of each series from counts of one order, shape (k ** order, k, series).
+
+    ``free``, of shape (k, series), are the free probabilities of a context by its last state.
+    """
+    seen = (counts.sum(axis=1) > 0).reshape(-1, *free.shape).sum(axis=0)
+    points = np.maximum(counts.sum(axis=(0, 1)), 1)
+    return np.asarray((seen * free).sum(axis=0) * np.log(points) - 2 * _log_likelihood(counts))
 
 
 def _log_likelihood(counts: NDArray[Any]) -> FloatArray:
-    """Largest log-likelihood, each row of the last axis having a law of its own; two axes less."""
+    """Largest log-likelihood of counts of shape (…, contexts, k, series), contexts and k gone."""
+    leaving = _times_log(counts.sum(axis=-2)).sum(axis=-2)
+    return np.asarray(_times_log(counts).sum(axis=(-3, -2)) - leaving)
+
+
+def _times_log(counts: NDArray[Any]) -> FloatArray:
+    """``n log n``, looked up where fewer numbers than there are counts can occur."""
     from scipy.special import xlogy
 
-    leaving = counts.sum(axis=-1)
-    return np.asarray(xlogy(counts, counts).sum(axis=(-2, -1)) - xlogy(leaving, leaving).sum(-1))
+    top = int(counts.max(initial=0))
+    if top >= counts.size:
+        return np.asarray(xlogy(counts, counts))
+    numbers = np.arange(top + 1)
+    return np.asarray(xlogy(numbers, numbers)[counts])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput
+from chainveil.errors import ChainveilWarning, InvalidInput
 from chainveil.model.base import Box, DataModel, Origin
 from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import public_box
@@ -27,6 +28,12 @@ from chainveil.sequences import Sequences, as_sequences
 # A series has a model of its own where it leaves each state at least so often: the logarithm of a
 # fitted probability is then off by 0.22, by its standard error, and no count stands out.
 ENOUGH_CHANGES = 20
+NOT_COVERED = (
+    "{left:,} of {count:,} series with enough points have chains that no box covers, since boxes "
+    "go up to where q + r is 1 and are rounded before they are published: the chain of all series "
+    "together stands for them. On their own chains the noise may lose more than the budget; a "
+    "public reference has a model for each"
+)
 # Series with models of their own that a margin for others can be made from, and the boxes that
 # its ranges of leans and of paces are cut into: they have slow corners, which decide.
 FEWEST_SEEN, SLICES, STRIPS = 5, 12, 6
@@ -74,7 +81,7 @@ def fit(
     pooled = first_order(count_transitions(sequences, states), origin)
     called = _names(names, series.count)
     pieces, labels = _cut(series, called, checks.whole("parts", parts, 1))
-    own = _own_models(pieces, pooled, origin, wishes)
+    own = _own_models(pieces, pooled, origin, wishes, series.count)
     members = [(labels[place], model) for place, model in own]
     members += _longer(pieces, labels, [place for place, _ in own], pooled, origin, wishes)
     persons = [model for place, model in own if place < series.count]
@@ -88,20 +95,29 @@ def from_counts(
     wishes: Wishes,
     series: int,
     longer: DataModel | None = None,
-) -> ModelFamily | None:
+) -> tuple[ModelFamily | None, str]:
     """A family from the transitions of each series, shape (series, k, k), and then of parts.
 
     ``series`` is how many are whole ones. ``longer`` is a chain of a higher order, of all series
-    together. None where no series has a model of its own.
+    together. None where no series has a model of its own; with it, a warning where some have
+    enough points and none, else nothing.
     """
     own = [(place, _first(counts[place], pooled.origin, wishes)) for place in enough(counts)]
     found = [(names[place], model) for place, model in own if model is not None]
     persons = [model for place, model in own if model is not None and place < series]
     complete = len(found) == len(counts)
+    warning = _not_covered(own, series)
     if not found:
-        return None
+        return None, warning
     found += [] if longer is None else [(LONGER, longer)]
-    return assembled(found, persons, pooled, complete, wishes)
+    return assembled(found, persons, pooled, complete, wishes), warning
+
+
+def _not_covered(own: Sequence[tuple[int, DataModel | None]], series: int) -> str:
+    """What to say of series that have enough points and no model; empty where all have one."""
+    whole = [model for place, model in own if place < series]
+    left = sum(model is None for model in whole)
+    return NOT_COVERED.format(left=left, count=len(whole)) if left else ""
 
 
 def assembled(
@@ -161,11 +177,13 @@ def counts_of(series: Sequences, states: int) -> NDArray[np.int64]:
 
 
 def _own_models(
-    series: Sequences, pooled: MarkovChain, origin: Origin, wishes: Wishes
+    series: Sequences, pooled: MarkovChain, origin: Origin, wishes: Wishes, whole: int
 ) -> list[tuple[int, DataModel]]:
-    """A chain or box of order 1 for each series that has enough points."""
+    """A chain or box of order 1 for each series that has enough points; parts follow ``whole``."""
     counts = counts_of(series, pooled.states)
-    found = ((place, _first(counts[place], origin, wishes)) for place in enough(counts))
+    found = [(place, _first(counts[place], origin, wishes)) for place in enough(counts)]
+    if told := _not_covered(found, whole):
+        warnings.warn(told, ChainveilWarning, stacklevel=4)
     return [(place, model) for place, model in found if model is not None]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from chainveil.compiled import compiled
 
 _compiled = compiled(nogil=True)
@@ -19,28 +21,40 @@ def count_each(
     (series, 2, states ** 2); ``out``, shape (series,), gets the points that are there. Nothing
     reaches across a point that is ``gap``.
     """
-    size = states ** (order + 1)
+    size, pairs, bits = states ** (order + 1), states * states, 0
+    while 1 << bits < states:
+        bits += 1
     # Divisions are slow, and most data have two states.
-    mask = size - 1 if size & (size - 1) == 0 else 0
+    shifts = 1 << bits == states
+    words = np.zeros(size, np.int32)
     for series in range(len(offsets) - 1):
         begin, end = offsets[series], offsets[series + 1]
         middle = begin + (end - begin) // 2
-        code, run, points, last = 0, 0, 0, 0
-        for t in range(begin, end):
-            state = int(flat[t])
-            if state == gap:
-                code, run = 0, 0
-                continue
-            code = code * states + state
-            code = code & mask if mask else code % size
-            run += 1
-            points += 1
-            if run > 1:
-                half = 1 if t >= middle else 0
-                halves[series, half, last * states + state] += 1
-            if run > order:
-                contexts[series, code] += 1
-            last = state
+        code, run, points = 0, 0, 0
+        for half in range(2):
+            part = flat[middle:end] if half else flat[begin:middle]
+            for t in range(len(part)):
+                state = int(part[t])
+                if state == gap:
+                    run = 0
+                    continue
+                if shifts:
+                    code = (code << bits | state) & (size - 1)
+                else:
+                    code = (code * states + state) % size
+                if run == order:
+                    words[code] += 1
+                    continue
+                if run:
+                    halves[series, half, code % pairs] += 1
+                run += 1
+                points += 1
+            # Where the context is whole, its last point and the next are the transition.
+            for word in range(size):
+                contexts[series, word] += words[word]
+                halves[series, half, word % pairs] += words[word]
+                points += words[word]
+                words[word] = 0
         out[series] = points
 
 
@@ -51,19 +65,20 @@ def lagged_sums(flat: Any, offsets: Any, lag: int, gap: int, out: Any) -> None:
     A pair is two points that are ``lag`` apart, neither of them ``gap``.
     """
     for series in range(len(offsets) - 1):
-        begin, end = offsets[series], offsets[series + 1]
+        whole = flat[offsets[series] : offsets[series + 1]]
         points, total, squares, pairs, products = 0, 0, 0, 0, 0
-        # Without branches, so that the compiler takes many points at once.
-        for t in range(begin, end):
-            state, there = int(flat[t]), int(flat[t] != gap)
+        # Without branches, and in slices of which no place can be negative, so that the compiler
+        # takes many points at once.
+        for t in range(len(whole)):
+            state, there = int(whole[t]), int(whole[t] != gap)
             points += there
             total += there * state
             squares += there * state * state
-        for t in range(begin + lag, end):
-            state, before = int(flat[t]), int(flat[t - lag])
-            there = int(flat[t] != gap) & int(flat[t - lag] != gap)
+        earlier, later = whole[: max(len(whole) - lag, 0)], whole[lag:]
+        for t in range(len(later)):
+            there = int(earlier[t] != gap) & int(later[t] != gap)
             pairs += there
-            products += there * state * before
+            products += there * int(earlier[t]) * int(later[t])
         out[series, 0] = points
         out[series, 1] = total
         out[series, 2] = squares

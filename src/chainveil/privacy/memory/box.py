@@ -8,6 +8,7 @@ the largest loss found are cut in two.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from chainveil.privacy.memory.box_kernel import scan_box
 from chainveil.privacy.memory.layout import Layout, layout
 from chainveil.privacy.memory.loss import KINDS, rounded_up
 from chainveil.privacy.memory.loss import loss as chain_loss
-from chainveil.privacy.memory.sides import Corner, Side
+from chainveil.privacy.memory.sides import Side
 from chainveil.privacy.memory.window import logarithms, together
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import RegionLoss
@@ -67,35 +68,51 @@ def _check(problem: Problem) -> None:
 
 def box_bound(box: Box, labels: Layout, problem: Problem) -> float:
     """Upper bound on the loss of every chain of the box, for every length."""
-    q_low, q_high, r_low, r_high = box
-    corners = ((q_low, r_low), (q_low, r_high), (q_high, r_low), (q_high, r_high))
+    return float(box_bounds([box], labels, problem)[0])
+
+
+def box_bounds(
+    boxes: Sequence[Box], labels: Layout, problem: Problem, within: float = TAILS_WITHIN
+) -> FloatArray:
+    """As :func:`box_bound` of each box, shape (boxes,); infinite where none is found.
+
+    ``within``: how close the bound on what was not walked must come, as a ratio.
+    """
+    q_low, q_high, r_low, r_high = np.array(boxes).T
+    corners = np.array([[q_low, q_low, q_high, q_high], [r_low, r_high, r_low, r_high]]).T
     kinds = KINDS[str(problem.adversary)]
-    sides = [_told(labels, corners, left, kinds) for left in (True, False)]
-    if any(told is None for told in sides):
-        return math.inf
-    past, future = (logarithms(told) for told in sides if told is not None)
-    return rounded_up(float(together(past, future).max()), 1)
+    past, future = (_told(labels, corners, left, kinds, within) for left in (True, False))
+    # What was not found is NaN, and what is impossible zero.
+    missing = np.isnan(past).any(axis=(1, 2, 3)) | np.isnan(future).any(axis=(1, 2, 3))
+    worst = together(logarithms(past), logarithms(future)).max(axis=(1, 2, 3))
+    rounded = [rounded_up(log, 1) for log in worst.tolist()]
+    return np.where(missing, math.inf, rounded)
 
 
 def _told(
-    labels: Layout, corners: tuple[Corner, ...], left: bool, kinds: tuple[int, ...]
-) -> FloatArray | None:
-    """No less than what one side tells, shape (period, labels, 2); None where that is not found.
+    labels: Layout, corners: FloatArray, left: bool, kinds: tuple[int, ...], within: float
+) -> FloatArray:
+    """No less than what one side tells, shape (boxes, period, labels, 2); NaN where not found.
 
-    Messages are given the state of the nearer point, so the series begins with even odds.
+    ``corners``: q and r of each box, shape (boxes, 4, 2). Messages are given the state of the
+    nearer point, so the series begins with even odds, in all boxes alike.
     """
-    side = Side(labels, corners[:1], (0.5, 0.5), left)
+    q, r = corners[..., 0], corners[..., 1]
+    side = Side(labels, ((q[0, 0], r[0, 0]),), (0.5, 0.5), left)
     begins = side.begins(kinds)
     low, high, prior = (np.array(part) for part in zip(*(b.interval for b in begins), strict=True))
     prior[-1] = 0.0, np.inf
     phases = np.array([side.first_phase(begin.time) for begin in begins])
-    plain = np.array([[1 - q, r, q, 1 - r] for q, r in corners])
+    plain = np.stack([1 - q, r, q, 1 - r], axis=-1)
     factor = labels.factor if left else labels.factor.swapaxes(1, 2)
-    steps = np.ascontiguousarray(plain[:, None] * factor.reshape(-1, 4))
+    steps = np.ascontiguousarray(plain[:, :, None] * factor.reshape(-1, 4))
     work = len(begins) * max(1, len(labels.source) // labels.period)
-    told = np.zeros((labels.period, labels.labels, 2))
-    met = scan_box(
-        steps, plain, *side.ways, labels.offsets, side.stride, phases, low, high, prior,
-        MOST_STEPS // work, TAILS_WITHIN, told,
-    )  # fmt: skip
-    return told if met else None
+    told = np.zeros((len(corners), labels.period, labels.labels, 2))
+    for box in range(len(corners)):
+        met = scan_box(
+            steps[box], plain[box], *side.ways, labels.offsets, side.stride, phases.copy(),
+            low.copy(), high.copy(), prior.copy(), MOST_STEPS // work, within, told[box],
+        )  # fmt: skip
+        if not met:
+            told[box] = np.nan
+    return told

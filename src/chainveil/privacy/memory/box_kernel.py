@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from chainveil.compiled import compiled
-from chainveil.privacy.memory.kernel import DOWN, UP, advance, advance_prior, image
+from chainveil.privacy.memory.kernel import DOWN, UP, image
 
 # Prior odds with ends further apart than this, as a ratio, say nothing about the ratio.
 WIDE = 4.0
@@ -58,7 +58,7 @@ def scan_box(
     Returns whether the limit was kept.
     """
     period, labels, families = len(offsets) - 1, low.shape[1], low.shape[0]
-    to = np.empty((2, labels))
+    to = np.empty((4, labels))
     least, most = np.zeros((families, labels)), np.full((families, labels), np.inf)
     tails = np.full((period, labels, 2), np.inf)
     for depth in range(limit + 1):
@@ -66,11 +66,8 @@ def scan_box(
             if depth > 0:
                 phase = phases[family]
                 begin, end = offsets[phase], offsets[phase + 1]
-                _advance_ratio(mats, plain, source, target, begin, end, low[family],
-                               high[family], prior[family], least[family], most[family],
-                               to)  # fmt: skip
-                advance(mats, source, target, begin, end, low[family], high[family], to)
-                advance_prior(plain, prior[family])
+                _advance(mats, plain, source, target, begin, end, low[family], high[family],
+                         prior[family], least[family], most[family], to)  # fmt: skip
                 phases[family] = (phase + stride) % period
             # The phase of the point that the family has come to.
             here = (phases[family] - stride) % period if stride > 0 else phases[family]
@@ -116,7 +113,7 @@ def _met(told: Any, tails: Any, tolerance: float) -> bool:
 
 
 @compiled(error_model="numpy")
-def _advance_ratio(
+def _advance(
     mats: Any,
     plain: Any,
     source: Any,
@@ -130,26 +127,38 @@ def _advance_ratio(
     most: Any,
     to: Any,
 ) -> None:
-    """Intervals ``least``, ``most`` of odds over prior odds, one step on; shape (labels,)."""
+    """One step of one family: odds, prior odds, and ``least`` and ``most`` of their ratio.
+
+    All but ``prior``, of shape (2,), have the shape (labels,); ``to`` is work space of shape
+    (4, labels).
+    """
     labels = len(low)
     for label in range(labels):
-        to[0, label], to[1, label] = np.inf, -1.0
+        to[0, label], to[1, label], to[2, label], to[3, label] = np.inf, -1.0, np.inf, -1.0
     narrow = prior[0] > 0 and prior[1] <= prior[0] * WIDE
     bulge = math.exp(math.log(prior[1] / prior[0]) ** 2 / 16) * UP if narrow else np.inf
-    for step in range(begin, end):
-        before, after = source[step], target[step]
-        if high[before] < 0:
-            continue
-        for corner in range(mats.shape[0]):
-            m, p = mats[corner, step], plain[corner]
+    first, last = np.inf, -1.0
+    for corner in range(mats.shape[0]):
+        p = plain[corner]
+        slow = image(p[0], p[1], p[2], p[3], prior[0])
+        fast = image(p[0], p[1], p[2], p[3], prior[1])
+        first, last = min(first, slow, fast), max(last, slow, fast)
+        for step in range(begin, end):
+            before, after = source[step], target[step]
+            if high[before] < 0:
+                continue
+            m = mats[corner, step]
             rising = m[0] * m[3] >= m[1] * m[2]
-            slow = image(p[0], p[1], p[2], p[3], prior[0])
-            fast = image(p[0], p[1], p[2], p[3], prior[1])
             for side in range(2):
                 upper = side == 1
                 given = high[before] if upper == rising else low[before]
                 ratio = most[before] if upper == rising else least[before]
                 odds = image(m[0], m[1], m[2], m[3], given)
+                # NaN: no such report at these odds; comparisons with it are false.
+                if odds < to[2, after]:
+                    to[2, after] = odds
+                if odds > to[3, after]:
+                    to[3, after] = odds
                 found = odds / slow if upper else odds / fast
                 if narrow and ratio < np.inf:
                     one = image(m[0], m[1], m[2], m[3], ratio * prior[0]) / slow
@@ -164,3 +173,5 @@ def _advance_ratio(
                     to[1, after] = found
     for label in range(labels):
         least[label], most[label] = to[0, label] * DOWN * DOWN, to[1, label] * UP * UP
+        low[label], high[label] = to[2, label] * DOWN, to[3, label] * UP
+    prior[0], prior[1] = first * DOWN, last * UP

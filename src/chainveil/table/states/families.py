@@ -102,7 +102,8 @@ def model_of(
     """The family of the series; ``fitted``, the model of all together, where there is none.
 
     There is none where no series has enough points for a model of its own, where it was not
-    asked for, and of private series of more than two states; the last two are warned of.
+    asked for, of private series of more than two states, and where no box covers the chain of any
+    private series; all but the first are warned of.
     """
     model: DataModel = fitted
     if each is None or not each.differ:
@@ -128,11 +129,13 @@ def _family(
         _warn(NO_MARGIN)
         margin = False
     wishes = Wishes(1, confidence or CONFIDENCE, UNSEEN if margin else 0.0, PSEUDOCOUNT)
-    family = from_counts(each.counts, each.names, chain, wishes, each.series, longer)
-    if family is None or _can_be_published(family):
-        return family
-    wishes = replace(wishes, low=True)
-    return from_counts(each.counts, each.names, chain, wishes, each.series, longer)
+    family, told = from_counts(each.counts, each.names, chain, wishes, each.series, longer)
+    if family is not None and not _can_be_published(family):
+        wishes = replace(wishes, low=True)
+        family, told = from_counts(each.counts, each.names, chain, wishes, each.series, longer)
+    if told:
+        _warn(told)
+    return family
 
 
 def _can_be_published(family: ModelFamily) -> bool:

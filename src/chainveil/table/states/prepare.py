@@ -143,7 +143,7 @@ def prepare(
     models = [] if request.chain is None else [request.chain]
     labels: tuple[Label, ...] = ()
     if not models:
-        models, found = _fitted(table, request, discretizer, progress, reader)
+        models, found = fit_models(table, request, discretizer, progress, reader)
         seen = found if request.reference is None else None
         labels = found.labels if isinstance(found, GroupsSeen) else ()
     for model in models:
@@ -153,7 +153,7 @@ def prepare(
     return Prepared(plans, discretizer, plans.each[0].origin, seen)
 
 
-def _fitted(
+def fit_models(
     table: Readable,
     request: Request,
     discretizer: Discretizer,
