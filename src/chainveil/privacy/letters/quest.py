@@ -139,7 +139,7 @@ class Quest:
         if found.epsilon <= epsilon and self.certifying < self.looking:
             more = closing.nodes + CERTIFYING_NODES
             found = closing.to(self._effort(self.certifying, more))
-        self.attacks.add(found.witness)
+        self.attacks.add(found.witness, noise)
         self._losses[noise] = found
         return found
 
