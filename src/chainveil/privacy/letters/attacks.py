@@ -52,6 +52,7 @@ class Attacks:
         self._known: list[Witness] = []
         # All attacks together, those that end early filled up with points that say nothing.
         self._steps: Steps | None = None
+        self._moves: list[FloatArray] = []
         self._priors = np.zeros(0)
 
     def __len__(self) -> int:
@@ -65,8 +66,9 @@ class Attacks:
         found, known = self._read(attack, noise)
         self._steps = found if self._steps is None else _together(self._steps, found, noise.outputs)
         silent = np.ones((1, noise.outputs + 1, self._states, noise.outputs + 1))
-        prior = self._gained(found._replace(given=known), silent)
+        prior = self._gained(found._replace(given=known), self._between(found), silent)
         self._priors = np.append(self._priors, prior[0])
+        self._moves = self._between(self._steps)
 
     def values(self, noises: Sequence[Noise]) -> FloatArray:
         """What each attack gains, in nats, from each noise: shape (attacks, noises)."""
@@ -78,16 +80,17 @@ class Attacks:
         for law, noise in zip(laws, noises, strict=True):
             law[:outputs, :, :outputs] = _kernel(noise)
             law[outputs, :, :outputs] = noise.first_law()
-        return self._gained(self._steps, laws) - self._priors[:, None]
+        return self._gained(self._steps, self._moves, laws) - self._priors[:, None]
 
-    def _gained(self, steps: Steps, laws: FloatArray) -> FloatArray:
+    def _gained(self, steps: Steps, moves: list[FloatArray], laws: FloatArray) -> FloatArray:
         """Log odds of the two values, shape (attacks, noises)."""
         seen = np.tile(self._start, (len(steps.gap), len(laws), 2, 1))
         flat = (len(steps.gap), -1, len(self._start))
-        for n in range(steps.gap.shape[1]):
-            seen = (seen.reshape(flat) @ self._power(steps.gap[:, n])).reshape(seen.shape)
+        laws = np.ascontiguousarray(laws.transpose(1, 2, 3, 0))
+        for n, move in enumerate(moves):
+            seen = (seen.reshape(flat) @ move).reshape(seen.shape)
             where = steps.last[:, n, None], steps.value[:, n], steps.report[:, n, None]
-            seen *= laws[:, *where].swapaxes(0, 1)[:, :, None, :]
+            seen *= laws[where].swapaxes(1, 2)[:, :, None, :]
             seen *= steps.given[:, n, None]
             if n % SCALED == SCALED - 1:
                 seen /= np.maximum(seen.max(axis=(2, 3), keepdims=True), 1e-300)
@@ -97,13 +100,16 @@ class Attacks:
         # Reports that cannot be made gain nothing.
         return np.where(sums[:, :, 0] > 0, gained, -np.inf)
 
-    def _power(self, gaps: IntArray) -> FloatArray:
-        """So many steps of the chain: one matrix, or one for each attack."""
-        for gap in set(gaps.tolist()) - set(self._powers):
+    def _between(self, steps: Steps) -> list[FloatArray]:
+        """The chain between two points of each attack: one matrix, or one for each of them."""
+        for gap in set(steps.gap.ravel().tolist()) - set(self._powers):
             self._powers[gap] = np.linalg.matrix_power(self._move, gap)
-        if np.all(gaps == gaps[0]):
-            return self._powers[int(gaps[0])]
-        return np.stack([self._powers[gap] for gap in gaps.tolist()])
+        return [
+            self._powers[int(gaps[0])]
+            if np.all(gaps == gaps[0])
+            else np.stack([self._powers[gap] for gap in gaps.tolist()])
+            for gaps in steps.gap.T
+        ]
 
     def _read(self, attack: Witness, noise: Noise) -> tuple[Steps, FloatArray]:
         """The points of an attack that say something, and ``given`` without any report."""
