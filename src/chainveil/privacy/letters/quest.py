@@ -34,8 +34,9 @@ LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
 # The share of them with which attacks alone are looked for.
 SEEKING = 0.15
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
-# and how far apart, as a share, the costs of noise that fits and of noise that does not may be.
-CLOSE, ALIKE = 1e-2, 3e-3
+# and how far apart the costs of noise that fits and of noise that does not may be, as a share of
+# what is gained over noise that tells nothing.
+CLOSE, ALIKE = 1e-2, 0.04
 # The same where they meet: one more loss is computed for it.
 SHARP = 1e-6
 # Losses that are computed at most, for one number and for several.
@@ -269,7 +270,7 @@ class Quest:
             apart = apart and found.lower <= epsilon * (1 + COARSE)
             if found.epsilon > epsilon and (apart or found.lower <= epsilon):
                 fails, too_little = min(fails, target), max(too_little, costs)
-            if kept is not None and self._cost(kept.noise) <= too_little * (1 + ALIKE):
+            if kept is not None and self._cost(kept.noise) - too_little <= ALIKE * self._gain(kept):
                 break
             if apart or found.lower <= epsilon:
                 if math.isinf(found.epsilon) or fails - fits < CLOSE / 2 * epsilon:
@@ -281,6 +282,11 @@ class Quest:
             return kept
         nothing = self.nothing(shape)
         return Kept(nothing.noise, nothing.loss, shape, numbers)
+
+    def _gain(self, kept: Kept) -> float:
+        """How much less noise costs than noise that tells nothing."""
+        nothing = _hiding(self.problem.model.states, kept.noise)
+        return self._cost(nothing) - self._cost(kept.noise)
 
     def _next_target(
         self, target: float, found: PrivacyLoss, before: tuple[float, float] | None
