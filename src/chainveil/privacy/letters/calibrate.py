@@ -51,11 +51,14 @@ def _best_rhythm(problem: Problem, aim: Aim, sticky: bool) -> Calibrated:
     _check(problem, aim)
     if aim.every != "best":
         return _least(problem, aim, int(aim.every), sticky)
-    quest = partial(Quest, problem, aim, Closing)
-    quest().check_room()
+
+    def quest(every: int) -> Quest:
+        return Quest(problem, aim, Closing, every=every)
+
+    quest(1).check_room()
     shapes = partial(family, problem.model.states, aim.family, sticky=sticky)
     if _never_fades(problem):
-        return quest().nothing(shapes(1)[0])
+        return quest(1).nothing(shapes(1)[0])
     return Rhythms(quest, shapes, problem.length or math.inf).best()
 
 
@@ -77,7 +80,7 @@ def _check(problem: Problem, aim: Aim) -> None:
 
 
 def _least(problem: Problem, aim: Aim, every: int, sticky: bool) -> Calibrated:
-    quest = Quest(problem, aim, Closing)
+    quest = Quest(problem, aim, Closing, every=every)
     quest.check_room()
     shapes = family(problem.model.states, aim.family, every, sticky)
     if _never_fades(problem):

@@ -31,7 +31,9 @@ COARSE = 0.02
 # Nodes that a loss may have while noise is looked for, and more of them to bring bounds together.
 # With more than four states each of them takes longer, and there are fewer.
 LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
-# The share of them with which attacks alone are looked for.
+# Silent points to a report that have as many nodes again.
+SILENT = 8
+# The share of nodes with which attacks alone are looked for.
 SEEKING = 0.15
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
@@ -125,6 +127,8 @@ class Quest:
         Shares of the budget: how close losses come while noise is looked for, and at the end.
     nodes : int or None
         At most, for each loss; None: the usual number.
+    every : int
+        Points to a report: silent points have nodes too.
     """
 
     problem: Problem
@@ -133,6 +137,7 @@ class Quest:
     looking: float = 2e-4
     certifying: float = 1e-8
     nodes: int | None = None
+    every: int = 1
 
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
@@ -154,7 +159,7 @@ class Quest:
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget."""
         within = min(max(share * self.aim.epsilon, 1e-9), 1.0)
-        return Effort(within, nodes or self._most)
+        return Effort(within, nodes or int(self._most * (1 + (self.every - 1) / SILENT)))
 
     def _closing(self, noise: Noise) -> Closing:
         """The loss of this noise and the earlier releases."""
@@ -314,7 +319,8 @@ class Quest:
         found = self._closing(noise).to(self._effort(self.certifying), epsilon)
         if found.epsilon > epsilon:
             noise, closing = kept.noise, self._closing(kept.noise)
-            found = closing.to(self._effort(self.certifying, self._most + CERTIFYING_NODES))
+            most = self._effort(self.certifying).max_nodes + CERTIFYING_NODES
+            found = closing.to(self._effort(self.certifying, most))
         return Calibrated(noise, found)
 
     def nothing(self, shape: Shape) -> Calibrated:

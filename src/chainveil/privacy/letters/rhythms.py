@@ -40,7 +40,7 @@ class Rhythms:
 
     def __init__(
         self,
-        quest: Callable[[], Quest],
+        quest: Callable[[int], Quest],
         shapes: Callable[[int], Sequence[Shape]],
         most: float,
     ) -> None:
@@ -75,7 +75,7 @@ class Rhythms:
 
     def _of(self, every: int) -> tuple[Quest, Sequence[Shape]]:
         if every not in self._quests:
-            self._quests[every] = self._quest(), self._shapes(every)
+            self._quests[every] = self._quest(every), self._shapes(every)
         return self._quests[every]
 
     def _guess(self, number: int, every: int) -> float:
