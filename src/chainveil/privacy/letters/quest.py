@@ -316,11 +316,12 @@ class Quest:
             return Calibrated(kept.noise, loss)
         move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - SHARP))
         noise = kept.shape.make(kept.shape.moved(kept.numbers, move)).on_grid()
-        found = self._closing(noise).to(self._effort(self.certifying), epsilon)
+        closing = self._closing(noise)
+        found = closing.to(self._effort(max(self.certifying, 0.9 * SHARP)), epsilon)
         if found.epsilon > epsilon:
             noise, closing = kept.noise, self._closing(kept.noise)
-            most = self._effort(self.certifying).max_nodes + CERTIFYING_NODES
-            found = closing.to(self._effort(self.certifying, most))
+            closing.to(self._effort(self.looking))
+        found = closing.to(self._effort(self.certifying, closing.nodes + CERTIFYING_NODES))
         return Calibrated(noise, found)
 
     def nothing(self, shape: Shape) -> Calibrated:
