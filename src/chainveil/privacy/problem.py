@@ -23,11 +23,15 @@ Family = Literal["response", "ordinal", "per-state"]
 
 @dataclass(frozen=True)
 class Effort:
-    """How close bounds shall come where they are searched for, and when to stop all the same."""
+    """How close bounds shall come where they are searched for, and when to stop all the same.
+
+    ``attacks_only``: the bound from above is not asked for, and may be infinite.
+    """
 
     tolerance: float = 1e-6
     max_nodes: int = 500_000
     max_seconds: float | None = None
+    attacks_only: bool = False
 
     @classmethod
     def read(cls, tolerance: Any, max_nodes: Any, max_seconds: Any) -> Effort:

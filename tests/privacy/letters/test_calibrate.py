@@ -105,8 +105,8 @@ def test_attacks_are_worth_in_floats_what_their_replay_says() -> None:
         loss = cv.privacy_loss(CHAIN, releases, 5)
         assert loss.witness is not None
         attacks = Attacks(CHAIN, tuple(releases[:-1]))
-        attacks.add(loss.witness)
-        attacks.add(loss.witness)
+        attacks.add(loss.witness, second)
+        attacks.add(loss.witness, second)
         assert len(attacks) == 1
         other = cv.Channel.ordinal(4, 0.8)
         value, less = attacks.values([second, other])[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,25 @@ from chainveil.noise.base import Noise
 from chainveil.privacy.letters.numbers import exact_start
 from chainveil.privacy.memory.witness import MemoryWitness, digits_of
 from chainveil.privacy.witness import Witness
+
+IntArray = NDArray[np.int64]
+# Points between two times that rows are scaled, so that nothing underflows.
+SCALED = 4
+
+
+class Steps(NamedTuple):
+    """An attack point by point, without those that say nothing.
+
+    ``gap`` : (n,) steps of the chain to each point; ``last`` and ``report`` : (n,) of the open
+    release, the number after its last report for none; ``value`` : (n, contexts) that each context
+    has there; ``given`` : (n, 2, contexts) what all else says, for the two values of the target.
+    """
+
+    gap: IntArray
+    last: IntArray
+    report: IntArray
+    value: IntArray
+    given: FloatArray
 
 
 class Attacks:
@@ -28,81 +47,128 @@ class Attacks:
         first = model.contexts if model.order > 1 else exact_start(model)
         self._start = np.array([float(share) for share in first])
         self._move = context_steps(np.asarray(model.transition))
+        self._powers = {0: np.eye(len(self._start)), 1: self._move}
         self._laws = [(noise.first_law(), _kernel(noise)) for noise in earlier]
         self._known: list[Witness] = []
-        self._priors: list[float] = []
+        # All attacks together, those that end early filled up with points that say nothing.
+        self._steps: Steps | None = None
+        self._moves: list[FloatArray] = []
+        self._priors = np.zeros(0)
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def add(self, attack: Witness | None) -> None:
-        """One more attack, if it is one and new."""
-        if attack is not None and attack not in self._known:
-            self._known.append(attack)
-            self._priors.append(float(self._gain(attack, 1, [()] * attack.length)[0]))
+    def add(self, attack: Witness | None, noise: Noise) -> None:
+        """One more attack on such noise as this, if it is one and new."""
+        if attack is None or attack in self._known:
+            return
+        self._known.append(attack)
+        found, known = self._read(attack, noise)
+        self._steps = found if self._steps is None else _together(self._steps, found, noise.outputs)
+        silent = np.ones((1, noise.outputs + 1, self._states, noise.outputs + 1))
+        prior = self._gained(found._replace(given=known), self._between(found), silent)
+        self._priors = np.append(self._priors, prior[0])
+        self._moves = self._between(self._steps)
 
     def values(self, noises: Sequence[Noise]) -> FloatArray:
         """What each attack gains, in nats, from each noise: shape (attacks, noises)."""
-        first = np.stack([noise.first_law() for noise in noises])
-        kernel = np.stack([_kernel(noise) for noise in noises])
-        found = np.empty((len(self), len(noises)))
-        for place, attack in enumerate(self._known):
-            weights = self._weights(attack, noises[0], first, kernel)
-            found[place] = self._gain(attack, len(noises), weights) - self._priors[place]
-        return found
+        if self._steps is None:
+            return np.empty((0, len(noises)))
+        outputs, k = noises[0].outputs, self._states
+        # By the last report and by the report; behind those that there are, none.
+        laws = np.ones((len(noises), outputs + 1, k, outputs + 1))
+        for law, noise in zip(laws, noises, strict=True):
+            law[:outputs, :, :outputs] = _kernel(noise)
+            law[outputs, :, :outputs] = noise.first_law()
+        return self._gained(self._steps, self._moves, laws) - self._priors[:, None]
 
-    def _gain(
-        self, attack: Witness, noises: int, weights: list[tuple[FloatArray, ...]]
-    ) -> FloatArray:
-        """Log odds of the two values for each noise, given the weights of the reports."""
-        seen = np.tile(self._start, (noises, 2, 1))
-        pair = np.array([[attack.value], [attack.other]])
-        for index, said in enumerate(weights):
-            if index >= self._order:
-                seen = seen @ self._move
-            value = self._value(index)
-            for weight in said:
-                seen = seen * (weight if self._order == 1 else weight[:, :, value])
-            if index == attack.target:
-                seen = seen * (value == pair)
-            elif index in attack.known:
-                seen = seen * (value == attack.known[index])
-            if index % 4 == 3:
-                seen /= np.maximum(seen.max(axis=(1, 2), keepdims=True), 1e-300)
-        sums = seen.sum(axis=2)
+    def _gained(self, steps: Steps, moves: list[FloatArray], laws: FloatArray) -> FloatArray:
+        """Log odds of the two values, shape (attacks, noises)."""
+        seen = np.tile(self._start, (len(steps.gap), len(laws), 2, 1))
+        flat = (len(steps.gap), -1, len(self._start))
+        laws = np.ascontiguousarray(laws.transpose(1, 2, 3, 0))
+        for n, move in enumerate(moves):
+            seen = (seen.reshape(flat) @ move).reshape(seen.shape)
+            where = steps.last[:, n, None], steps.value[:, n], steps.report[:, n, None]
+            seen *= laws[where].swapaxes(1, 2)[:, :, None, :]
+            seen *= steps.given[:, n, None]
+            if n % SCALED == SCALED - 1:
+                seen /= np.maximum(seen.max(axis=(2, 3), keepdims=True), 1e-300)
+        sums = seen.sum(axis=3)
         with np.errstate(divide="ignore", invalid="ignore"):
-            gained = np.log(sums[:, 0]) - np.log(sums[:, 1])
+            gained = np.log(sums[:, :, 0]) - np.log(sums[:, :, 1])
         # Reports that cannot be made gain nothing.
-        return np.where(sums[:, 0] > 0, gained, -np.inf)
+        return np.where(sums[:, :, 0] > 0, gained, -np.inf)
 
-    def _value(self, index: int) -> NDArray[np.int64]:
+    def _between(self, steps: Steps) -> list[FloatArray]:
+        """The chain between two points of each attack: one matrix, or one for each of them."""
+        for gap in set(steps.gap.ravel().tolist()) - set(self._powers):
+            self._powers[gap] = np.linalg.matrix_power(self._move, gap)
+        return [
+            self._powers[int(gaps[0])]
+            if np.all(gaps == gaps[0])
+            else np.stack([self._powers[gap] for gap in gaps.tolist()])
+            for gaps in steps.gap.T
+        ]
+
+    def _read(self, attack: Witness, noise: Noise) -> tuple[Steps, FloatArray]:
+        """The points of an attack that say something, and ``given`` without any report."""
+        releases, contexts = (*self._earlier, noise), len(self._start)
+        last: list[int | None] = [None] * len(releases)
+        found, before = [], 0
+        for index, symbol in enumerate(attack.output_array().tolist()):
+            value = self._value(index)
+            known = np.ones((2, contexts))
+            if index == attack.target:
+                known *= value == np.array([[attack.value], [attack.other]])
+            elif index in attack.known:
+                known *= value == attack.known[index]
+            given = known.copy()
+            open_last = open_report = noise.outputs
+            for number, digit in enumerate(_digits(attack, symbol, releases)):
+                if digit == releases[number].outputs:
+                    continue
+                held, last[number] = last[number], digit
+                if number < len(self._earlier):
+                    start, then = self._laws[number]
+                    law = start[:, digit] if held is None else then[held, :, digit]
+                    given *= law[value]
+                else:
+                    open_last, open_report = noise.outputs if held is None else held, digit
+            if open_report < noise.outputs or not np.all(given == 1):
+                steps = max(0, index - self._order + 1)
+                found.append((steps - before, open_last, open_report, value, given, known))
+                before = steps
+        *parts, without = (np.array(part)[None] for part in zip(*found, strict=True))
+        return Steps(*parts), without
+
+    def _value(self, index: int) -> IntArray:
         """The value that each context has at a point: the first points are one context."""
         place = max(self._order - 1 - index, 0)
         contexts = np.arange(len(self._start))
         return np.asarray(contexts // self._states**place % self._states)
 
-    def _weights(
-        self, attack: Witness, noise: Noise, first: FloatArray, kernel: FloatArray
-    ) -> list[tuple[FloatArray, ...]]:
-        """What the reports of each point say of its value, (noises or 1, 1, k) each.
 
-        The laws of the open release are (noises, k, m) and (noises, m, k, m).
-        """
-        releases = (*self._earlier, noise)
-        laws = [(one[None], two[None]) for one, two in self._laws] + [(first, kernel)]
-        last: list[int | None] = [None] * len(releases)
-        found = []
-        for symbol in attack.output_array().tolist():
-            said = []
-            for number, digit in enumerate(_digits(attack, symbol, releases)):
-                if digit == releases[number].outputs:
-                    continue
-                start, then = laws[number]
-                before, last[number] = last[number], digit
-                law = start[..., digit] if before is None else then[:, before, :, digit]
-                said.append(law[:, None, :])
-            found.append(tuple(said))
-        return found
+def _together(one: Steps, other: Steps, none: int) -> Steps:
+    """Attacks of both, shape (attacks, n, …); points that say nothing stand at the end.
+
+    A step of the chain keeps the sum of a row, so one stands before each of those, as before most.
+    """
+    length = max(one.gap.shape[1], other.gap.shape[1])
+    filled = []
+    for steps in (one, other):
+        more = length - steps.gap.shape[1]
+        by = [(0, 0), (0, more)]
+        filled.append(
+            Steps(
+                np.pad(steps.gap, by, constant_values=1),
+                np.pad(steps.last, by, constant_values=none),
+                np.pad(steps.report, by, constant_values=none),
+                np.pad(steps.value, [*by, (0, 0)]),
+                np.pad(steps.given, [*by, (0, 0), (0, 0)], constant_values=1.0),
+            )
+        )
+    return Steps(*(np.concatenate(parts) for parts in zip(*filled, strict=True)))
 
 
 def _kernel(noise: Noise) -> FloatArray:

@@ -13,6 +13,7 @@ less; seen, not proved, for the others.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,10 @@ from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 from chainveil.privacy.letters.loss import Closing
-from chainveil.privacy.letters.quest import Numbers, Quest, Shape, cost
+from chainveil.privacy.letters.quest import Numbers, Quest, Shape
+from chainveil.privacy.letters.rhythms import Rhythms
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated
-
-# Rhythms that are tried for every="best", before those next to the best of them.
-RHYTHMS = (1, 2, 3, 5, 7, 11, 15, 21, 31, 45, 63)
 
 # Probabilities to repeat with which the search for sticky response begins.
 REPEATS = (0.5, 0.85)
@@ -52,26 +51,15 @@ def _best_rhythm(problem: Problem, aim: Aim, sticky: bool) -> Calibrated:
     _check(problem, aim)
     if aim.every != "best":
         return _least(problem, aim, int(aim.every), sticky)
-    limit = problem.length or math.inf
-    tried: dict[int, Calibrated] = {}
 
-    def look(every: int) -> float:
-        if every not in tried:
-            tried[every] = _least(problem, aim, every, sticky)
-        return cost(problem.model, tried[every].noise, aim)
+    def quest(every: int) -> Quest:
+        return Quest(problem, aim, Closing, every=every)
 
-    best, worse = math.inf, 0
-    for every in (rhythm for rhythm in RHYTHMS if rhythm <= max(1, limit)):
-        value = look(every)
-        worse = 0 if value < best else worse + 1
-        best = min(best, value)
-        if worse == 2:
-            break
-    found = min(tried, key=look)
-    for every in (found - 2, found - 1, found + 1, found + 2):
-        if 1 <= every <= limit:
-            look(every)
-    return tried[min(tried, key=look)]
+    quest(1).check_room()
+    shapes = partial(family, problem.model.states, aim.family, sticky=sticky)
+    if _never_fades(problem):
+        return quest(1).nothing(shapes(1)[0])
+    return Rhythms(quest, shapes, problem.length or math.inf).best()
 
 
 def _check(problem: Problem, aim: Aim) -> None:
@@ -92,7 +80,7 @@ def _check(problem: Problem, aim: Aim) -> None:
 
 
 def _least(problem: Problem, aim: Aim, every: int, sticky: bool) -> Calibrated:
-    quest = Quest(problem, aim, Closing)
+    quest = Quest(problem, aim, Closing, every=every)
     quest.check_room()
     shapes = family(problem.model.states, aim.family, every, sticky)
     if _never_fades(problem):

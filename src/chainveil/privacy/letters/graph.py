@@ -41,10 +41,11 @@ class Side:
         place: tuple[int, int],
         allowed: Allowed,
         nearest: int = 0,
+        word: list[int] | None = None,
     ) -> None:
         self.spelling, self.priors, self.pair, self.place = spelling, priors, pair, place
         self.allowed, self.nearest = allowed, nearest
-        self._open([])
+        self._open(word or [])
 
     def _open(self, word: list[int]) -> None:
         """Nodes of the target and of one word."""
@@ -69,11 +70,9 @@ class Side:
 
     def fresh(self, nearest: int) -> Side:
         """The same side, not laid out yet but for the best word so far."""
-        new = Side(self.spelling, self.priors, self.pair, self.place, self.allowed, nearest)
-        word = self.climbed()
-        if word:
-            new._open(word)
-        return new
+        # The target alone is no word.
+        word = self.climbed() if self.nodes > 1 else []
+        return Side(self.spelling, self.priors, self.pair, self.place, self.allowed, nearest, word)
 
     def climbed(self) -> list[int]:
         """The best word, improved letter by letter."""

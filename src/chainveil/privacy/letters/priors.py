@@ -58,6 +58,7 @@ class Priors:
         self._step = np.ascontiguousarray(step)
         first = np.eye(numbers.states) if is_left else self._step
         self.rows, self.starts = [first], [numbers.start]
+        self._earliest: dict[tuple[int, int], IntArray] = {}
 
     def upto(self, depths: int) -> tuple[FloatArray, FloatArray]:
         """The first ``depths`` powers and laws."""
@@ -73,8 +74,10 @@ class Priors:
 
         Shape (period, k); so late that it does not matter where there is none.
         """
+        if (period, first) in self._earliest:
+            return self._earliest[period, first]
         k = self.numbers.states
-        found = np.full((period, k), NEVER)
+        found = self._earliest[period, first] = np.full((period, k), NEVER)
         possible = self.numbers.start > 0
         for index in range(first + period * (2 * k * k + 2)):
             if index >= first:

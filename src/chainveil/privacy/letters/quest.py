@@ -1,16 +1,16 @@
 """The least noise of a family: its numbers are chosen by attacks, and what they give is certified.
 
 Attacks are collected. A family with one number takes the least noise with which no attack so far
-exceeds the budget; the loss of that names a new attack, and so on, until the certified loss is
-within the budget. With several numbers the cheapest are chosen in the same way; what is then left
-over the budget is taken back by more noise.
+exceeds the budget; a short search for attacks on that names a new one, and so on, until none is
+found. With several numbers the cheapest are chosen in the same way. Only then is the loss
+certified, and noise is added until the certified loss is within the budget.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -31,8 +31,14 @@ COARSE = 0.02
 # Nodes that a loss may have while noise is looked for, and more of them to bring bounds together.
 # With more than four states each of them takes longer, and there are fewer.
 LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
-# How far below the budget the certified loss may end, as a share of it, where bounds do not meet.
-CLOSE = 1e-2
+# Silent points to a report that have as many nodes again.
+SILENT = 8
+# The share of nodes with which attacks alone are looked for.
+SEEKING = 0.15
+# How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
+# and how far apart the costs of noise that fits and of noise that does not may be, as a share of
+# what is gained over noise that tells nothing.
+CLOSE, ALIKE = 1e-2, 0.04
 # The same where they meet: one more loss is computed for it.
 SHARP = 1e-6
 # Losses that are computed at most, for one number and for several.
@@ -78,6 +84,25 @@ class Shape:
         return found
 
 
+@dataclass(frozen=True)
+class Guess:
+    """Numbers of a shape that attacks leave, and what they cost."""
+
+    shape: Shape
+    numbers: Numbers
+    cost: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Noise within the budget, its certified loss, and the numbers from which a move led to it."""
+
+    noise: Noise
+    loss: PrivacyLoss
+    shape: Shape
+    numbers: Numbers
+
+
 def cost(model: DataModel, noise: Noise, aim: Aim) -> float:
     """What an objective counts: wrong reports, mean flip probability, or mean distance."""
     if aim.objective == "distance":
@@ -102,6 +127,8 @@ class Quest:
         Shares of the budget: how close losses come while noise is looked for, and at the end.
     nodes : int or None
         At most, for each loss; None: the usual number.
+    every : int
+        Points to a report: silent points have nodes too.
     """
 
     problem: Problem
@@ -110,36 +137,57 @@ class Quest:
     looking: float = 2e-4
     certifying: float = 1e-8
     nodes: int | None = None
+    every: int = 1
 
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._losses: dict[Noise, PrivacyLoss] = {}
+        # The last loss, which may be brought closer.
+        self._last: tuple[Noise, Closing] | None = None
 
     @property
     def _target(self) -> float:
         """What attacks may gain, so that bounds that meet lie within the budget."""
         return self.aim.epsilon * (1 - 1.5 * self.looking)
 
-    def _effort(self, share: float, nodes: int | None = None) -> Effort:
-        """Bounds within a share of the budget; nodes for all pairs of values at least."""
+    @property
+    def _most(self) -> int:
+        """Nodes that a loss may have; for all pairs of values at least."""
         k = self.problem.model.states
-        most = self.nodes or int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
+        return self.nodes or int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
+
+    def _effort(self, share: float, nodes: int | None = None) -> Effort:
+        """Bounds within a share of the budget."""
         within = min(max(share * self.aim.epsilon, 1e-9), 1.0)
-        return Effort(within, nodes or most)
+        return Effort(within, nodes or int(self._most * (1 + (self.every - 1) / SILENT)))
+
+    def _closing(self, noise: Noise) -> Closing:
+        """The loss of this noise and the earlier releases."""
+        if self._last is None or self._last[0] != noise:
+            self._last = noise, self.closing(self.problem.with_release(noise))
+        return self._last[1]
+
+    def _sought(self, noise: Noise) -> PrivacyLoss:
+        """The same from below, by an attack that is quickly found; it is collected."""
+        if noise in self._losses:
+            return self._losses[noise]
+        effort = replace(self._effort(COARSE, int(SEEKING * self._most)), attacks_only=True)
+        found = self._closing(noise).to(effort, self.aim.epsilon * (1 + COARSE))
+        self.attacks.add(found.witness, noise)
+        return found
 
     def _loss(self, noise: Noise) -> PrivacyLoss:
         """Of this noise and the earlier releases, as closely as the budget makes it matter."""
         if noise in self._losses:
             return self._losses[noise]
         epsilon = self.aim.epsilon
-        closing = self.closing(self.problem.with_release(noise))
-        found = closing.to(self._effort(COARSE), epsilon * (1 + COARSE))
+        found = self._sought(noise)
+        closing = self._closing(noise)
+        if found.lower <= epsilon:
+            found = closing.to(self._effort(COARSE), epsilon * (1 + COARSE))
         if found.lower <= epsilon:
             found = closing.to(self._effort(self.looking), epsilon)
-        if found.epsilon <= epsilon and self.certifying < self.looking:
-            more = closing.nodes + CERTIFYING_NODES
-            found = closing.to(self._effort(self.certifying, more))
-        self.attacks.add(found.witness)
+        self.attacks.add(found.witness, noise)
         self._losses[noise] = found
         return found
 
@@ -154,47 +202,82 @@ class Quest:
                 "left for another"
             )
 
-    def best(self, shapes: Sequence[Shape]) -> Calibrated:
-        """The best of the best of each shape; the first one is tried as it is."""
-        best, level = self._certified(shapes[0], np.array(shapes[0].starts(0.5)[0]), math.inf)
-        for shape in shapes[1:]:
-            starts = [np.array(start) for start in shape.starts(float(level[0]))]
-            numbers = starts[0] if shape.size == 1 else self._collected(shape, starts)
-            found, _ = self._certified(shape, numbers, self._cost(best.noise))
+    def guess(self, shape: Shape, starts: Sequence[Numbers]) -> Guess:
+        """Numbers that keep the budget against all attacks that are quickly found: no bound."""
+        if shape.size == 1:
+            return self._least(shape, starts[0])
+        return self._collected(shape, starts)
+
+    def starts(self, shape: Shape, level: float, before: Guess | None = None) -> list[Numbers]:
+        """Numbers to begin with; ``before``: those of similar noise, if it has as many."""
+        known = [] if before is None or shape.size == 1 else [before.numbers]
+        return known + [np.array(start) for start in shape.starts(level)]
+
+    def best(self, shapes: Sequence[Shape], guesses: Sequence[Guess | None] = ()) -> Calibrated:
+        """The best of the best of each shape, certified; ``guesses``: those made already."""
+        level, plain, best = 0.5, None, None
+        for shape, known in zip(shapes, guesses or [None] * len(shapes), strict=True):
+            guess = known or self.guess(shape, self.starts(shape, level))
+            if plain is None or best is None:
+                level = float(guess.numbers[0])
+                plain = best = self._certified(guess, math.inf)
+                continue
+            found = self._certified(guess, self._cost(best.noise))
             if self._cost(found.noise) < self._cost(best.noise):
                 best = found
-        return best
+        assert plain is not None
+        assert best is not None
+        finished = self._sharpened(best)
+        if best is not plain and self._cost(finished.noise) > (1 - CLOSE) * self._cost(plain.noise):
+            # Which is better may depend on how much of the budget is used up.
+            return min(finished, self._sharpened(plain), key=lambda one: self._cost(one.noise))
+        return finished
 
     def _cost(self, noise: Noise) -> float:
         return cost(self.problem.model, noise, self.aim)
 
-    def _certified(
-        self, shape: Shape, numbers: Numbers, worth: float
-    ) -> tuple[Calibrated, Numbers]:
+    def _least(self, shape: Shape, numbers: Numbers) -> Guess:
+        """The least noise against which no attack is found, in the direction of a move."""
+        moved, noise = numbers, shape.make(numbers).on_grid()
+        if not len(self.attacks):
+            self._sought(noise)
+        for _ in range(MOST_ROUNDS):
+            moved = shape.moved(numbers, self._least_move(shape, numbers, self._target))
+            noise = shape.make(moved).on_grid()
+            if self._sought(noise).lower <= self.aim.epsilon:
+                break
+        return Guess(shape, moved, self._cost(noise))
+
+    def _certified(self, guess: Guess, worth: float) -> Kept:
         """The least move towards hiding everything with which the certified loss fits.
 
         It is given up where the noise costs as much as another does that is known to fit.
         """
-        epsilon = self.aim.epsilon
-        if not len(self.attacks):
-            self._loss(shape.make(numbers).on_grid())
+        epsilon, shape, numbers = self.aim.epsilon, guess.shape, guess.numbers
         # What attacks may reach: less of it where the certified loss stays above them.
         target, fits, fails, kept = self._target, 0.0, math.inf, None
         before: tuple[float, float] | None = None
-        for _ in range(MOST_ROUNDS):
-            moved = shape.moved(numbers, self._least_move(shape, numbers, target))
-            noise = shape.make(moved).on_grid()
-            if self._cost(noise) >= worth:
+        too_little = 0.0
+        for round_ in range(MOST_ROUNDS):
+            move = self._least_move(shape, numbers, target) if round_ else 0.0
+            noise = shape.make(shape.moved(numbers, move)).on_grid()
+            costs = self._cost(noise)
+            if costs >= worth:
                 break
             found = self._loss(noise)
             if found.epsilon <= epsilon:
-                kept, fits = (Calibrated(noise, found), moved), target
+                kept, fits = Kept(noise, found, shape, numbers), target
                 # Without a failure no attack asks for more noise than there is.
                 if found.epsilon >= epsilon * (1 - CLOSE) or fails in (math.inf, target):
-                    return self._sharpened(shape, numbers, kept)
-            elif found.lower <= epsilon:
-                fails = min(fails, target)
-            if found.lower <= epsilon:
+                    return kept
+            # Bounds that are apart ask for more noise than an attack that is somewhat too good.
+            apart = COARSE * epsilon < found.gap < math.inf
+            apart = apart and found.lower <= epsilon * (1 + COARSE)
+            if found.epsilon > epsilon and (apart or found.lower <= epsilon):
+                fails, too_little = min(fails, target), max(too_little, costs)
+            if kept is not None and self._cost(kept.noise) - too_little <= ALIKE * self._gain(kept):
+                break
+            if apart or found.lower <= epsilon:
                 if math.isinf(found.epsilon) or fails - fits < CLOSE / 2 * epsilon:
                     break
                 before, target = (target, found.epsilon), self._next_target(target, found, before)
@@ -202,7 +285,13 @@ class Quest:
                     target = (fits + fails) / 2
         if kept is not None:
             return kept
-        return self.nothing(shape), numbers
+        nothing = self.nothing(shape)
+        return Kept(nothing.noise, nothing.loss, shape, numbers)
+
+    def _gain(self, kept: Kept) -> float:
+        """How much less noise costs than noise that tells nothing."""
+        nothing = _hiding(self.problem.model.states, kept.noise)
+        return self._cost(nothing) - self._cost(kept.noise)
 
     def _next_target(
         self, target: float, found: PrivacyLoss, before: tuple[float, float] | None
@@ -212,25 +301,28 @@ class Quest:
         The bounds of nearby noise are about as far apart, as a share or in nats: where the
         certified loss falls more slowly than the target did, it goes on at that slope.
         """
-        goal = self.aim.epsilon * (1 - CLOSE / 4)
+        goal = self.aim.epsilon * (1 - CLOSE / 2)
         share = target * goal / found.epsilon
         if before is None or not (before[0] > target and before[1] > found.epsilon > goal):
-            return share
+            return max(share / 2, target - (found.epsilon - goal)) if before is None else share
         slope = (before[1] - found.epsilon) / (before[0] - target)
         return min(share, max(target - (found.epsilon - goal) / slope, target / 4))
 
-    def _sharpened(
-        self, shape: Shape, numbers: Numbers, kept: tuple[Calibrated, Numbers]
-    ) -> tuple[Calibrated, Numbers]:
+    def _sharpened(self, kept: Kept) -> Calibrated:
         """The same with next to no room below the budget, where the bounds meet."""
-        epsilon = self.aim.epsilon
-        if kept[0].loss.gap > SHARP / 10 * epsilon or kept[0].loss.epsilon == 0.0:
-            return kept
-        moved = shape.moved(numbers, self._least_move(shape, numbers, epsilon * (1 - SHARP)))
-        noise = shape.make(moved).on_grid()
-        closing = self.closing(self.problem.with_release(noise))
-        found = closing.to(self._effort(self.certifying), epsilon)
-        return (Calibrated(noise, found), moved) if found.epsilon <= epsilon else kept
+        epsilon, loss = self.aim.epsilon, kept.loss
+        meets = max(SHARP / 10, self.looking if self.certifying < self.looking else 0.0)
+        if loss.epsilon == 0.0 or loss.gap > meets * epsilon:
+            return Calibrated(kept.noise, loss)
+        move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - SHARP))
+        noise = kept.shape.make(kept.shape.moved(kept.numbers, move)).on_grid()
+        closing = self._closing(noise)
+        found = closing.to(self._effort(max(self.certifying, 0.9 * SHARP)), epsilon)
+        if found.epsilon > epsilon:
+            noise, closing = kept.noise, self._closing(kept.noise)
+            closing.to(self._effort(self.looking))
+        found = closing.to(self._effort(self.certifying, closing.nodes + CERTIFYING_NODES))
+        return Calibrated(noise, found)
 
     def nothing(self, shape: Shape) -> Calibrated:
         """Noise of the kind of a shape whose reports do not depend on the points at all."""
@@ -255,7 +347,7 @@ class Quest:
             low, high = moves[above[-1]], moves[above[-1] + 1]
         return high
 
-    def _collected(self, shape: Shape, starts: list[Numbers]) -> Numbers:
+    def _collected(self, shape: Shape, starts: Sequence[Numbers]) -> Guess:
         """Numbers that keep the budget against the attacks that were found on the way."""
         best, least = starts[0], math.inf
         for start in starts:
@@ -267,11 +359,10 @@ class Quest:
                 if value > least - WORTH:
                     # More attacks only ask for more noise.
                     break
-                found = self._loss(noise)
-                if found.lower <= self.aim.epsilon:
+                if self._sought(noise).lower <= self.aim.epsilon:
                     best, least = numbers, value
                     break
-        return best
+        return Guess(shape, best, least)
 
     def _against(self, shape: Shape, numbers: Numbers) -> Numbers:
         """The cheapest numbers with which no attack that is known exceeds the budget."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import permutations, product
 
 import numpy as np
@@ -27,9 +28,11 @@ from chainveil.privacy.problem import Effort
 # Turn by turn: nodes for each depth and label, and the share of the loss that covers may cost.
 NODES = (6, 16, 32, 64, 96, 144, 216, 324, 486, 729, 1093, 1640, 2460, 3690)
 LAST_TURN = len(NODES) - 1
+# Turns of points that report before the silent ones have any.
+EARLY_TURNS = 3
 SHARE = 0.3
-# Of words that attain the same up to this, the shortest is shown.
-SAME = 1e-13
+# Of words that attain the same up to this, the shortest is shown; more points count as so many.
+SAME, MOST_SHOWN = 1e-13, 4096
 
 Pair = tuple[int, int]
 
@@ -94,10 +97,18 @@ class Nothing:
 class Laid:
     """One side of one case: the best graph so far."""
 
-    def __init__(self, make: Side) -> None:
-        self.side, self.turn = make, -1
+    def __init__(self, make: Callable[[], Side]) -> None:
+        self._make, self.turn = make, -1
+        self._side: Side | None = None
         self._upper: FloatArray | None = None
         self._lower: FloatArray | None = None
+
+    @property
+    def side(self) -> Side:
+        """The graph, which is made when it is first asked for: many cases never are."""
+        if self._side is None:
+            self._side = self._make()
+        return self._side
 
     @property
     def nodes(self) -> int:
@@ -114,18 +125,25 @@ class Laid:
         nearest = self.side.first_that_matters(low) if every_length and turn > 0 else 0
         fresh = self.side.fresh(nearest)
         fresh.build(tolerance, most, low, min(left, 1 << 20))
-        self.side, self.turn = fresh, turn
+        self._side, self.turn = fresh, turn
         self._upper = self._lower = None
 
     def upper_by_points(self, points: int) -> FloatArray:
         """Bounds for words of up to 0, 1, … points."""
         if self._upper is None or len(self._upper) != points + 1:
-            self._upper = self.side.table(points)
+            if points == 0 and self.side.allowed.limit is None:
+                self._upper = np.array([self.side.settle(None)])
+            else:
+                self._upper = self.side.table(points)
         return self._upper
 
     def lower_by_points(self, points: int) -> FloatArray:
         """What words of up to 0, 1, … points attain."""
         if self._lower is None or len(self._lower) != points + 1:
+            if points == 0 and self.side.allowed.limit is None:
+                attained = self.side.graph.attained[: self.nodes]
+                self._lower = np.array([attained.max()])
+                return self._lower
             self._lower = np.maximum.accumulate(self.side.lower(points)[0])
         return self._lower
 
@@ -147,8 +165,19 @@ class Case:
     pair: Pair
     left: Laid | Nothing
     right: Laid
+    reports: bool
     turn: int = -1
     upper: float = math.inf
+    measured: bool = False
+
+    @property
+    def urgency(self) -> tuple[bool, float]:
+        """Which one is laid out next: points that report first, then the highest bound.
+
+        Attacks on points that report are mostly the best, and what they attain leaves little to
+        look for at the silent ones.
+        """
+        return self.reports and self.turn < EARLY_TURNS, self.upper
 
 
 @dataclass
@@ -233,9 +262,10 @@ class Search:
                 place = residue, label
                 first: Laid | Nothing = Nothing(residue)
                 if not early:
-                    first = Laid(Side(left, self.priors[0], pair, place, allowed[0]))
-                second = Laid(Side(right, self.priors[1], pair, place, allowed[1]))
-                found.append(Case(pair, first, second))
+                    first = Laid(partial(Side, left, self.priors[0], pair, place, allowed[0]))
+                second = Laid(partial(Side, right, self.priors[1], pair, place, allowed[1]))
+                reports = script.every > 1 and residue == script.first
+                found.append(Case(pair, first, second, reports))
         return found
 
     def _fits(self, residue: int, early: bool, allowed: tuple[Allowed, Allowed]) -> bool:
@@ -258,11 +288,10 @@ class Search:
     @property
     def points(self) -> int:
         """Entries of the tables by points; the last one stands for more of them as well."""
-        deepest = 4096
         if isinstance(self.adversary, Adversary):
             ends = (one.furthest for one in self.allowed[0])
-            return max([deepest, *(end for end in ends if end is not None)]) + 2
-        return deepest if self.length is None else min(MOST_DEPTHS, self.length - 1)
+            return max([MOST_SHOWN, *(end for end in ends if end is not None)]) + 2
+        return 0 if self.length is None else min(MOST_DEPTHS, self.length - 1)
 
     def run(self, enough: float = math.inf) -> Found:
         """Bring both bounds together as far as the effort allows, or the lower above ``enough``.
@@ -270,21 +299,28 @@ class Search:
         With another effort it goes on where it stopped.
         """
         if self._kept is None:
-            self._kept = [case for case in self.cases() if self._measure(case)]
+            self._kept = self.cases()
+            if not self._every_length:
+                self._measure_rest()
         cases = self._kept
-        if not cases:
-            # No target has two values that can both occur.
-            return Found(0.0, None, 0)
         while self._left > 0 and self.low <= enough:
             still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
+            if self.effort.attacks_only and self.script.every > 1:
+                still = [case for case in still if case.reports]
             if not still:
                 break
-            case = max(still, key=lambda case: case.upper)
+            case = max(still, key=lambda case: case.urgency)
+            if not case.measured:
+                self._measure(case)
+                continue
             self._lay_out(case)
             self.made += case.left.nodes + case.right.nodes
             self._measure(case)
-        upper = max(case.upper for case in cases)
+        if self.low <= enough and not self.effort.attacks_only:
+            self._measure_rest()
+        upper = max((case.upper for case in cases), default=-math.inf)
         if upper == -math.inf:
+            # No target has two values that can both occur.
             return Found(0.0, None, self.made)
         upper = max(upper, 0.0)
         return Found(upper + 64 * UNIT * (1 + abs(upper)), self._attack(), self.made)
@@ -315,9 +351,15 @@ class Search:
     def _is_open(self, case: Case) -> bool:
         return case.upper > self.low + self.effort.tolerance * 0.95
 
-    def _measure(self, case: Case) -> bool:
-        """Both bounds of a case; whether its values can occur together at all."""
-        points = self.points
+    def _measure_rest(self) -> None:
+        """Bounds of the cases that have none yet."""
+        for case in self._kept or []:
+            if not case.measured:
+                self._measure(case)
+
+    def _measure(self, case: Case) -> None:
+        """Both bounds of a case."""
+        case.measured, points = True, self.points
         uppers = case.left.upper_by_points(points), case.right.upper_by_points(points)
         lowers = case.left.lower_by_points(points), case.right.lower_by_points(points)
         upper, _ = self._divide(*uppers)
@@ -326,7 +368,6 @@ class Search:
         lower, divided = self._divide(*lowers)
         if lower > self.low or (self.best is None and lower > -math.inf):
             self.low, self.best = max(lower, self.low), (case, *divided)
-        return case.upper > -math.inf
 
     def _divide(self, left: FloatArray, right: FloatArray) -> tuple[float, tuple[int, int]]:
         """The largest sum of two sides in the room there is, and how it is divided."""
@@ -348,6 +389,8 @@ class Search:
         if self.best is None:
             return None
         case, first, second = self.best
+        if self._every_length:
+            first = second = MOST_SHOWN
         left, right = case.left.half(first), case.right.half(second)
         return Attack(left.value + right.value, case.pair, left, right)
 

@@ -1,0 +1,144 @@
+"""How often to report: the best of many rhythms, one report in so many points each.
+
+Attacks alone say quickly what noise a rhythm needs; rhythms are compared by that, and only the
+best ones are certified. That the cost falls to its least and rises from there is seen, not proved;
+the loss of what is returned is certified all the same, and it never costs more than noise on every
+point does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from chainveil.noise.channel import Channel
+from chainveil.privacy.letters.quest import Guess, Quest, Shape, cost
+from chainveil.privacy.result import Calibrated
+
+# Rhythms that are tried first, before those between the best of them and its neighbours.
+RHYTHMS = (1, 2, 3, 5, 7, 11, 15, 21, 31, 45, 63, 91, 127)
+# Rhythms that cost more one after the other, after which no others are tried.
+PATIENCE = 2
+# Costs that differ by less, as a share, are alike: nothing is looked for between their rhythms.
+FLAT = 2e-3
+
+
+class Rhythms:
+    """The search over rhythms for the shapes of one family.
+
+    Attributes
+    ----------
+    quest : callable
+        The search for noise of one rhythm.
+    shapes : callable
+        The shapes of a rhythm.
+    most : float
+        The longest rhythm, in points to a report.
+    """
+
+    def __init__(
+        self,
+        quest: Callable[[int], Quest],
+        shapes: Callable[[int], Sequence[Shape]],
+        most: float,
+    ) -> None:
+        self._quest, self._shapes, self._most = quest, shapes, most
+        self._quests: dict[int, tuple[Quest, Sequence[Shape]]] = {}
+        self._guesses: dict[tuple[int, int], Guess] = {}
+
+    def best(self) -> Calibrated:
+        """The best plan of all that were certified."""
+        kinds = range(len(self._shapes(1)))
+        rhythms = [1]
+        for number in kinds:
+            rhythms.append(self._least(number, rhythms[-1]))
+        for number in kinds:
+            self._guess(number, 1)
+
+        def hoped(every: int) -> float:
+            return min(found.cost for (_, at), found in self._guesses.items() if at == every)
+
+        best, least = None, math.inf
+        # Noise on every point last: most often what it can cost at least is known to be more.
+        for every in sorted(set(rhythms), key=lambda every: (every == 1, hoped(every))):
+            if hoped(every) < least:
+                quest, shapes = self._of(every)
+                guesses = [self._guesses.get((number, every)) for number in kinds]
+                found = quest.best(shapes, guesses)
+                value = cost(quest.problem.model, found.noise, quest.aim)
+                if value < least:
+                    best, least = found, value
+        assert best is not None
+        return best
+
+    def _of(self, every: int) -> tuple[Quest, Sequence[Shape]]:
+        if every not in self._quests:
+            self._quests[every] = self._quest(every), self._shapes(every)
+        return self._quests[every]
+
+    def _guess(self, number: int, every: int) -> float:
+        """What a shape costs at a rhythm, against attacks alone."""
+        if (number, every) not in self._guesses:
+            quest, shapes = self._of(every)
+            near = self._nearest(number, every)
+            plain = self._guesses.get((0, every)) or self._nearest(0, every)
+            level = 0.5 if plain is None else float(plain.numbers[0])
+            starts = quest.starts(shapes[number], level, near)
+            self._guesses[number, every] = quest.guess(shapes[number], starts)
+        return self._guesses[number, every].cost
+
+    def _nearest(self, number: int, every: int) -> Guess | None:
+        """What was found for the same shape at the nearest rhythm."""
+        others = [at for which, at in self._guesses if which == number]
+        if not others:
+            return None
+        return self._guesses[number, min(others, key=lambda at: abs(math.log(at / every)))]
+
+    def _floor(self, every: int) -> float:
+        """What reports without any noise cost: their silent points differ from them."""
+        quest, _ = self._of(1)
+        model = quest.problem.model
+        return cost(model, Channel(np.eye(model.states), every), quest.aim)
+
+    def _least(self, number: int, start: int) -> int:
+        """The rhythm at which a shape costs least; the search begins at one of RHYTHMS."""
+        rhythms = [every for every in RHYTHMS if every <= max(1, self._most)]
+        near = min(rhythms, key=lambda every: abs(every - start))
+        up = rhythms[rhythms.index(near) :]
+        down = rhythms[: rhythms.index(near)][::-1]
+        best = self._followed(number, up, near)
+        if best == near:
+            best = self._followed(number, down, near)
+        return self._between(number, best)
+
+    def _followed(self, number: int, rhythms: Sequence[int], best: int) -> int:
+        """The best of the rhythms, of which the last ones are not tried if some cost more."""
+        worse = 0
+        for every in rhythms:
+            least = self._guess(number, best)
+            if every > best and self._floor(every) >= least:
+                break
+            value = self._guess(number, every)
+            worse = 0 if value < least or every == best else worse + 1
+            best = every if value < least else best
+            if worse == PATIENCE:
+                break
+        return best
+
+    def _between(self, number: int, best: int) -> int:
+        """The best rhythm between those tried already: halfway to its neighbours, and so on."""
+        while True:
+            tried = sorted(every for which, every in self._guesses if which == number)
+            place = tried.index(best)
+            beside = tried[max(place - 1, 0) : place + 2]
+            least = self._guess(number, best)
+            steep = [
+                (best + other) // 2
+                for other in beside
+                if abs(other - best) > 1 and self._guess(number, other) > least * (1 + FLAT)
+            ]
+            if not steep:
+                return best
+            best = min([best, *steep], key=lambda every: self._guess(number, every))
