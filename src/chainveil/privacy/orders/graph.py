@@ -171,8 +171,22 @@ def add_roots(graph: Graph, tables: Tables, labels: list[int]) -> None:
             for line in range(4):
                 s = c * k + pair[line % 2]
                 found[place, line, c, (s % rest) * k : (s % rest) * k + k] = tables.transition[s]
+    found = onwards(tables, found)
     flat = found.reshape(len(labels), 4, -1)
     words.begin(graph, tables, flat, np.zeros((len(labels), words.BOUND + 1)), np.array(labels))
+
+
+def onwards(tables: Tables, found: FloatArray) -> FloatArray:
+    """Weights (..., contexts) of the next m values on the right, from those up to the next point.
+
+    One by one the values before that point give way to others behind it.
+    """
+    contexts, k = tables.transition.shape
+    for _ in range(int(tables.right[rows.ORDER]) - 1):
+        split = found.reshape(*found.shape[:-1], k, contexts // k, 1)
+        moved = split * tables.transition.reshape(k, contexts // k, k)
+        found = moved.sum(axis=-3).reshape(found.shape)
+    return found
 
 
 def widened(graph: Graph, tables: Tables, nodes: int) -> Graph:

@@ -7,8 +7,8 @@ vectors w and w', and the word is worth
 
     log (row 0 . w) / (row 1 . w)  +  log (row 3 . w') / (row 2 . w').
 
-To the right of the target a row has the axes c, the m - 1 values before the target, and t, the m
-values up to the next point; to its left one axis, the m values up to the next point there. Behind
+To the right of the target a row has the axes c, the m - 1 values before the target, and t, the next
+m values; to its left one axis, the next m values there. Behind
 a row over (c, t) the vector is L(u) R(t), where u are the m values before the target, and its
 factor Pr[a | u] (Pr[b | u]) belongs to the row: it is not stored, ``odds`` stands for it.
 
@@ -66,7 +66,7 @@ def to_the_right(rows: Any, at: int, tables: Any, place: Any, new: Any, to: int)
                         t = oldest * rest + tail
                         entry = rows[at, line, c * contexts + t] * tables.transition[t, y]
                         if line < 2 or known:
-                            entry *= tables.weight[place[0], place[1], t % k]
+                            entry *= tables.weight[place[0], place[1], oldest]
                         total += entry
                     new[to, line, c * contexts + tail * k + y] = total
 

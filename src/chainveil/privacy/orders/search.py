@@ -1,10 +1,11 @@
 """Both bounds on the loss of a chain of any order, brought together in two ways.
 
 Words that grow on both sides of the target show what is attained, and bound the loss where few of
-them matter (``both_sides``). Where they are expected to be too many, passes over words that cover
-each other go further (``words``). A pass lays out the words level by level. Ways that the nodes of
-earlier passes show to be worth no more than what is attained are not followed again, so that a
-finer pass looks at fewer words.
+them matter (``both_sides``): they are looked at within a width of what is attained, and again
+within a smaller one. Where they become many, passes over words that cover each other take turns
+with them, so that neither has cost much more than the other (``words``). A pass lays out the words
+level by level. Ways that the nodes of earlier passes show to be worth no more than what is attained
+are not followed again, so that a finer pass looks at fewer words.
 
 What is done is counted in work, about a microsecond each, and does not depend on the machine; a
 limit on seconds, where one is given, comes on top.
@@ -37,18 +38,19 @@ MOST_ALIKE, MOST_ALIKE_ENTRIES = 1000, 32_000
 # Half of what covers may cost is spent within so many levels.
 HALFWAY = 20
 # Work: of a word on both sides, beside the entries of its tables, and entries that make one unit;
-# for each node that is allowed; of a first try, and how much longer the next ones are.
+# for each node that is allowed; of a first look and a first pass, and by how much more a step may
+# take than was expected of it.
 ENTRIES_A_WORD, ENTRIES_A_UNIT = 400, 400
 WORK_A_NODE = 150
-FIRST_TRY, LONGER = 5e4, 8.0
+FIRST_LOOK, FIRST_PASS, LONGER = 1e5, 2e5, 4.0
+# Passes begin behind so much work: their loops take longest to compile.
+PASSES_FROM = 1e6
 # How many units are done in a second, where seconds are limited and it is not known yet, and at
 # least in any case.
 FIRST_RATE, LEAST_WORK = 1e5, 1e3
-# By how much the bound comes nearer at a time, at first to this share of what is attained.
-NEARER, FIRST_SHARE = 4.0, 0.1
-# Words on both sides are looked at while they are expected to take no more than so many times the
-# work that is left: what is expected is mostly too much.
-HOPE = 3.0
+# How near to what is attained words are looked at first, as a share of it, by how much nearer each
+# time, and at the least; words become more with this power of it, and more than that if one fails.
+FIRST_SHARE, NEARER, LEAST_NEARER, POWER, STEEPER = 0.1, 4.0, 1.2, 1.6, 1.5
 # Bytes for the rows of all nodes.
 MOST_BYTES = 1 << 30
 # Passes finer than the tolerance without a better bound after which the search is given up.
@@ -79,13 +81,18 @@ class Search:
     both_sides: BothSides = field(init=False)
     # The best word on both sides, and what it is worth.
     _found: tuple[float, Word | None] = (-math.inf, None)
-    # How near to what is attained words on both sides were bounded.
+    # How near to what is attained words on both sides were bounded, by how much work, and how
+    # steeply it seems to grow; the first width, which is not known yet, and its work.
     _width: float = math.inf
+    _work: float = 0.0
+    _power: float = POWER
+    _first: tuple[float, float] = (0.0, FIRST_LOOK)
     _cost: float = FIRST_COST
-    # Passes that brought nothing, and work that was done, of passes.
+    # Passes that brought nothing, work that was done, of passes, and that of the last one.
     _idle: int = 0
     _compared: float = 0.0
-    _try: float = FIRST_TRY
+    _pass_work: float = FIRST_PASS / LONGER
+    _until: float = math.inf
     _begun: float = field(default_factory=time.monotonic)
     _rate: float = FIRST_RATE
 
@@ -103,12 +110,13 @@ class Search:
         """
         if self._found[1] is None:
             self._keep(*self.both_sides.attack())
-        self._idle = 0
+        self._idle, self._power = 0, POWER
         while not self._is_done(enough):
-            if self._is_promising:
-                self._look_around()
-            else:
+            width, work = self._next_look()
+            if self._is_pass_next(work):
                 self._next_pass()
+            else:
+                self._look(width, work)
 
     def _is_done(self, enough: float) -> bool:
         return self.lower > enough or self.is_close or self._is_over()
@@ -122,7 +130,7 @@ class Search:
         if self._laid_out == 0 and self.upper == math.inf:
             # The first pass begins in any case: without a word there is no bound.
             return False
-        is_stuck = self._is_laid_out and not self._is_promising
+        is_stuck = self._is_laid_out and self._next_look()[1] == math.inf
         return is_stuck or self._is_late() or self._worked >= self._most_work
 
     def _is_late(self) -> bool:
@@ -132,6 +140,10 @@ class Search:
     @property
     def _most_work(self) -> float:
         return WORK_A_NODE * self.effort.max_nodes
+
+    @property
+    def _most_pass_work(self) -> float:
+        return min(self._most_work, self._until)
 
     @property
     def _worked(self) -> float:
@@ -155,34 +167,63 @@ class Search:
             self._rate = work / taken
 
     @property
+    def _left(self) -> float:
+        """Units of work that there is room and, it seems, time for."""
+        return self._in_time(self._most_work - self._worked)
+
+    def _next_look(self) -> tuple[float, float]:
+        """How near words on both sides are looked at next, and about what work that takes.
+
+        Infinite: nothing nearer is worth a look.
+        """
+        if self._width == math.inf:
+            width, work = self._first
+            return max(width, FIRST_SHARE * self.lower, self._least_width), work
+        if self._width <= self._least_width:
+            return self._width, math.inf
+        room = self._work / max(self._left, 1.0)
+        # Not so near where that may take all that is left.
+        nearer = NEARER if NEARER**self._power * room < 1 / NEARER else math.sqrt(NEARER)
+        width = max(
+            self._least_width, self._width / nearer, self._width * room ** (1 / self._power)
+        )
+        if self._width < LEAST_NEARER * width and width > self._least_width:
+            return self._width, math.inf
+        return width, self._work * (self._width / width) ** self._power
+
+    @property
     def _least_width(self) -> float:
         """A little less than what is asked for: rounding comes on top."""
         return 0.98 * self.effort.tolerance
 
-    @property
-    def _is_promising(self) -> bool:
-        """Whether words on both sides may bring the bound nearer with the work that is left."""
-        if self._width <= self._least_width:
+    def _is_pass_next(self, work: float) -> bool:
+        """Whether a pass has cost less so far, with the next one, than words on both sides have."""
+        looked = self._worked - self._compared
+        if self._is_laid_out or (work < math.inf and looked + work < PASSES_FROM):
             return False
-        left = self._in_time(self._most_work - self._worked)
-        return self.both_sides.expected * self._work_of_a_word <= HOPE * left
+        return self._compared + LONGER * self._pass_work < looked + work
 
-    def _look_around(self) -> None:
-        """Bring the bound nearer by words on both sides; where they are too many, try longer."""
-        apart = min((self.upper - self.lower) / NEARER, FIRST_SHARE * self.lower)
-        width = max(apart, self._least_width)
+    def _look(self, width: float, work: float) -> None:
+        """Bring the bound nearer by words on both sides.
+
+        Where they are too many, they are expected to be more for the next time.
+        """
         begun, before = time.monotonic(), self._worked
-        # Something is left for passes if it fails.
-        work = self._in_time(min(self._try, (self._most_work - before) / 2))
-        most = int(work / self._work_of_a_word) + 1
+        allowed = min(LONGER * work, self._left)
+        most = int(allowed / self._work_of_a_word) + 1
         upper, lower, word = self.both_sides.bound(self.lower, width, most)
         self._timed(begun, self._worked - before)
         self._keep(lower, word)
         self.upper = min(self.upper, upper)
         if upper < math.inf:
-            self._width = width
+            worked = self._worked - before
+            if self._width < math.inf:
+                self._power = max(1.0, _power(self._width / width, worked / self._work))
+            self._width, self._work = width, worked
+        elif self._width == math.inf:
+            self._first = 2 * width, LONGER * work
         else:
-            self._try *= LONGER
+            self._power *= STEEPER
 
     def _keep(self, value: float, word: Word | None) -> None:
         if word is not None:
@@ -198,8 +239,10 @@ class Search:
         """The next pass, with what it shows."""
         if self._laid_out == 0:
             self._compile_passes()
-        before = self.upper
+        before, worked = self.upper, self._compared
+        self._until = self._worked + LONGER * max(self._pass_work, FIRST_PASS)
         finished = self._pass(self._cost)
+        self._pass_work = self._compared - worked
         self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
         fine = self._cost <= self.effort.tolerance
         if not finished:
@@ -244,7 +287,7 @@ class Search:
         for level in range(min(MOST_LEVELS, int(self.graph.made[words.LIMIT]) + 1)):
             found = self._fill(level, cost, low)
             self.lower = max(self.lower, float(low[0]))
-            if found < 0 or self._is_late() or self._worked >= self._most_work:
+            if found < 0 or self._is_late() or self._worked >= self._most_pass_work:
                 return False
             if found == 0 and level > 0:
                 return True
@@ -270,7 +313,7 @@ class Search:
     def _fill_side(self, arguments: tuple[int, bool, FloatArray, int, FloatArray]) -> int:
         """Fill one side of a level with as many comparisons as are allowed."""
         low, begun = arguments[-1], time.monotonic()
-        allowed = self._in_time(max(1.0, self._most_work - self._worked))
+        allowed = self._in_time(max(1.0, self._most_pass_work - self._worked))
         low[3] = allowed
         found = words.fill(self.graph, self.tables, *arguments)
         self._compared += allowed - low[3]
@@ -293,3 +336,8 @@ class Search:
         if found is not None and value >= attained.max(initial=-math.inf):
             return found
         return Word.of(self.alphabet, self.graph, int(np.argmax(attained)))
+
+
+def _power(nearer: float, more: float) -> float:
+    """The power of the width with which work grew, and a little more."""
+    return 1.1 * math.log(max(more, 1.0)) / math.log(nearer)
