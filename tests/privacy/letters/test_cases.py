@@ -55,14 +55,30 @@ def test_a_ring_of_five_states_with_loops() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "most"), [(2.0, 0.463), (4.0, 0.264)])
-def test_sticky_response_for_series_of_five_points(epsilon: float, most: float) -> None:
+@pytest.mark.parametrize(
+    ("epsilon", "most", "independent"), [(2.0, 0.43, 0.541), (4.0, 0.226, 0.398)]
+)
+def test_sticky_response_for_series_of_five_points(
+    epsilon: float, most: float, independent: float
+) -> None:
     plan = cv.calibrate(STAYING, epsilon, length=5, mechanism="sticky")
     assert plan.expected_flips <= most
     assert plan.loss.epsilon <= epsilon
     assert cv.privacy_loss(STAYING, plan.noise, 5, tolerance=1e-3).epsilon <= epsilon
     plain = cv.calibrate(STAYING, epsilon, length=5)
-    assert plan.expected_flips <= plain.expected_flips + 1e-3
+    assert plain.expected_flips == pytest.approx(independent, abs=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("epsilon", "most", "independent"), [(2.0, 0.55, 0.609), (4.0, 0.385, 0.524)]
+)
+def test_sticky_response_for_every_length(epsilon: float, most: float, independent: float) -> None:
+    plan = cv.calibrate(STAYING, epsilon, mechanism="sticky")
+    assert plan.expected_flips <= most
+    assert plan.loss.epsilon <= epsilon
+    plain = cv.calibrate(STAYING, epsilon)
+    assert plain.expected_flips == pytest.approx(independent, abs=1e-3)
 
 
 @pytest.mark.parametrize("length", [2, 3, pytest.param(6, marks=pytest.mark.slow)])

@@ -21,8 +21,8 @@ from chainveil.privacy.result import Calibrated
 RHYTHMS = (1, 2, 3, 5, 7, 11, 15, 21, 31, 45, 63, 91, 127)
 # Rhythms that cost more one after the other, after which no others are tried.
 PATIENCE = 2
-# Costs that differ by less, as a share, are alike: nothing is looked for between their rhythms.
-FLAT = 2e-3
+# Rhythms that could cost less by no more than this, as a share, are not looked for.
+FLAT = 1e-3
 
 
 class Rhythms:
@@ -130,15 +130,28 @@ class Rhythms:
     def _between(self, number: int, best: int) -> int:
         """The best rhythm between those tried already: halfway to its neighbours, and so on."""
         while True:
-            tried = sorted(every for which, every in self._guesses if which == number)
-            place = tried.index(best)
-            beside = tried[max(place - 1, 0) : place + 2]
-            least = self._guess(number, best)
-            steep = [
-                (best + other) // 2
-                for other in beside
-                if abs(other - best) > 1 and self._guess(number, other) > least * (1 + FLAT)
-            ]
-            if not steep:
+            halfway = [every for every in self._halfway(number, best) if every != best]
+            if not halfway:
                 return best
-            best = min([best, *steep], key=lambda every: self._guess(number, every))
+            best = min([best, *halfway], key=lambda every: self._guess(number, every))
+
+    def _halfway(self, number: int, best: int) -> list[int]:
+        """Rhythms halfway to the neighbours of the best, where they may cost less.
+
+        If the cost bends upwards, it lies above the line through the best and the neighbour
+        beyond it.
+        """
+        tried = sorted(every for which, every in self._guesses if which == number)
+        place, least = tried.index(best), self._guess(number, best)
+        beside = tried[max(place - 1, 0) : place] + tried[place + 1 : place + 2]
+        found = []
+        for other in beside:
+            half = (best + other) // 2 if other > best else -((-best - other) // 2)
+            slopes = [
+                (self._guess(number, beyond) - least) / abs(beyond - best)
+                for beyond in beside
+                if beyond != other
+            ]
+            if not slopes or slopes[0] * abs(half - best) > FLAT * least:
+                found.append(half)
+        return found
