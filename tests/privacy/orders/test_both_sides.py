@@ -11,6 +11,7 @@ import pytest
 import chainveil as cv
 from chainveil.model.higher_order import HigherOrderChain
 from chainveil.noise.memory import StickyNoise
+from chainveil.privacy.orders import around
 from chainveil.privacy.orders.both_sides import BothSides
 from chainveil.privacy.orders.graph import make_tables
 from chainveil.privacy.orders.loss import loss
@@ -84,6 +85,28 @@ def test_order_four_of_a_heart_rate_to_one_per_cent() -> None:
     found = loss(read_problem(_heart(FOUR, 4), HEART_NOISE, None, "any", Effort(0.06)))
     assert found.gap <= 0.01 * found.lower
     assert 6.18 <= found.lower <= 6.21
+
+
+def test_strong_noise_on_order_three_leaves_little_open() -> None:
+    # Words of 80 points on either side count. Bounds by the values up to the next point, not by the
+    # next ones, would take ten times the work.
+    noise = cv.Channel.binary(0.4, 0.4)
+    found = loss(read_problem(_heart(THREE, 3), noise, None, "any", Effort(0.21, 10_000)))
+    assert found.gap <= 0.21
+    assert 2.06 <= found.lower <= 2.07
+
+
+def test_a_series_that_begins_near_its_target_may_be_long_behind_it() -> None:
+    # The first report follows a law of its own: to begin there is a way of its own to go on.
+    tables, begun = _words(STICKY, None).tables, _words(STICKY, None)._begin
+    right, _, _, _ = around.grown(tables, begun, 0, False)
+    left, _, _, _ = around.grown(tables, right, 1, False)
+    ended = left.at(left.state[:, around.LEFT] == around.ENDED)
+    assert len(ended.table)
+    more, _, _, _ = around.grown(tables, ended, 2, False)
+    assert (more.state[:, around.POINTS] > ended.state[:, around.POINTS].min()).any()
+    independent, first = _words(NOISE, None).tables, _words(NOISE, None)._begin
+    assert not (around.grown(independent, first, 1, False)[0].state == around.ENDED).any()
 
 
 def test_without_a_limit_on_seconds_the_clock_does_not_matter(

@@ -269,14 +269,14 @@ def at_most(tables: Tables, words: Words) -> FloatArray:
     flat = words.table.reshape(len(words.table), 4, len(tables.start) ** 2)
     prior = _prior(tables, words)
     said, known = _largest(flat[:, 0], flat[:, 1]), _largest(flat[:, 3], flat[:, 2])
-    both = said * np.where(prior < 0.0, known, prior)
-    with np.errstate(divide="ignore"):
-        return np.where((said > 0.0) & (known > 0.0), np.log(both), -np.inf)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        both = np.log(said * np.where(prior < 0.0, known, prior))
+    return np.where((said > 0.0) & (known > 0.0), both, -np.inf)
 
 
 def _largest(above: FloatArray, below: FloatArray) -> FloatArray:
     """The largest quotient of entries above that are not zero."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found: FloatArray = np.where(above > 0.0, above / below, 0.0).max(axis=1, initial=0.0)
     return found
 
@@ -292,7 +292,7 @@ def worth(tables: Tables, words: Words) -> tuple[FloatArray, IntArray]:
         sums = np.where(over[:, None], rows[:, :, 0], (weight * rows).sum(axis=2))
         there = (over & (end == 0)) | (~over & (end < tables.counts[1, labels]))
         there &= (sums[:, [0, 2, 3]] > 0.0).all(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             value = np.log(sums[:, 0] / sums[:, 1]) + np.log(sums[:, 3] / sums[:, 2])
         better = there & (value > best)
         best[better], ending[better] = value[better], end

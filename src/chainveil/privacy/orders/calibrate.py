@@ -17,7 +17,7 @@ from chainveil.privacy.result import Calibrated
 
 # How close losses come, as a share of the budget, and nodes at which they are given up: with sticky
 # noise more of them are computed.
-TOLERANCE, NODES, NODES_OF_STICKY = 2e-3, 130_000, 33_000
+TOLERANCE, NODES, NODES_OF_STICKY = 5e-4, 130_000, 33_000
 
 
 def least_noise(problem: Problem, aim: Aim) -> Calibrated:

@@ -93,6 +93,8 @@ class Search:
     _compared: float = 0.0
     _pass_work: float = FIRST_PASS / LONGER
     _until: float = math.inf
+    # A pass that does not end with several times the work of the last one: finer ones take more.
+    _gave_up: bool = False
     _begun: float = field(default_factory=time.monotonic)
     _rate: float = FIRST_RATE
 
@@ -233,7 +235,8 @@ class Search:
     @property
     def _is_laid_out(self) -> bool:
         """Whether passes bring nothing more."""
-        return self._idle >= PATIENCE or self._laid_out >= self._most_nodes
+        over = self._gave_up or self._idle >= PATIENCE
+        return over or self._laid_out >= self._most_nodes
 
     def _next_pass(self) -> None:
         """The next pass, with what it shows."""
@@ -246,7 +249,7 @@ class Search:
         self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
         fine = self._cost <= self.effort.tolerance
         if not finished:
-            self._idle = PATIENCE
+            self._gave_up = True
         else:
             self._idle = self._idle + 1 if fine and self.upper == before else 0
             self._cost *= FALL
