@@ -269,8 +269,9 @@ def at_most(tables: Tables, words: Words) -> FloatArray:
     flat = words.table.reshape(len(words.table), 4, len(tables.start) ** 2)
     prior = _prior(tables, words)
     said, known = _largest(flat[:, 0], flat[:, 1]), _largest(flat[:, 3], flat[:, 2])
-    both = said * np.where(prior < 0.0, known, prior)
-    with np.errstate(divide="ignore"):
+    # Of words that cannot be, one of the two is zero, and their product may be none.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        both = said * np.where(prior < 0.0, known, prior)
         return np.where((said > 0.0) & (known > 0.0), np.log(both), -np.inf)
 
 
