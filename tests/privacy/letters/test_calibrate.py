@@ -67,6 +67,15 @@ def test_sticky_response_is_never_worse(
     assert sticky.expected_flips <= plain.expected_flips * (1 + 1e-9)
 
 
+@pytest.mark.slow
+def test_the_best_rhythm_costs_no_more_than_every_point() -> None:
+    # Searches for several numbers end where their starts lead them, and other rhythms lend some.
+    chain = cv.MarkovChain([[0.411, 0.589, 0.0], [0.326, 0.0746, 0.5994], [0.0, 0.56, 0.44]])
+    asked: dict[str, Any] = {"family": "per-state", "mechanism": "sticky"}
+    every, best = (cv.calibrate(chain, 4.0, every=at, **asked) for at in (1, "best"))
+    assert best.expected_flips <= every.expected_flips
+
+
 def test_sticky_noise_that_never_repeats_loses_what_the_channel_does() -> None:
     channel = cv.Channel.randomized_response(4, 0.6).on_grid()
     never = cv.StickyNoise.response(0.0, channel, channel)
