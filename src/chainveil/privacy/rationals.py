@@ -30,7 +30,9 @@ def start_law(chain: MarkovChain) -> Pair:
 
 
 def channel_entries(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
-    """The rows of a two-state channel; with two outputs the diagonal is one minus the rest.
+    """The rows of a two-state channel; with two outputs the larger entry is one minus the other.
+
+    A float next to one is rounded by more than its small neighbour is worth to a likelihood ratio.
 
     The rows of a joint channel are the exact products of those of its parts.
     """
@@ -39,7 +41,9 @@ def channel_entries(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
         return joint_row([row[0] for row in rows]), joint_row([row[1] for row in rows])
     zero, one = ([Fraction(float(entry)) for entry in row] for row in channel.matrix)
     if channel.outputs == 2:
-        zero[0], one[1] = 1 - zero[1], 1 - one[0]
+        for row in (zero, one):
+            larger = int(row[1] > row[0])
+            row[larger] = 1 - row[1 - larger]
     return zero, one
 
 

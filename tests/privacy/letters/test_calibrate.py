@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,10 @@ import pytest
 
 import chainveil as cv
 from chainveil.privacy.letters.attacks import Attacks
+from chainveil.privacy.letters.calibrate import family
+from chainveil.privacy.letters.loss import Closing
+from chainveil.privacy.letters.quest import Quest
+from chainveil.privacy.problem import Aim, Effort, Problem
 from tests.batches import some_quick
 
 CHAIN = cv.MarkovChain(
@@ -65,6 +70,35 @@ def test_sticky_response_is_never_worse(
     assert sticky.noise.kind == "sticky"
     assert sticky.loss.epsilon <= epsilon
     assert sticky.expected_flips <= plain.expected_flips * (1 + 1e-9)
+
+
+@pytest.mark.slow
+def test_the_best_rhythm_costs_no_more_than_every_point() -> None:
+    # Searches for several numbers end where their starts lead them, and other rhythms lend some.
+    chain = cv.MarkovChain([[0.411, 0.589, 0.0], [0.326, 0.0746, 0.5994], [0.0, 0.56, 0.44]])
+    asked: dict[str, Any] = {"family": "per-state", "mechanism": "sticky"}
+    every, best = (cv.calibrate(chain, 4.0, every=at, **asked) for at in (1, "best"))
+    assert best.expected_flips <= every.expected_flips
+
+
+def test_a_loss_looked_for_again_is_never_above_the_budget() -> None:
+    # Bounds depend on the way a search goes: here they stay apart once noise is looked at again,
+    # and where they are to come close.
+    problem, seen = Problem(STAYING, (), 4, "any"), list[Any]()
+
+    class Loose(Closing):
+        def to(self, effort: Effort, enough: float = np.inf) -> cv.PrivacyLoss:
+            if self not in seen:
+                seen.append(self)
+            again = sum(one.problem.releases == self.problem.releases for one in seen) > 1
+            found = super().to(effort, enough)
+            apart = 1e-2 if again or effort.tolerance < 1e-5 else 0.0
+            return replace(found, epsilon=found.epsilon + apart)
+
+    quest = Quest(problem, Aim(2.0), Loose)
+    found = quest.best(family(3, "response", 1, False))
+    assert any(one.problem.releases == (found.noise,) for one in seen)
+    assert found.loss.epsilon <= 2.0
 
 
 def test_sticky_noise_that_never_repeats_loses_what_the_channel_does() -> None:

@@ -129,3 +129,13 @@ def test_what_other_engines_answer_is_left_to_them() -> None:
     assert not solves(read_problem(order_one, NOISE, None, "any"))
     assert not solves(read_problem(CHAIN, NOISE, 5, "informed"))
     assert not solves(read_problem(CHAIN, NOISE, 5, cv.Adversary(1, {0})))
+
+
+@pytest.mark.parametrize("points", [3, None])
+def test_a_value_that_never_occurs_is_no_secret(points: int | None) -> None:
+    # The other two are tossed with a fair coin, and each of their reports is told twice as often.
+    chain = HigherOrderChain.from_json({"transition": [[0.5, 0.5, 0.0]] * 9})
+    noise = cv.Channel.randomized_response(3, 0.5)
+    found = loss(read_problem(chain, noise, points, "any", Effort(1e-6)))
+    assert found.lower <= np.log(2) + 1e-12
+    assert np.log(2) <= found.epsilon <= np.log(2) + 1e-6

@@ -19,6 +19,9 @@ CHANNELS = [
     Channel([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]]),
     Channel.binary(0.499999, 0.5),
     Channel.binary(1e-90, 0.3),
+    # No output speaks for one value as floats go, and two speak against it.
+    Channel([[1e-40, 1.0, 1e-30], [1e-20, 1.0, 1e-20]]),
+    Channel([[1e-20, 1.0, 1e-20], [1e-40, 1.0, 1e-30]]),
 ]
 
 

@@ -322,7 +322,9 @@ class Quest:
             noise, closing = kept.noise, self._closing(kept.noise)
             closing.to(self._effort(self.looking))
         found = closing.to(self._effort(self.certifying, closing.nodes + CERTIFYING_NODES))
-        return Calibrated(noise, found)
+        # A search that goes another way may stop above what the first one had shown.
+        known = loss if noise == kept.noise else found
+        return Calibrated(noise, min(known, found, key=lambda one: one.epsilon))
 
     def nothing(self, shape: Shape) -> Calibrated:
         """Noise of the kind of a shape whose reports do not depend on the points at all."""

@@ -23,6 +23,9 @@ RHYTHMS = (1, 2, 3, 5, 7, 11, 15, 21, 31, 45, 63, 91, 127)
 PATIENCE = 2
 # Rhythms that could cost less by no more than this, as a share, are not looked for.
 FLAT = 1e-3
+# How much less than a guess noise on every point may cost, as a share: searches that begin
+# elsewhere end elsewhere.
+NEAR = 1e-2
 
 
 class Rhythms:
@@ -63,13 +66,16 @@ class Rhythms:
         best, least = None, math.inf
         # Noise on every point last: most often what it can cost at least is known to be more.
         for every in sorted(set(rhythms), key=lambda every: (every == 1, hoped(every))):
-            if hoped(every) < least:
-                quest, shapes = self._of(every)
-                guesses = [self._guesses.get((number, every)) for number in kinds]
-                found = quest.best(shapes, guesses)
-                value = cost(quest.problem.model, found.noise, quest.aim)
-                if value < least:
-                    best, least = found, value
+            # Noise on every point is found as where all points report: it is never to cost more.
+            afresh = every == 1 and len(kinds) > 1
+            if hoped(every) >= least * (1 + NEAR if afresh else 1):
+                continue
+            quest, shapes = (self._quest(1), self._shapes(1)) if afresh else self._of(every)
+            known = [] if afresh else [self._guesses.get((number, every)) for number in kinds]
+            found = quest.best(shapes, known)
+            value = cost(quest.problem.model, found.noise, quest.aim)
+            if value < least:
+                best, least = found, value
         assert best is not None
         return best
 

@@ -269,6 +269,7 @@ def at_most(tables: Tables, words: Words) -> FloatArray:
     flat = words.table.reshape(len(words.table), 4, len(tables.start) ** 2)
     prior = _prior(tables, words)
     said, known = _largest(flat[:, 0], flat[:, 1]), _largest(flat[:, 3], flat[:, 2])
+    # Of words that cannot be, one of the two is zero, and their product may be none.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         both = np.log(said * np.where(prior < 0.0, known, prior))
     return np.where((said > 0.0) & (known > 0.0), both, -np.inf)

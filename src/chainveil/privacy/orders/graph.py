@@ -93,7 +93,7 @@ def _prior(numbers: Numbers, alphabet: Alphabet) -> FloatArray:
     """Log odds of b against a of a point of which nothing is known, by label."""
     law = numbers.contexts.reshape(-1, numbers.states).sum(axis=0)
     pairs = [alphabet.read(label)[0] for label in range(alphabet.right)]
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return np.array([np.log(law[b]) - np.log(law[a]) for a, b in pairs])
 
 

@@ -27,7 +27,7 @@ def bound_losses(
     """Write the bound of each chain, shape (chains,), without a margin for rounding.
 
     ``high`` and ``low``, of shape (2,), are the extreme likelihood ratios of 0 over 1 and of 1
-    over 0; the former are above 1.
+    over 0; of the former one at least is above 1.
     """
     maps, starts = np.empty((2, POWERS, 2, 4)), np.empty((2, 4, 2))
     best, end = np.empty(2), np.empty(2)

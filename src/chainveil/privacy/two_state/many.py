@@ -61,8 +61,9 @@ def loss_bounds(
     assert high
     assert low
     found = np.zeros(len(q))
-    # Where no output speaks for a value there is nothing to lose.
-    if high > 1 and len(q):
+    # Where no output speaks for either value there is nothing to lose. Rows sum to one only as
+    # floats do: an output may speak for one value although none is above one for the other.
+    if (high > 1 or low < 1) and len(q):
         from chainveil.privacy.two_state.kernel import bound_losses
 
         speak, against = np.array([high, 1 / low], float), np.array([low, 1 / high], float)

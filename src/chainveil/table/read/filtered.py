@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import time
 import weakref
 from typing import Any
@@ -62,6 +63,9 @@ class _Loan:
 
 
 _loans: weakref.WeakSet[_Loan] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    # A forked process has none of Arrow's threads, and nothing to wait for.
+    os.register_at_fork(after_in_child=_loans.clear)
 
 
 @atexit.register
