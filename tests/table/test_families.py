@@ -166,7 +166,7 @@ def test_private_series_of_more_states_have_one_chain_and_that_is_said() -> None
 def test_series_whose_chains_no_box_covers_are_counted(changes: Any, left: int) -> None:
     x = [cv.MarkovChain.binary(q, r).sample(2000, rng=1) for q, r in changes]
     frame = pl.DataFrame({"who": np.repeat(["a", "b"], 2000), "x": np.concatenate(x)})
-    words = f"{left} of 2 series with enough points have chains that no box covers"
+    words = f"{left} of 2 series with enough points have chains of their own that the model leaves"
     with pytest.warns(ChainveilWarning, match=words):
         released(frame, mechanism="independent")
     with pytest.warns(ChainveilWarning, match=words):

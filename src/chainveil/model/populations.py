@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.errors import ChainveilWarning, InvalidInput
+from chainveil.errors import ChainveilWarning, InvalidInput, NotSupported
 from chainveil.model.base import Box, DataModel, Origin
 from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import public_box
@@ -29,10 +29,10 @@ from chainveil.sequences import Sequences, as_sequences
 # fitted probability is then off by 0.22, by its standard error, and no count stands out.
 ENOUGH_CHANGES = 20
 NOT_COVERED = (
-    "{left:,} of {count:,} series with enough points have chains that no box covers, since boxes "
-    "go up to where q + r is 1 and are rounded before they are published: the chain of all series "
-    "together stands for them. On their own chains the noise may lose more than the budget; a "
-    "public reference has a model for each"
+    "{missed:,} of {count:,} series with enough points have chains of their own that the model "
+    "leaves out: boxes go up to where q + r is 1, and those of private series are rounded. The "
+    "chain of all series together stands for them; on their own chains the noise may lose more "
+    "than the budget. A public reference has a model for each"
 )
 # Series with models of their own that a margin for others can be made from, and the boxes that
 # its ranges of leans and of paces are cut into: they have slow corners, which decide.
@@ -81,11 +81,16 @@ def fit(
     pooled = first_order(count_transitions(sequences, states), origin)
     called = _names(names, series.count)
     pieces, labels = _cut(series, called, checks.whole("parts", parts, 1))
-    own = _own_models(pieces, pooled, origin, wishes, series.count)
+    counts = counts_of(pieces, pooled.states)
+    tried = _own_models(counts, origin, wishes)
+    own = [(place, model) for place, model in tried if model is not None]
     members = [(labels[place], model) for place, model in own]
     members += _longer(pieces, labels, [place for place, _ in own], pooled, origin, wishes)
     persons = [model for place, model in own if place < series.count]
-    return assembled(members, persons, pooled, len(own) == pieces.count, wishes)
+    family = assembled(members, persons, pooled, len(own) == pieces.count, wishes)
+    if told := _left_out(tried, counts[: series.count], family):
+        warnings.warn(told, ChainveilWarning, stacklevel=3)
+    return family
 
 
 def from_counts(
@@ -99,25 +104,48 @@ def from_counts(
     """A family from the transitions of each series, shape (series, k, k), and then of parts.
 
     ``series`` is how many are whole ones. ``longer`` is a chain of a higher order, of all series
-    together. None where no series has a model of its own; with it, a warning where some have
-    enough points and none, else nothing.
+    together. None where no series has a model of its own; with it, a warning where the chains of
+    some are left out, else nothing.
     """
-    own = [(place, _first(counts[place], pooled.origin, wishes)) for place in enough(counts)]
+    own = _own_models(counts, pooled.origin, wishes)
     found = [(names[place], model) for place, model in own if model is not None]
     persons = [model for place, model in own if model is not None and place < series]
     complete = len(found) == len(counts)
-    warning = _not_covered(own, series)
     if not found:
-        return None, warning
+        return None, _left_out(own, counts[:series], None)
     found += [] if longer is None else [(LONGER, longer)]
-    return assembled(found, persons, pooled, complete, wishes), warning
+    family = assembled(found, persons, pooled, complete, wishes)
+    return family, _left_out(own, counts[:series], family)
 
 
-def _not_covered(own: Sequence[tuple[int, DataModel | None]], series: int) -> str:
-    """What to say of series that have enough points and no model; empty where all have one."""
-    whole = [model for place, model in own if place < series]
-    left = sum(model is None for model in whole)
-    return NOT_COVERED.format(left=left, count=len(whole)) if left else ""
+def _left_out(
+    own: Sequence[tuple[int, DataModel | None]],
+    counts: NDArray[np.int64],
+    family: ModelFamily | None,
+) -> str:
+    """What to say of series that have enough points, no model, and a chain outside of all boxes."""
+    whole = [(place, model) for place, model in own if place < len(counts)]
+    left = [place for place, model in whole if model is None]
+    if not left or counts.shape[1] > 2:
+        return ""
+    (stay, leave), (back, keep) = counts[left].transpose(1, 2, 0)
+    q, r = leave / (leave + stay), back / (back + keep)
+    inside = np.zeros(len(left), bool)
+    for q_low, q_high, r_low, r_high in _published_boxes(family):
+        inside |= (q_low <= q) & (q <= q_high) & (r_low <= r) & (r <= r_high)
+    missed = len(left) - int(np.count_nonzero(inside))
+    return NOT_COVERED.format(missed=missed, count=len(whole)) if missed else ""
+
+
+def _published_boxes(family: ModelFamily | None) -> list[Box]:
+    """Of private series one covers all; where it cannot, the table is refused later."""
+    if family is None:
+        return []
+    try:
+        model = family.rounded() if family.is_unrounded else family
+    except NotSupported:
+        model = family
+    return [member.box for member in model.members if member.box is not None]
 
 
 def assembled(
@@ -177,14 +205,10 @@ def counts_of(series: Sequences, states: int) -> NDArray[np.int64]:
 
 
 def _own_models(
-    series: Sequences, pooled: MarkovChain, origin: Origin, wishes: Wishes, whole: int
-) -> list[tuple[int, DataModel]]:
-    """A chain or box of order 1 for each series that has enough points; parts follow ``whole``."""
-    counts = counts_of(series, pooled.states)
-    found = [(place, _first(counts[place], origin, wishes)) for place in enough(counts)]
-    if told := _not_covered(found, whole):
-        warnings.warn(told, ChainveilWarning, stacklevel=4)
-    return [(place, model) for place, model in found if model is not None]
+    counts: NDArray[np.int64], origin: Origin, wishes: Wishes
+) -> list[tuple[int, DataModel | None]]:
+    """A chain or box of order 1 for each series that has enough points, where there is one."""
+    return [(place, _first(counts[place], origin, wishes)) for place in enough(counts)]
 
 
 def enough(counts: NDArray[np.int64]) -> list[int]:
