@@ -53,6 +53,18 @@ FIRST = (
 )
 
 
+# Fixtures that start a program which takes seconds: what uses them runs with the slow tests.
+DEAR = {"browser", "spark_session"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses such a fixture, before tests are chosen by their marks."""
+    for item in items:
+        if not DEAR.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """One worker runs a whole file, which makes its fixtures once, and what belongs together.

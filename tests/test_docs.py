@@ -18,11 +18,14 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
 # Pages whose examples run on Spark: in the process that has one.
 ON_SPARK = {ROOT / "docs" / "spark.md"}
-EXAMPLES = [pytest.param(page, id=page.name) for page in PAGES]
+EXAMPLES = [
+    pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page in ON_SPARK else [])
+    for page in PAGES
+]
 # Pages whose examples take seconds.
 LONG = {
     "compare.md", "correlated-noise.md", "estimates.md", "families.md", "higher-order.md",
-    "memory.md", "report.md", "study.md",
+    "memory.md", "report.md", "spark.md", "study.md",
 }  # fmt: skip
 MOST = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page.name in LONG else [])

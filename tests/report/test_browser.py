@@ -15,6 +15,7 @@ BESIDE = "Where do reports of person person 0 differ from the original?"
 PAGES = pytest.mark.parametrize("name", ["public", "private"])
 
 
+@pytest.mark.usefixtures("browser")
 @PAGES
 def test_a_page_asks_for_nothing_and_complains_of_nothing(name: str, request: Any) -> None:
     opened = request.getfixturevalue(name)

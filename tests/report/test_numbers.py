@@ -55,6 +55,7 @@ def test_stretches_of_time_are_those_of_the_estimator(public: Any, made: Any) ->
     assert weights.sum() == float(whole.points)
 
 
+@pytest.mark.usefixtures("browser")
 @pytest.mark.parametrize("name", ["public", "private"])
 def test_what_is_read_is_what_is_behind_it(name: str, request: Any) -> None:
     """Four digits of the value, in every cell of numbers; losses rounded up or down."""
