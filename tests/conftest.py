@@ -53,13 +53,14 @@ FIRST = (
 )
 
 
-# Fixtures that start a program which takes seconds: what uses them runs with the slow tests.
-DEAR = {"browser", "spark_session"}
+# Fixtures that take many seconds: a browser, the pages of a release of six people, Spark. What uses
+# them runs with the slow tests.
+DEAR = {"browser", "made", "spark_session"}
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses such a fixture, before tests are chosen by their marks."""
+    """Mark what uses a dear fixture, before tests are chosen by their marks."""
     for item in items:
         if not DEAR.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
