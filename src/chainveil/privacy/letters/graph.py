@@ -111,7 +111,8 @@ class Side:
         graph, count = self.graph, self.nodes
         depth = graph.depth
         # No way leads to some nodes, whatever they are worth.
-        least = np.where(graph.reach > -np.inf, low - graph.reach, np.inf)
+        least = np.full(len(graph.reach), np.inf)
+        np.subtract(low, graph.reach, out=least, where=graph.reach > -np.inf)
         matters = graph.attained[:count].max(axis=1) > least
         first = int(depth[matters].min(initial=len(self.tables.phase)))
         closed = graph.kids[:count, 0] == -1
