@@ -228,7 +228,7 @@ class Quest:
         assert plain is not None
         assert best is not None
         finished = self._sharpened(best)
-        if best is not plain and self._cost(finished.noise) > (1 - CLOSE) * self._cost(plain.noise):
+        if best is not plain and self._gain(finished.noise) < (1 + CLOSE) * self._gain(plain.noise):
             # Which is better may depend on how much of the budget is used up.
             return min(finished, self._sharpened(plain), key=lambda one: self._cost(one.noise))
         return finished
@@ -275,8 +275,10 @@ class Quest:
             apart = apart and found.lower <= epsilon * (1 + COARSE)
             if found.epsilon > epsilon and (apart or found.lower <= epsilon):
                 fails, too_little = min(fails, target), max(too_little, costs)
-            if kept is not None and self._cost(kept.noise) - too_little <= ALIKE * self._gain(kept):
-                break
+            if kept is not None:
+                close = ALIKE * self._gain(kept.noise)
+                if self._cost(kept.noise) - too_little <= close:
+                    break
             if apart or found.lower <= epsilon:
                 if math.isinf(found.epsilon) or fails - fits < CLOSE / 2 * epsilon:
                     break
@@ -288,10 +290,9 @@ class Quest:
         nothing = self.nothing(shape)
         return Kept(nothing.noise, nothing.loss, shape, numbers)
 
-    def _gain(self, kept: Kept) -> float:
+    def _gain(self, noise: Noise) -> float:
         """How much less noise costs than noise that tells nothing."""
-        nothing = _hiding(self.problem.model.states, kept.noise)
-        return self._cost(nothing) - self._cost(kept.noise)
+        return self._cost(_hiding(self.problem.model.states, noise)) - self._cost(noise)
 
     def _next_target(
         self, target: float, found: PrivacyLoss, before: tuple[float, float] | None

@@ -71,8 +71,16 @@ def cover(rows: Any, one: int, others: Any, two: int, most: float) -> float:
     """The least g by coefficients with which the second word covers the first; inf: above most."""
     k = rows.shape[2]
     worst = 0.0
+    # Most words that do not cover another are seen in a state alone.
     for x in range(k):
-        for y in range(x, k):
+        above = rows[one, FAR_OVER, x] * others[two, FAR_UNDER, x]
+        if above > 0.0:
+            below = others[two, FAR_OVER, x] * rows[one, FAR_UNDER, x]
+            if not above < most * below:
+                return np.inf
+            worst = max(worst, above / below)
+    for x in range(k):
+        for y in range(x + 1, k):
             above = (
                 rows[one, FAR_OVER, x] * others[two, FAR_UNDER, y]
                 + rows[one, FAR_OVER, y] * others[two, FAR_UNDER, x]
@@ -260,20 +268,26 @@ def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int,
             if reach + bound <= low[points]:
                 graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
                 continue
-            nearest, cost = -1, np.inf
+            nearest, cost, cheapest = -1, np.inf, np.inf
             crowded = graph.newest[depth + 1, following, 1] >= most
+            usual = max(share[depth, 0] - reach, share[depth, 1])
+            usual_factor = np.exp(min(usual, 600.0))
             other = graph.newest[depth + 1, following, 0]
             while other >= 0:
                 # The first that is near enough; where there are too many, else the cheapest.
-                fits = max(graph.real[other, REACH], share[depth, 0]) - reach
-                fits = max(fits, share[depth, 1])
-                limit = max(cost, fits) if crowded else fits
-                factor = cover(rows, place, graph.rows, other, np.exp(min(limit, 600.0)))
-                now = np.log(factor) + slack
-                if now <= fits or now < cost:
-                    nearest, cost = other, now
-                    if now <= fits:
-                        break
+                fits, limit = usual, usual_factor
+                if graph.real[other, REACH] > share[depth, 0]:
+                    fits = max(graph.real[other, REACH] - reach, share[depth, 1])
+                    limit = np.exp(min(fits, 600.0))
+                if crowded:
+                    limit = max(limit, cheapest)
+                factor = cover(rows, place, graph.rows, other, limit)
+                if factor < np.inf:
+                    now = np.log(factor) + slack
+                    if now <= fits or now < cost:
+                        nearest, cost, cheapest = other, now, factor
+                        if now <= fits:
+                            break
                 other = graph.whole[other, OLDER]
             if nearest < 0 or (other < 0 and not crowded):
                 where = (depth + 1, following)
