@@ -335,6 +335,8 @@ class Side:
             NEVER if self.allowed.limit is None else self.allowed.limit,
         )  # fmt: skip
         words.prepare(tables, near, np.zeros((2, k)))
+        if self.priors.shares is not None:
+            np.maximum(tables.mix, self.priors.shares.least[phase], out=tables.mix)
         return tables
 
     def _used(self, phase: IntArray, extra: int) -> IntArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters.numbers import Numbers
+from chainveil.privacy.letters.shares import Shares
 from chainveil.privacy.letters.sides import IntArray
 
 # An index that no series has.
@@ -46,10 +47,10 @@ class Allowed:
 
 
 class Priors:
-    """Powers of the chain on one side, shared by all pairs of values.
+    """What holds on one side for all pairs of values: above all the powers of the chain.
 
     ``rows[j]`` is M to the power of the distance of a node of depth j, ``starts[j]`` the law
-    of the point j steps behind the first one.
+    of the point j steps behind the first one; ``shares`` of what follows, if no value is known.
     """
 
     def __init__(self, numbers: Numbers, is_left: bool) -> None:
@@ -58,6 +59,7 @@ class Priors:
         self._step = np.ascontiguousarray(step)
         first = np.eye(numbers.states) if is_left else self._step
         self.rows, self.starts = [first], [numbers.start]
+        self.shares: Shares | None = None
         self._earliest: dict[tuple[int, int], IntArray] = {}
 
     def upto(self, depths: int) -> tuple[FloatArray, FloatArray]:

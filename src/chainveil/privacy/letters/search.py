@@ -22,6 +22,7 @@ from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
 from chainveil.privacy.letters.priors import Allowed, Priors
+from chainveil.privacy.letters.shares import Shares
 from chainveil.privacy.letters.sides import Reports, Script, Spelling
 from chainveil.privacy.problem import Effort
 
@@ -125,6 +126,10 @@ class Laid:
         nearest = self.side.first_that_matters(low) if every_length and turn > 0 else 0
         fresh = self.side.fresh(nearest)
         fresh.build(tolerance, most, low, min(left, 1 << 20))
+        if fresh.priors.shares is not None:
+            # Words that are worth less than ``low`` may have been left out.
+            bound = max(fresh.settle(None), low)
+            fresh.priors.shares.learn(fresh.pair, fresh.place, bound)
         self._side, self.turn = fresh, turn
         self._upper = self._lower = None
 
@@ -202,7 +207,12 @@ class Search:
     @cached_property
     def priors(self) -> tuple[Priors, Priors]:
         """The powers of the chain on both sides."""
-        return Priors(self.script.numbers, True), Priors(self.script.numbers, False)
+        numbers = self.script.numbers
+        found = Priors(numbers, True), Priors(numbers, False)
+        if self.adversary == "ignorant" and numbers.is_stationary:
+            for one, spelling in zip(found, self.spellings, strict=True):
+                one.shares = Shares(numbers, spelling)
+        return found
 
     @cached_property
     def allowed(self) -> list[tuple[Allowed, Allowed]]:
