@@ -50,6 +50,19 @@ FIRST = (
     "tests/privacy/two_state/test_loss_precision.py",
     "tests/privacy/family/test_calibrate.py",
     "tests/cli/test_examples.py",
+    "tests/statistical/test_estimate_coverage.py",
+    "tests/privacy/two_state/test_loss_oracle.py",
+    "tests/privacy/memory/test_loss.py",
+    "tests/privacy/letters/test_loss.py",
+    "tests/privacy/family/test_loss.py",
+    "tests/cli/test_data.py",
+    "tests/cli/test_unwritable.py",
+    "tests/estimate/questions/test_small_groups.py",
+    "tests/test_site.py",
+    "tests/certificate/test_memory.py",
+    "tests/certificate/test_memory_many_states.py",
+    "tests/table/test_families.py",
+    "tests/test_notebooks.py",
 )
 
 
