@@ -41,6 +41,13 @@ FEW_SILENT = 12
 FAR_BELOW = -8.0
 
 
+def kernel_of(ones: FloatArray) -> FloatArray:
+    """Probabilities of both reports, (2, 2, 2, 2), from those to report 1."""
+    kernel = np.empty((2, 2, 2, 2))
+    kernel[..., 0], kernel[..., 1] = 1 - ones, ones
+    return kernel
+
+
 @dataclass(frozen=True)
 class Quest:
     """What is looked for, and how a kernel is judged.
@@ -68,10 +75,12 @@ class Quest:
 
     def spread(self, logits: FloatArray) -> FloatArray:
         """Probabilities to report 1, shape (2, 2, 2), from the logits of the form."""
-        ones = 1 / (1 + np.exp(-np.clip(logits, -MOST, MOST)))
+        ones = 1 / (1 + np.exp(-np.minimum(np.maximum(logits, -MOST), MOST)))
         if self.form == "correlated":
             return CorrelatedNoise(float(ones[0]), float(ones[1])).step_law()[..., 1]
-        return np.array(np.broadcast_to(ones.reshape(SHAPES[self.form]), (2, 2, 2)))
+        spread = np.empty((2, 2, 2))
+        spread[...] = ones.reshape(SHAPES[self.form])
+        return spread
 
     def gather(self, ones: FloatArray) -> FloatArray:
         """Logits of a kernel, those that the form has."""
@@ -84,7 +93,7 @@ class Quest:
 
     def laws(self, ones: FloatArray) -> Laws:
         """The kernel with a first law and a kernel after gaps that go with it."""
-        kernel = np.stack([1 - ones, ones], axis=-1)
+        kernel = kernel_of(ones)
         if self.form == "independent":
             return Laws(kernel, kernel[0, 0], kernel[:, 0])
         if self.form == "correlated":
@@ -113,7 +122,7 @@ class Quest:
 
     def goal(self, ones: FloatArray) -> float:
         """What is minimised."""
-        kernel = np.stack([1 - ones, ones], axis=-1)
+        kernel = kernel_of(ones)
         if self.aim.objective == "estimate":
             return math.log(self.rhythm.variance(kernel))
         if self.aim.objective == "decoded":
