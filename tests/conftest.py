@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -100,6 +102,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             super()._assign_work_unit(node)
 
     return Together(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked() -> Iterator[None]:
+    """Losses that are checked apart are computed by forked processes, not by ones started anew."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        yield
+        return
+    from chainveil.certificate import work
+    from tests import apart
+
+    apart.begin()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(work, "subprocess", apart)
+        yield
+
+
+@pytest.fixture
+def started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of the processes themselves."""
+    monkeypatch.setattr("chainveil.certificate.work.subprocess", subprocess)
 
 
 def why_no_spark() -> str | None:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pytest
 
 import chainveil as cv
-from chainveil.certificate import Certificate, Released, questions, work
+from chainveil.certificate import Certificate, Released, questions
 from chainveil.certificate.document import seal
 from chainveil.certificate.reading import parse
 from chainveil.cli import chain_file
@@ -29,7 +29,6 @@ from chainveil.mechanism import Stream, seeded
 from chainveil.table.released.facts import released_facts
 from chainveil.table.request.discretize import make_discretizer
 from tests.batches import batches
-from tests.fuzz import apart
 from tests.fuzz.mutations import as_text, bitten, forged, mutated
 from tests.fuzz.truth import ROUNDING, check_accepted, least
 
@@ -150,13 +149,13 @@ class Asked:
 
 
 @pytest.fixture
-def forked(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes are started as ever in the first round, forked in the others."""
-    if number > 0:
-        monkeypatch.setattr(work.subprocess, "run", apart.run)  # type: ignore[attr-defined]
+def first_anew(number: int, request: pytest.FixtureRequest) -> None:
+    """Processes are started anew in the first round."""
+    if number == 0:
+        request.getfixturevalue("started_anew")
 
 
-@pytest.mark.usefixtures("forked")
+@pytest.mark.usefixtures("first_anew")
 @pytest.mark.parametrize("number", ROUNDS)
 def test_certificates(number: int) -> None:
     rng, asked, ends = random.Random(number), Asked(), Counter[str]()
@@ -184,7 +183,7 @@ def test_certificates(number: int) -> None:
     assert ends["holds as promised to anyone"] > 5, ends
 
 
-@pytest.mark.usefixtures("forked")
+@pytest.mark.usefixtures("first_anew")
 @pytest.mark.parametrize("number", ROUNDS)
 def test_plans(number: int) -> None:
     rng, asked, ends = random.Random(1000 + number), Asked(), Counter[str]()

@@ -17,12 +17,18 @@ from typing import Any
 
 from chainveil.certificate import work
 
+# What ``work`` needs of a module that stands in for subprocess, beside ``run``.
+TimeoutExpired = subprocess.TimeoutExpired
 
-def run(command: list[str], *, input: bytes, timeout: float, **_: Any) -> Any:
+
+def run(command: list[str], *, input: bytes, timeout: float, **how: Any) -> Any:
     """What :func:`subprocess.run` gives for the process that ``work`` starts."""
     assert command[-1] == work.START
+    if json.loads(input)["path"] != _PATH:
+        # Packages that a test brings along are not those of the process that is forked.
+        return subprocess.run(command, input=input, timeout=timeout, **how)
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.fuzz.loaded"])
+    context.set_forkserver_preload(["tests.loaded"])
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_serve, args=(input, theirs))
     process.start()
@@ -39,6 +45,15 @@ def run(command: list[str], *, input: bytes, timeout: float, **_: Any) -> Any:
         ours.close()
     assert process.exitcode is not None
     return subprocess.CompletedProcess(command, process.exitcode, answer, b"")
+
+
+# The search path when the tests begin.
+_PATH: list[str] = []
+
+
+def begin() -> None:
+    """Remember the search path: for it, processes are forked."""
+    _PATH[:] = map(str, sys.path)
 
 
 def _serve(told: bytes, pipe: Connection) -> None:
