@@ -37,8 +37,12 @@ TOGETHER = ("spark", "tests/test_site.py", "tests/report/")
 # so that two workers seldom compile the same.
 FIRST = (
     "spark",
-    "tests/privacy/memory/test_calibrate.py",
+    # What the first tests of Spark compile as well comes a while later.
     "tests/privacy/letters/test_calibrate.py",
+    "tests/privacy/orders/test_loss.py",
+    "tests/privacy/letters/test_definition.py",
+    "tests/privacy/two_state/test_loss_precision.py",
+    "tests/privacy/memory/test_calibrate.py",
     "tests/inference/test_remembering.py",
     "tests/fuzz/test_documents.py",
     "tests/report/",
@@ -48,8 +52,6 @@ FIRST = (
     "tests/certificate/test_promise.py",
     "tests/test_docs.py",
     "tests/experiments/test_quick.py",
-    "tests/privacy/letters/test_definition.py",
-    "tests/privacy/two_state/test_loss_precision.py",
     "tests/privacy/family/test_calibrate.py",
     "tests/cli/test_examples.py",
     "tests/statistical/test_estimate_coverage.py",
