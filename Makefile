@@ -8,6 +8,8 @@ BIN := .venv/bin
 INSTALLED := .venv/installed
 # Test workers: one a core.
 WORKERS ?= auto
+# Set by .ci/run: what stands beside the tests takes what they leave of the processors.
+BESIDE ?=
 # PhysioNet's records where they lie beside the checkout; the programs look only where they are told.
 RECORDS := $(firstword $(wildcard shared/data ../shared/data))
 ifneq ($(RECORDS),)
@@ -25,7 +27,7 @@ help:
 	@echo "make test-all   install, then run all tests"
 	@echo "make lint       install, then run ruff and mypy"
 	@echo "make docs       install, then build the documentation into site/"
-	@echo "make packages   install, then build wheel and sdist and try them in empty environments"
+	@echo "make packages   build wheel and sdist and try them in empty environments"
 	@echo "make bench      install, also other packages, then run the benchmarks and write benchmarks/results.md"
 	@echo "make reproduce  install, then run the paper's figures and claims again, small; ARGS='all --full': whole"
 	@echo "make clean      remove .venv, caches and the demo's output"
@@ -48,16 +50,17 @@ test-all: $(INSTALLED)
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 lint: $(INSTALLED)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BESIDE) $(BIN)/ruff check .
+	$(BESIDE) $(BIN)/ruff format --check .
+	$(BESIDE) $(BIN)/mypy
 
 docs: $(INSTALLED)
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky -b html docs site
 
 # `make packages WHICH=3.11`: only the environments with these words in their names.
-packages: $(INSTALLED)
-	$(BIN)/python -m tests.packages $(WHICH)
+# Needs nothing of .venv, so that it need not wait for it.
+packages:
+	$(BESIDE) $(PYTHON) -m tests.packages $(WHICH)
 
 # Other packages have an environment of their own: they want older versions of what we use.
 .peers/installed: benchmarks/peers.txt pyproject.toml

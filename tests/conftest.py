@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -35,8 +37,12 @@ TOGETHER = ("spark", "tests/test_site.py", "tests/report/")
 # so that two workers seldom compile the same.
 FIRST = (
     "spark",
-    "tests/privacy/memory/test_calibrate.py",
+    # What the first tests of Spark compile as well comes a while later.
     "tests/privacy/letters/test_calibrate.py",
+    "tests/privacy/orders/test_loss.py",
+    "tests/privacy/letters/test_definition.py",
+    "tests/privacy/two_state/test_loss_precision.py",
+    "tests/privacy/memory/test_calibrate.py",
     "tests/inference/test_remembering.py",
     "tests/fuzz/test_documents.py",
     "tests/report/",
@@ -46,10 +52,21 @@ FIRST = (
     "tests/certificate/test_promise.py",
     "tests/test_docs.py",
     "tests/experiments/test_quick.py",
-    "tests/privacy/letters/test_definition.py",
-    "tests/privacy/two_state/test_loss_precision.py",
     "tests/privacy/family/test_calibrate.py",
     "tests/cli/test_examples.py",
+    "tests/statistical/test_estimate_coverage.py",
+    "tests/privacy/two_state/test_loss_oracle.py",
+    "tests/privacy/memory/test_loss.py",
+    "tests/privacy/letters/test_loss.py",
+    "tests/privacy/family/test_loss.py",
+    "tests/cli/test_data.py",
+    "tests/cli/test_unwritable.py",
+    "tests/estimate/questions/test_small_groups.py",
+    "tests/test_site.py",
+    "tests/certificate/test_memory.py",
+    "tests/certificate/test_memory_many_states.py",
+    "tests/table/test_families.py",
+    "tests/test_notebooks.py",
 )
 
 
@@ -87,6 +104,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             super()._assign_work_unit(node)
 
     return Together(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked() -> Iterator[None]:
+    """Losses that are checked apart are computed by forked processes, not by ones started anew."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        yield
+        return
+    from chainveil.certificate import work
+    from tests import apart
+
+    apart.begin()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(work, "subprocess", apart)
+        yield
+
+
+@pytest.fixture
+def started_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of the processes themselves."""
+    monkeypatch.setattr("chainveil.certificate.work.subprocess", subprocess)
 
 
 def why_no_spark() -> str | None:

@@ -30,6 +30,7 @@ PINS = ROOT / "constraints.txt"
 CORE = ("tests/privacy/test_closed_form.py", "tests/privacy/test_loss.py",
         "tests/mechanism/test_stream.py", "tests/mechanism/test_exact.py", "tests/noise",
         "tests/device", "tests/cli/test_export.py", "tests/cli/test_help.py")  # fmt: skip
+PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
 TESTERS = ("pytest", "hypothesis")
 # Extras, and what shows that they are there; the long ones on request only, since the development
 # environment has them all.
@@ -93,12 +94,17 @@ def lowest_pins() -> list[str]:
 
 def build(folder: Path) -> tuple[Path, Path]:
     """The wheel, built from the sdist, and the unpacked sdist."""
-    _call([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder)], ROOT)
+    home = folder / "builder"
+    _call([sys.executable, "-m", "venv", str(home)], folder)
+    python = str(home / "bin/python")
+    _call([python, *PIP, "install", "--no-compile", "hatchling", "--constraint", str(PINS)], home)
+    hatchling = [python, "-m", "hatchling", "build", "-d", str(folder), "-t"]
+    _call([*hatchling, "sdist"], ROOT)
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as file:
         file.extractall(folder, filter="data")
     source = folder / archive.name.removesuffix(".tar.gz")
-    _call([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], source)
+    _call([*hatchling, "wheel"], source)
     (wheel,) = folder.glob("*.whl")
     return wheel, source
 
@@ -140,7 +146,7 @@ def try_out(case: Case, wheel: Path, source: Path, folder: Path) -> str:
 def _install(case: Case, target: str, home: Path) -> None:
     """The wheel from its file, everything else from the index; nothing may contradict."""
     chosen = lowest_pins() if case.lowest else ["--constraint", str(PINS)]
-    pip = [str(home / "bin/python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    pip = [str(home / "bin/python"), *PIP]
     # Most of what is installed is never imported: what is gets compiled then.
     _call([*pip, "install", "--no-compile", target, *TESTERS, *chosen], home)
     _call([*pip, "check"], home)

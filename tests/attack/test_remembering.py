@@ -121,20 +121,14 @@ def test_the_law_of_every_output(noise: Noise, order: int) -> None:
     model: Any = CHAIN if order == 1 else random_order(np.random.default_rng(4), 2, 2)
     law, points = model.series_law(6), 6
     places = noise.places(points)
+    outputs = np.zeros((2 ** len(places), points), np.int64)
+    outputs[:, places] = list(product(range(2), repeat=len(places)))
+    paths = list(product(range(2), repeat=points))
+    both = {x: [law[x] * reports_given(noise, x, z) for z in outputs] for x in paths}
     for target, value in product(range(points), (0, 1)):
-        expected = []
-        for reports in product(range(2), repeat=len(places)):
-            z = np.zeros(points, np.int64)
-            z[places] = reports
-            expected.append(
-                sum(
-                    law[x] * reports_given(noise, x, z)
-                    for x in product(range(2), repeat=points)
-                    if x[target] == value
-                )
-            )
+        expected = np.sum([both[x] for x in paths if x[target] == value], axis=0)
         found = output_law(model, noise, points, target, value)
-        np.testing.assert_allclose(found, np.array(expected) / sum(expected), atol=1e-13)
+        np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-13)
 
 
 @pytest.mark.parametrize("noise", [STICKY, TRACKING], ids=["sticky", "tracking"])

@@ -21,6 +21,7 @@ from chainveil.privacy.result import PrivacyLoss
 from tests import machines
 from tests.documents import plain, put, resealed
 
+pytestmark = pytest.mark.usefixtures("started_anew")
 ROOT = Path(__file__).parents[2]
 CHAIN = cv.MarkovChain.binary(0.1, 0.2)
 TABLE = pa.table({"person": ["a"] * 500 + ["b"] * 400, "x": [0, 1, 1] * 300})

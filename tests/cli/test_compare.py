@@ -63,9 +63,11 @@ def test_json_and_files(folder: Path) -> None:
 def test_what_was_said_of_the_table_is_said_again(folder: Path) -> None:
     done = called(
         "compare", "heart.csv", *SAID, "--labels", "low,high", "--event", "1", "--delimiter", ",",
-        "--mechanism", "independent", "--epsilon", "4", "--json", folder=folder,
+        "--mechanism", "independent", "--epsilon", "1,2,4", "--json", folder=folder,
     )  # fmt: skip
-    command = json.loads(done.stdout)["recommendations"][0]["command"]
+    found = json.loads(done.stdout)
+    assert {row["epsilon"] for row in found["rows"]} == {1, 2, 4}
+    command = found["recommendations"][0]["command"]
     for words in ("--labels low,high", "--event 1", "--delimiter ,", "--q 0.2 --r 0.3"):
         assert words in command
 

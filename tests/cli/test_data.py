@@ -208,6 +208,7 @@ def test_the_demo_takes_the_record_where_it_can(
     # A second time it comes from the cache.
     asked = len(server.asked)
     server.http.shutdown()
+    monkeypatch.setattr(demo, "page_steps", lambda *_: {})
     assert run(["demo", "--folder", str(place), "--json"]) == 0
     assert len(server.asked) == asked
 
@@ -249,6 +250,7 @@ def test_the_demo_takes_the_record_from_a_folder_that_is_named(
     from chainveil.cli import demo
 
     monkeypatch.setattr(demo, "SERIES", 2)
+    monkeypatch.setattr(demo, "page_steps", lambda *_: {})
     held = tmp_path / "data" / below / "N10"
     held.parent.mkdir(parents=True)
     held.write_bytes(beats())

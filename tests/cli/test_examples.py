@@ -22,6 +22,11 @@ def _examples(command: click.Command) -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if line.startswith("chainveil ")]
 
 
+def _short(example: list[str]) -> list[str]:
+    """One budget of three in the comparison, as each takes as long as all other examples."""
+    return ["4" if example[0] == "compare" and word == "1,2,4" else word for word in example]
+
+
 @pytest.mark.slow
 def test_every_example_in_a_help_text_runs(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -30,7 +35,7 @@ def test_every_example_in_a_help_text_runs(
     write_sample(tmp_path / "heart.csv")
     done = set()
     for command in cli.commands.values():
-        for example in _examples(command):
+        for example in map(_short, _examples(command)):
             assert run(example) == 0, example
             done.add(example[0])
     assert done == set(cli.commands)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -171,7 +172,7 @@ def _insert(rng: random.Random, text: bytes) -> bytes:
 
 
 def _digit(rng: random.Random, text: bytes) -> bytes:
-    digits = [at for at, byte in enumerate(text) if chr(byte).isdigit()]
+    digits = [found.start() for found in re.finditer(rb"[0-9]", text)]
     if not digits:
         return text
     at = rng.choice(digits)

@@ -148,6 +148,14 @@ class Asked:
         return APART_SECONDS if self.apart <= APART else None
 
 
+@pytest.fixture
+def first_anew(number: int, request: pytest.FixtureRequest) -> None:
+    """Processes are started anew in the first round."""
+    if number == 0:
+        request.getfixturevalue("started_anew")
+
+
+@pytest.mark.usefixtures("first_anew")
 @pytest.mark.parametrize("number", ROUNDS)
 def test_certificates(number: int) -> None:
     rng, asked, ends = random.Random(number), Asked(), Counter[str]()
@@ -175,6 +183,7 @@ def test_certificates(number: int) -> None:
     assert ends["holds as promised to anyone"] > 5, ends
 
 
+@pytest.mark.usefixtures("first_anew")
 @pytest.mark.parametrize("number", ROUNDS)
 def test_plans(number: int) -> None:
     rng, asked, ends = random.Random(1000 + number), Asked(), Counter[str]()

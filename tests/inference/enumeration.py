@@ -43,10 +43,10 @@ def reports_given(noise: Noise, path: Sequence[int], z: Any) -> float:
 
     Only entries of ``z`` at ``noise.places`` that are not masked are reports.
     """
-    shown = np.ma.getmaskarray(np.ma.asarray(z))
+    masked = np.ma.getmaskarray(z) if np.ma.isMaskedArray(z) else None
     probability, last, when = 1.0, -1, -1
-    for t in noise.places(len(path)):
-        if shown[t]:
+    for t in noise.places(len(path)).tolist():
+        if masked is not None and masked[t]:
             continue
         if last < 0 or not noise.holds:
             law = noise.first_law()[path[t]]

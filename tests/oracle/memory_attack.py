@@ -7,8 +7,10 @@ make no report.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -89,7 +91,7 @@ Step = Callable[[int, int, int, int], list[tuple[int, Any]]]
 
 def _total(chain: cv.MarkovChain, steps: list[Step], fixed: dict[int, int], length: int) -> arb:
     """Probability of the reports and of the fixed points."""
-    start, transition = _balls(exact_start(chain)), _law(chain.transition)
+    start, transition = _start(chain), _law(chain.transition)
     weights: dict[Hidden, Any] = {(-1,) * (1 + len(steps)): arb(1)}
     for t in range(length):
         states = [fixed[t]] if t in fixed else range(chain.states)
@@ -177,10 +179,28 @@ def _last_reports(row: Sequence[int | None]) -> list[int | None]:
     return found
 
 
+def _start(chain: cv.MarkovChain) -> Balls:
+    """The law of the first point; attacks on one chain come one after the other."""
+    given = chain.initial
+    return _kept_start(chain.transition.tobytes(), None if given is None else given.tobytes())
+
+
+@lru_cache(maxsize=8)
+def _kept_start(transition: bytes, initial: bytes | None) -> Balls:
+    rows = np.frombuffer(transition)
+    given = None if initial is None else np.frombuffer(initial)
+    return _balls(exact_start(cv.MarkovChain(rows.reshape(math.isqrt(len(rows)), -1), given)))
+
+
 def _law(array: NDArray[np.float64]) -> Balls:
     """Probabilities over the last axis as fractions that sum to one, then as balls."""
-    rows = array.reshape(-1, array.shape[-1]).tolist()
-    return _balls(exact_rows(rows)).reshape(array.shape)
+    return _kept_law(array.tobytes(), array.shape)
+
+
+@lru_cache(maxsize=32)
+def _kept_law(numbers: bytes, shape: tuple[int, ...]) -> Balls:
+    rows = np.frombuffer(numbers).reshape(-1, shape[-1]).tolist()
+    return _balls(exact_rows(rows)).reshape(shape)
 
 
 def _balls(fractions: NDArray[np.object_]) -> Balls:

@@ -8,14 +8,21 @@ smallest odds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import mpmath
+import gmpy2
+from gmpy2 import mpfr
 
 DIGITS = 60
-Number = Any  # mpmath.mpf
+Number = Any  # gmpy2.mpfr
+
+
+def in_digits() -> Any:
+    """All arithmetic inside is done in so many digits: ``with in_digits(): …``."""
+    return gmpy2.context(precision=math.ceil(DIGITS * math.log2(10)) + 4)
 
 
 @dataclass(frozen=True)
@@ -36,14 +43,13 @@ class Case:
 def case(
     q: float, r: float, rho0: float, rho1: float, start: tuple[float, float] | None = None
 ) -> Case:
-    mpf = mpmath.mpf
-    zero, one = (1 - mpf(rho0), mpf(rho0)), (mpf(rho1), 1 - mpf(rho1))
+    zero, one = (1 - mpfr(rho0), mpfr(rho0)), (mpfr(rho1), 1 - mpfr(rho1))
     ratios = [a / b for a, b in zip(zero, one, strict=True)]
     law = None
     if start is not None:
-        total = mpf(start[0]) + mpf(start[1])
-        law = mpf(start[0]) / total, mpf(start[1]) / total
-    return Case(mpf(q), mpf(r), law, max(ratios), min(ratios))
+        total = mpfr(start[0]) + mpfr(start[1])
+        law = mpfr(start[0]) / total, mpfr(start[1]) / total
+    return Case(mpfr(q), mpfr(r), law, max(ratios), min(ratios))
 
 
 def loss(problem: Case, n: int, adversary: str) -> Number:
@@ -52,11 +58,11 @@ def loss(problem: Case, n: int, adversary: str) -> Number:
 
 
 def _direction(problem: Case, n: int, adversary: str) -> Number:
-    right_open = _values(_forward(problem), problem, mpmath.mpf(1), n)
+    right_open = _values(_forward(problem), problem, mpfr(1), n)
     left_open = right_open
     if problem.start is not None:
         left_open = _values(_backward(problem), problem, problem.start[0] / problem.start[1], n)
-    known = [mpmath.mpf(1)] * n
+    known = [mpfr(1)] * n
     if adversary == "any":
         q, r = problem.q, problem.r
         for start in ((1 - q) / r, q / (1 - r)):
@@ -69,7 +75,7 @@ def _direction(problem: Case, n: int, adversary: str) -> Number:
         max(left_open[i], known[i] if i else 1) * max(right_open[n - 1 - i], known[n - 1 - i])
         for i in range(n)
     )
-    return mpmath.log(worst * problem.high)
+    return gmpy2.log(worst * problem.high)
 
 
 def _forward(problem: Case) -> Callable[[Number], Number]:
@@ -87,7 +93,7 @@ def _values(
 ) -> list[Number]:
     """Largest posterior odds over prior odds after 0, 1, 2, … unknown points."""
     largest = smallest = prior = start
-    values = [mpmath.mpf(1)]
+    values = [mpfr(1)]
     for _ in range(count - 1):
         ends = step(largest * problem.high), step(smallest * problem.low)
         largest, smallest, prior = max(ends), min(ends), step(prior)
@@ -109,7 +115,7 @@ def _supremum(problem: Case, adversary: str) -> Number:
     if adversary == "any":
         for x, y in ((1 - q, r), (q, 1 - r)):
             side = max(side, _best_distance(posterior, prior, x, y))
-    return mpmath.log(g * side * side)
+    return gmpy2.log(g * side * side)
 
 
 def _best_distance(posterior: _Powers, prior: _Powers, x: Number, y: Number) -> Number:
@@ -117,8 +123,8 @@ def _best_distance(posterior: _Powers, prior: _Powers, x: Number, y: Number) -> 
         return posterior.odds(k, x, y) / prior.odds(k, x, y)
 
     # Beyond 200 mixing times nothing moves in 60 digits.
-    last = int(200 / -mpmath.log(prior.ratio)) + 2
-    grid = sorted({int(mpmath.power(last, mpmath.mpf(j) / 24)) - 1 for j in range(25)})
+    last = int(200 / -gmpy2.log(prior.ratio)) + 2
+    grid = sorted({math.floor(mpfr(last) ** (mpfr(j) / 24)) - 1 for j in range(25)})
     best = max(range(len(grid)), key=lambda j: value(grid[j]))
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
     while high - low > 2:
@@ -131,7 +137,7 @@ class _Powers:
     """Powers of a positive 2x2 matrix through its eigenvalues, applied to a column."""
 
     def __init__(self, a: Number, b: Number, c: Number, d: Number) -> None:
-        root = mpmath.sqrt((a - d) ** 2 + 4 * b * c)
+        root = gmpy2.sqrt((a - d) ** 2 + 4 * b * c)
         self.larger, self.smaller = (a + d + root) / 2, (a + d - root) / 2
         self.ratio = self.smaller / self.larger
         self.entries = a, b, c, d

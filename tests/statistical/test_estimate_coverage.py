@@ -1,5 +1,6 @@
 """Intervals cover as often as they say, and estimates are unbiased: 5,000 releases a setting.
 
+Durations, whose intervals follow from those of transitions, are asked for of 1,000 of them.
 The seeds are fixed. A share of 5,000 repetitions has a standard error of 0.31 points, so an
 interval of exactly 95% coverage leaves 94% to 96% once in 830 runs of one comparison. There are
 about 200 comparisons, most of them dependent: with other seeds a run of this file would fail
@@ -21,7 +22,7 @@ from chainveil.estimate.counts.cells import read_cells
 from chainveil.mechanism import sanitize, seeded
 from chainveil.noise import Noise
 
-REPETITIONS = 5000
+REPETITIONS, SOME = 5000, 1000
 # Where noise hides nearly everything, intervals that would miss the scale altogether begin at its
 # nearer end: they cover a little more often than they say.
 LOW, HIGH = 0.94, 0.97
@@ -137,6 +138,8 @@ def check(
     assert_covers(estimate.autocorrelation(cells, noise, LAGS), lags)
     if rows < REPETITIONS:
         return
+    # The intervals of durations are those of transitions, sent through a formula.
+    cells, moves = read_cells(z[:SOME], k, by="series"), moves[:SOME]
     for covers, stay in (("noise", moves), ("sampling", chain.transition)):
         about: Any = covers
         spells = estimate.durations(cells, noise, covers=about)
@@ -148,15 +151,15 @@ def check(
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["independent", "correlated"])
 def test_frequency_of_the_chain(mechanism: Any) -> None:
-    """With a chain fitted to each release alone; 1,000 repetitions, standard error 0.7 points.
+    """With a chain fitted to each release alone; 600 repetitions, standard error 0.9 points.
 
     The limits are four of them from 95%: false alarms once in 16,000.
     """
     noise = calibrate(HEART, 4, mechanism=mechanism).noise
-    _, z = released(HEART, noise, 1000, 1000)
+    _, z = released(HEART, noise, 1000, 600)
     found = [estimate.frequency(row, noise, covers="sampling") for row in z]
     inside = [bool(f.low[1] <= HEART.stationary[1] <= f.high[1]) for f in found]
-    assert 0.922 <= np.mean(inside) <= 0.978
+    assert 0.914 <= np.mean(inside) <= 0.986
 
 
 @pytest.fixture

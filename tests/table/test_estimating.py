@@ -44,7 +44,14 @@ def released(kind: str = "pandas", **how: Any) -> cv.TableRelease:
     return cv.sanitize_table(KINDS[kind](private()), "bpm", 4, **(given | how))
 
 
-RELEASE = released()
+RELEASE: cv.TableRelease
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _made() -> None:
+    """Made for the tests, and not by every worker that only collects them."""
+    global RELEASE
+    RELEASE = released()
 
 
 def truth() -> pd.Series:

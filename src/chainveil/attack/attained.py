@@ -193,13 +193,12 @@ class _Likelihoods:
         """``log Pr[z | value, known] / Pr[z | other, known]`` of each row; -inf if impossible."""
         rows, n = reports.shape
         labels = self.labels.of(reports.reshape(-1), np.arange(rows + 1) * n).reshape(rows, n)
-        logs = []
-        for value in (attack.value, attack.other):
-            fixed = known.copy()
-            fixed[:, attack.target] = value
-            logs += [self._log(labels, fixed), self._log(None, fixed)]
+        # Both values at once: a row for each, one below the other.
+        fixed = np.tile(known, (2, 1))
+        fixed[:, attack.target] = np.repeat([attack.value, attack.other], rows)
         with np.errstate(invalid="ignore"):
-            found = (logs[0] - logs[1]) - (logs[2] - logs[3])
+            gained = self._log(np.tile(labels, (2, 1)), fixed) - self._log(None, fixed)
+            found = gained[:rows] - gained[rows:]
         return np.where(np.isfinite(found), found, -np.inf)
 
     def _log(self, labels: NDArray[Any] | None, fixed: IntArray) -> FloatArray:
@@ -207,7 +206,8 @@ class _Likelihoods:
         rows, n = fixed.shape
         weights = np.tile(self.start, (rows, 1)) if labels is None else self.first[labels[:, 0]]
         stands = self.value if labels is None else self.seen
-        weights, total = weights * _allowed(fixed[:, 0], stands), np.zeros(rows)
+        allowed = _allowed(fixed.T, stands)
+        weights, total = weights * allowed[0], np.zeros(rows)
         with np.errstate(divide="ignore", invalid="ignore"):
             for t in range(1, n):
                 scale = weights.sum(axis=1)
@@ -218,10 +218,10 @@ class _Likelihoods:
                 else:
                     steps = self.step[labels[:, t - 1], labels[:, t]]
                     weights = np.einsum("rs,rsu->ru", weights, steps)
-                weights = weights * _allowed(fixed[:, t], stands)
+                weights = weights * allowed[t]
             return np.asarray(total + np.log(weights.sum(axis=1)))
 
 
 def _allowed(fixed: IntArray, stands: IntArray) -> NDArray[np.bool_]:
-    """The hidden states that each row allows at a point, shape (rows, s)."""
-    return np.asarray((fixed[:, None] < 0) | (fixed[:, None] == stands[None, :]))
+    """The hidden states that each row allows at a point, shape (points, rows, s)."""
+    return np.asarray((fixed[..., None] < 0) | (fixed[..., None] == stands))

@@ -74,7 +74,7 @@ class UncertainRatio:
         """Where the ends of the scale are too far from p to matter, (n,)."""
         with np.errstate(all="ignore"):
             at = _At(self, p)
-            low, high = np.sort(at.crossings, axis=0)
+            low, high = at.crossings
             return np.asarray(at.between & (low <= -deviations) & (high >= deviations))
 
     def _best(self) -> FloatArray:
@@ -121,9 +121,11 @@ class _At:
         self.mean, self.slope = np.stack(means), np.stack(slopes)
 
     @property
-    def crossings(self) -> FloatArray:
-        """The t at which the ratio passes each end of the scale, (2, n)."""
-        return np.asarray(-self.mean / np.where(self.slope == 0, SMALLEST, self.slope))
+    def crossings(self) -> tuple[FloatArray, FloatArray]:
+        """The lower and the higher t at which the ratio passes an end of the scale, (n,) each."""
+        one, other = -self.mean / np.where(self.slope == 0, SMALLEST, self.slope)
+        # As sorting has it: what is no number comes last.
+        return np.fmin(one, other), np.maximum(one, other)
 
     @property
     def between(self) -> NDArray[np.bool_]:
@@ -135,12 +137,13 @@ class _At:
         ends = self.mean + self.slope * self.t
         off = np.where(ends[0] * ends[1] > 0, np.min(ends**2, axis=0), 0.0)
         found = np.maximum(self.t**2 - self.credit * off, 0.0)
-        low, high = np.sort(self.crossings, axis=0)
+        low, high = self.crossings
         reach = np.sqrt(found)
         on_scale = (-reach, reach)
         off_scale = self._off_scale(found)
-        within = _chance(on_scale, low, high) + _chance(off_scale) - _chance(off_scale, low, high)
-        beyond = _chance(on_scale) - _chance(on_scale, low, high) + _chance(off_scale, low, high)
+        on_between, off_between = _chance(on_scale, low, high), _chance(off_scale, low, high)
+        within = on_between + _chance(off_scale) - off_between
+        beyond = _chance(on_scale) - on_between + off_between
         return np.where(self.between, within, beyond)
 
     def _off_scale(self, found: FloatArray) -> tuple[FloatArray, FloatArray]:

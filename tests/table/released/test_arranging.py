@@ -38,7 +38,16 @@ def _released(mechanism: str, frame: pd.DataFrame | None = None, **how: Any) -> 
     return cv.sanitize_table(_private() if frame is None else frame, "bpm", 4, **(given | how))
 
 
-RELEASES = {kind: _released(kind) for kind in ("independent", "sticky")}
+KINDS = ("independent", "sticky")
+RELEASES: dict[str, cv.TableRelease] = {}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _made() -> None:
+    """Made for the tests, and not by every worker that only collects them."""
+    RELEASES.update({kind: _released(kind) for kind in KINDS})
+
+
 ORDERS: dict[str, Any] = {
     "shuffled": lambda table: table.sample(frac=1, random_state=3),
     "by time": lambda table: table.sort_values(["time", "person"]),
@@ -47,7 +56,7 @@ ORDERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("kind", RELEASES)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("question", ["share", "transitions"])
 def test_time_puts_rows_back_and_the_certificate_confirms_it(
@@ -103,7 +112,7 @@ def test_many_series_whose_order_cannot_be_found_are_answered_with_a_remark() ->
     pd.testing.assert_frame_equal(found, release.estimate(by="person"))
 
 
-@pytest.mark.parametrize("kind", RELEASES)
+@pytest.mark.parametrize("kind", KINDS)
 def test_some_rows_in_another_order(kind: str) -> None:
     release = RELEASES[kind]
     some = release.table[release.table["time"].dt.minute % 10 != 0]

@@ -38,9 +38,10 @@ def surprise(cells: Cells, noise: NoiseLaw, chain: MarkovChain) -> FloatArray | 
     code = np.maximum(code, 0)
     # A row for each last report and own one.
     without = (1 / kernels).transpose(0, 2, 1).reshape(-1, noise.states)
-    others = belief * without[code]
-    likeliest = np.argmax(others, axis=1)
-    sure = others.max(axis=1) / others.sum(axis=1)
+    # State by state in rows: there are few of them, and many points.
+    others = np.ascontiguousarray(belief.T) * np.ascontiguousarray(without.T)[:, code]
+    likeliest = np.argmax(others, axis=0)
+    sure = others.max(axis=0) / others.sum(axis=0)
     apart = weights.reshape(-1, noise.states)[code, likeliest] - sure
     apart = np.where(there, apart, 0.0).reshape(cells.groups, -1)
     return np.asarray(apart.sum(axis=1) / there.reshape(cells.groups, -1).sum(axis=1))

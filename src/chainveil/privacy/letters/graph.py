@@ -223,6 +223,17 @@ class Side:
             value[at[there]], node[at[there]], kind[at[there]] = attained[there], there, which
         return value, node, kind
 
+    def attained(self, points: int) -> FloatArray:
+        """What words of 0, 1, … points attain, as in :meth:`lower`."""
+        graph = self.graph
+        attained = graph.attained[: self.nodes]
+        used = self.tables.used[graph.depth, graph.label, : attained.shape[1]]
+        at = np.minimum(used, points) if self.allowed.limit is None else used
+        there = (attained > -np.inf) & (at <= points)
+        value = np.full(points + 1, -np.inf)
+        np.maximum.at(value, at[there], attained[there])
+        return value
+
     def table(self, points: int) -> FloatArray:
         """Bounds for words of up to 0, 1, … points, after a settling without limit.
 
@@ -231,20 +242,20 @@ class Side:
         self.settle(None)
         graph, tables, count = self.graph, self.tables, self.nodes
         bound = np.full(points + 1, -np.inf)
-        depth, label, reach = graph.depth, graph.label, graph.reach
-        for which in range(graph.attained.shape[1]):
-            used = self._in_table(tables.used[depth, label, which], points)
-            fits = (used <= points) & (reach > -np.inf)
-            np.maximum.at(bound, used[fits], (reach + graph.attained[:count, which])[fits])
-        closed = graph.kids[:count, 0] == -1
-        links = np.where(graph.kids[:count] == words.CLOSED, graph.cost[:count], -np.inf)
+        depth, label, reach, kids = graph.depth, graph.label, graph.reach, graph.kids[:count]
+        reached = reach > -np.inf
+        attained = graph.attained[:count][reached]
+        ends = tables.used[depth[reached], label[reached], : attained.shape[1]]
+        used = self._in_table(ends, points)
+        fits = used <= points
+        np.maximum.at(bound, used[fits], (reach[reached, None] + attained)[fits])
+        closed = kids[:, 0] == -1
         opened = tables.counts[0, tables.phase[depth], label]
-        mask = np.arange(links.shape[1])[None, :] < opened[:, None]
-        lost = np.where(mask & ~closed[:, None], links, -np.inf).max(axis=1)
-        behind = np.where(closed, graph.bound, lost)
-        behind_at = tables.used[depth, label, -1]
-        further = self._in_table(behind_at, points)
-        fits = (further <= points) & (reach > -np.inf)
+        lost = (kids == words.CLOSED) & (np.arange(kids.shape[1]) < opened[:, None])
+        links = np.where(lost, graph.cost[:count], -np.inf).max(axis=1)
+        behind = np.where(closed, graph.bound, links)
+        further = self._in_table(tables.used[depth, label, -1], points)
+        fits = (further <= points) & reached
         np.maximum.at(bound, further[fits], reach[fits] + behind[fits])
         return np.maximum.accumulate(bound)
 
@@ -289,6 +300,15 @@ class Side:
         return reports, None
 
     def _tables(self, depths: int) -> Tables:
+        """What the search reads; all labels, and sides laid out again, share the shortest."""
+        if depths > FIRST_DEPTHS:
+            return self._make_tables(depths)
+        place = self.pair, self.place[0], self.allowed, min(self.nearest, depths - 1)
+        if place not in self.priors.tables:
+            self.priors.tables[place] = self._make_tables(depths)
+        return self.priors.tables[place]  # type: ignore[no-any-return]
+
+    def _make_tables(self, depths: int) -> Tables:
         spelling, (a, b) = self.spelling, self.pair
         rows, starts = self.priors.upto(depths)
         k = spelling.matrix.shape[0]

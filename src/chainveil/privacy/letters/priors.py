@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,9 @@ class Priors:
         self.rows, self.starts = [first], [numbers.start]
         self.shares: Shares | None = None
         self._earliest: dict[tuple[int, int], IntArray] = {}
+        # What sides have made of them and of the one spelling there is for each side, by pair,
+        # residue and where they may end.
+        self.tables: dict[Any, Any] = {}
 
     def upto(self, depths: int) -> tuple[FloatArray, FloatArray]:
         """The first ``depths`` powers and laws."""

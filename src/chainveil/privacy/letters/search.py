@@ -149,7 +149,7 @@ class Laid:
                 attained = self.side.graph.attained[: self.nodes]
                 self._lower = np.array([attained.max()])
                 return self._lower
-            self._lower = np.maximum.accumulate(self.side.lower(points)[0])
+            self._lower = np.maximum.accumulate(self.side.attained(points))
         return self._lower
 
     def half(self, points: int) -> Half:

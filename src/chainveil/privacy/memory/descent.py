@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -74,29 +75,36 @@ def improve(
     aim = replace(quest.aim, objective="flips") if quest.aim.objective == "decoded" else None
     smooth = quest if aim is None else replace(quest, aim=aim)
 
+    # The value and the derivative are asked for at the same place, one after the other.
+    @lru_cache(maxsize=1)
+    def goal_at(logits: bytes) -> float:
+        return goal_close(np.frombuffer(logits))
+
     def goal(logits: FloatArray) -> float:
+        return goal_at(logits.tobytes())
+
+    def goal_close(logits: FloatArray) -> float:
         return smooth.goal(smooth.spread(logits))
 
-    last: dict[bytes, Callable[[FloatArray], FloatArray]] = {}
+    @lru_cache(maxsize=1)
+    def room_at(logits: bytes) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
+        excess = quest.excess_near(quest.spread(np.frombuffer(logits)))
+        return excess, -excess(quest.spread(np.frombuffer(logits)))
 
     def room_near(logits: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        here = logits.tobytes()
-        if here not in last:
-            # The value and the derivative are asked for at the same place, one after the other.
-            last.clear()
-            last[here] = quest.excess_near(quest.spread(logits))
-        excess = last[here]
+        excess = room_at(logits.tobytes())[0]
         return lambda close: -excess(quest.spread(close))
 
     def room(logits: FloatArray) -> FloatArray:
-        return room_near(logits)(logits)
+        return room_at(logits.tobytes())[1]
 
     def slope(
+        value: Callable[[FloatArray], FloatArray | float],
         near: Callable[[FloatArray], Callable[[FloatArray], FloatArray | float]],
     ) -> Callable[..., FloatArray]:
         def derivatives(logits: FloatArray) -> FloatArray:
             function = near(logits)
-            here = np.asarray(function(logits))
+            here = np.asarray(value(logits))
             steps = DIFFERENCE * np.eye(len(logits))
             return np.stack(
                 [(np.asarray(function(logits + step)) - here) / DIFFERENCE for step in steps], -1
@@ -106,8 +114,9 @@ def improve(
 
     start = quest.gather(to_budget(quest, ones))
     result = minimize(
-        goal, start, jac=slope(lambda _: goal), method="SLSQP", bounds=[(-MOST, MOST)] * len(start),
-        constraints=[{"type": "ineq", "fun": room, "jac": slope(room_near)}],
+        goal, start, jac=slope(goal, lambda _: goal_close), method="SLSQP",
+        bounds=[(-MOST, MOST)] * len(start),
+        constraints=[{"type": "ineq", "fun": room, "jac": slope(room, room_near)}],
         options={"maxiter": steps, "ftol": progress},
     )  # fmt: skip
     return quest.spread(result.x if np.all(np.isfinite(result.x)) else start)

@@ -102,12 +102,13 @@ class Setting:
     right: Side
 
     @classmethod
-    def of(cls, problem: Problem) -> Setting:
-        """The sides of a problem about one chain."""
+    def of(cls, problem: Problem, labels: Layout | None = None) -> Setting:
+        """The sides of a problem about one chain; ``labels``: those of its releases, if known."""
         chain = problem.chain
         q, r = float(chain.transition[0, 1]), float(chain.transition[1, 0])
         start = (r / (q + r), q / (q + r)) if chain.initial is None else tuple(chain.initial)
-        labels = layout(problem.releases, problem.gaps)
+        if labels is None:
+            labels = layout(problem.releases, problem.gaps)
         sides = (Side(labels, ((q, r),), start, left) for left in (True, False))
         return cls(problem, labels, *sides)
 

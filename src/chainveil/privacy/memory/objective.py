@@ -11,6 +11,9 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.noise.wrong import sum_of_steps
 
+# Laws that are remembered: those of a few steps of a search.
+LATEST = 64
+
 
 @dataclass(frozen=True)
 class Rhythm:
@@ -48,6 +51,19 @@ class Rhythm:
 
     def long_run(self, kernel: FloatArray) -> FloatArray:
         """The stationary law of the last report and the state at it, shape (2, 2)."""
+        # A step of a search asks for the same kernels twice: for its goal, then for its losses.
+        key = kernel.tobytes()
+        if key not in self._latest:
+            if len(self._latest) >= LATEST:
+                self._latest.clear()
+            self._latest[key] = self._long_run(kernel)
+        return self._latest[key]
+
+    @cached_property
+    def _latest(self) -> dict[bytes, FloatArray]:
+        return {}
+
+    def _long_run(self, kernel: FloatArray) -> FloatArray:
         matrix = np.einsum("xy,zxyw->zxwy", self.move, kernel).reshape(4, 4)
         system = matrix.T - np.eye(4)
         system[3] = 1.0

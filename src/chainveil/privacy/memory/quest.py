@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -41,6 +41,13 @@ FEW_SILENT = 12
 FAR_BELOW = -8.0
 
 
+def kernel_of(ones: FloatArray) -> FloatArray:
+    """Probabilities of both reports, (2, 2, 2, 2), from those to report 1."""
+    kernel = np.empty((2, 2, 2, 2))
+    kernel[..., 0], kernel[..., 1] = 1 - ones, ones
+    return kernel
+
+
 @dataclass(frozen=True)
 class Quest:
     """What is looked for, and how a kernel is judged.
@@ -68,10 +75,12 @@ class Quest:
 
     def spread(self, logits: FloatArray) -> FloatArray:
         """Probabilities to report 1, shape (2, 2, 2), from the logits of the form."""
-        ones = 1 / (1 + np.exp(-np.clip(logits, -MOST, MOST)))
+        ones = 1 / (1 + np.exp(-np.minimum(np.maximum(logits, -MOST), MOST)))
         if self.form == "correlated":
             return CorrelatedNoise(float(ones[0]), float(ones[1])).step_law()[..., 1]
-        return np.array(np.broadcast_to(ones.reshape(SHAPES[self.form]), (2, 2, 2)))
+        spread = np.empty((2, 2, 2))
+        spread[...] = ones.reshape(SHAPES[self.form])
+        return spread
 
     def gather(self, ones: FloatArray) -> FloatArray:
         """Logits of a kernel, those that the form has."""
@@ -84,7 +93,7 @@ class Quest:
 
     def laws(self, ones: FloatArray) -> Laws:
         """The kernel with a first law and a kernel after gaps that go with it."""
-        kernel = np.stack([1 - ones, ones], axis=-1)
+        kernel = kernel_of(ones)
         if self.form == "independent":
             return Laws(kernel, kernel[0, 0], kernel[:, 0])
         if self.form == "correlated":
@@ -113,7 +122,7 @@ class Quest:
 
     def goal(self, ones: FloatArray) -> float:
         """What is minimised."""
-        kernel = np.stack([1 - ones, ones], axis=-1)
+        kernel = kernel_of(ones)
         if self.aim.objective == "estimate":
             return math.log(self.rhythm.variance(kernel))
         if self.aim.objective == "decoded":
@@ -153,15 +162,27 @@ class Quest:
         return np.asarray(parts.reshape(len(parts), -1).max(axis=0))
 
     def _slow(self, ones: FloatArray) -> FloatArray:
-        problem: Any = self._one_chain.with_release(self.noise(ones))
-        past = any(noise.sees_past_silence for noise in problem.releases)
-        usual = problem.event == 1 and not problem.gaps
-        # From point to point events and gaps are quick, and from report to report they are not.
-        if (past or usual) and block_places.solves(problem):
+        laws = self.laws(ones).on_grid()
+        if not self._by_report(self._with_example) and laws.vector().min() > 0:
+            # Labels and steps are those of any noise of the form that rules nothing out.
+            return Setting.of(self._with_example, self._losses.with_laws(laws)).parts()
+        problem = self._one_chain.with_release(self.noise(ones))
+        if self._by_report(problem):
             return block_loss.Blocks.of(problem).parts()
         return Setting.of(problem).parts()
 
-    @property
+    @staticmethod
+    def _by_report(problem: Problem) -> bool:
+        """Whether losses are found from report to report, where events and gaps are not quick."""
+        past = any(noise.sees_past_silence for noise in problem.releases)
+        usual = problem.event == 1 and not problem.gaps
+        return (past or usual) and block_places.solves(problem)
+
+    @cached_property
+    def _with_example(self) -> Problem:
+        return self._one_chain.with_release(self._example)
+
+    @cached_property
     def _one_chain(self) -> Problem:
         """The problem on the chain that the search is made for: of a box, its corner."""
         if self.problem.model.single:
@@ -192,5 +213,5 @@ class Quest:
         q, r = self.rhythm.q, self.rhythm.r
         initial = self.problem.model.likeliest.initial
         start = (r / (q + r), q / (q + r)) if initial is None else tuple(initial)
-        kinds = KINDS[str(self.problem.adversary)]
+        kinds = KINDS.get(str(self.problem.adversary), ())
         return Losses(self.corners, start, self.problem.releases, self.problem.gaps, kinds, example)

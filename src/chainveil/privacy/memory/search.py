@@ -13,6 +13,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.noise.base import Noise
+from chainveil.noise.memory import nearest_on_grid
 from chainveil.privacy.memory import kernel
 from chainveil.privacy.memory.layout import Layout, factors_of, layout
 from chainveil.privacy.memory.sides import END, MOST_WORK, Corner, Side
@@ -38,6 +39,10 @@ class Laws:
         """All of them in a row, and a one for steps without a report."""
         parts = (self.kernel.ravel(), self.first.ravel(), self.after_gap.ravel(), np.ones(1))
         return np.concatenate(parts)
+
+    def on_grid(self) -> Laws:
+        """The nearest in multiples of 2^-53, as the noise has them."""
+        return Laws(*map(nearest_on_grid, (self.kernel, self.first, self.after_gap)))
 
 
 class _Numbered:

@@ -31,13 +31,14 @@ class Worst:
 def logarithms(ratios: FloatArray) -> FloatArray:
     """Logs of what sides tell, with that of nothing at all where a label is out of reach."""
     with np.errstate(divide="ignore"):
-        return np.log(np.nan_to_num(ratios, nan=0.0, posinf=np.inf))
+        return np.log(np.where(np.isnan(ratios), 0.0, ratios))
 
 
 def together(left: FloatArray, right: FloatArray) -> FloatArray:
     """The sum of logs of two sides; what one of them rules out cannot be."""
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num(left + right, nan=IMPOSSIBLE, posinf=np.inf, neginf=IMPOSSIBLE)
+        total = left + right
+    return np.where(np.isnan(total), IMPOSSIBLE, total)
 
 
 def worst(

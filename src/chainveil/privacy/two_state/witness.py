@@ -72,16 +72,19 @@ class TwoStateWitness(Witness):
             ctx.prec = bits
 
     def _log_ratio(self, chain: MarkovChain, channel: Channel) -> arb:
-        seen = [self._probability(chain, channel, value) for value in (self.value, self.other)]
-        prior = [self._probability(chain, None, value) for value in (self.value, self.other)]
+        start = arb_mat([[ball(weight) for weight in start_law(chain)]])
+        step = arb_mat([[ball(entry) for entry in row] for row in transition_entries(chain)])
+        told, silent = (
+            [_diagonal(given, symbol) for symbol in self.symbols] for given in (channel, None)
+        )
+        values = self.value, self.other
+        seen = [self._probability(start, step, told, value) for value in values]
+        prior = [self._probability(start, step, silent, value) for value in values]
         return log_odds_gained(seen, prior, chain)
 
-    def _probability(self, chain: MarkovChain, channel: Channel | None, value: int) -> arb:
-        """Pr[output, target = value, known points], without the output where channel is None."""
-        step = arb_mat([[ball(entry) for entry in row] for row in transition_entries(chain)])
-        emission = [_diagonal(channel, symbol) for symbol in self.symbols]
+    def _probability(self, row: arb_mat, step: arb_mat, emission: list[arb_mat], value: int) -> arb:
+        """Pr[output, target = value, known points] from the law ``row`` of the first point."""
         fixed = dict(self.known) | {self.target: value}
-        row = arb_mat([[ball(weight) for weight in start_law(chain)]])
         position = 0
         for index in [*sorted(fixed), self.length]:
             row = row * self._stretch(step, emission, position, index)
