@@ -300,8 +300,11 @@ class Side:
         return reports, None
 
     def _tables(self, depths: int) -> Tables:
-        """What the search reads; all labels, and sides laid out again, share the shortest."""
-        if depths > FIRST_DEPTHS:
+        """What the search reads; all labels, and sides laid out again, share the shortest.
+
+        They do not where what follows a point is told more of on the way.
+        """
+        if depths > FIRST_DEPTHS or self.priors.shares is not None:
             return self._make_tables(depths)
         place = self.pair, self.place[0], self.allowed, min(self.nearest, depths - 1)
         if place not in self.priors.tables:
