@@ -24,6 +24,7 @@ from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
 from chainveil.privacy.letters.priors import Allowed, Priors
 from chainveil.privacy.letters.shares import Shares
 from chainveil.privacy.letters.sides import Reports, Script, Spelling
+from chainveil.privacy.letters.silent import Told
 from chainveil.privacy.problem import Effort
 
 # Turn by turn: nodes for each depth and label, and the share of the loss that covers may cost.
@@ -101,6 +102,8 @@ class Laid:
     def __init__(self, make: Callable[[], Side]) -> None:
         self._make, self.turn = make, -1
         self._side: Side | None = None
+        # For all words, also those that are left out where they do not matter.
+        self.bound = math.inf
         self._upper: FloatArray | None = None
         self._lower: FloatArray | None = None
 
@@ -126,10 +129,9 @@ class Laid:
         nearest = self.side.first_that_matters(low) if every_length and turn > 0 else 0
         fresh = self.side.fresh(nearest)
         fresh.build(tolerance, most, low, min(left, 1 << 20))
+        self.bound = min(self.bound, max(fresh.settle(None), low))
         if fresh.priors.shares is not None:
-            # Words that are worth less than ``low`` may have been left out.
-            bound = max(fresh.settle(None), low)
-            fresh.priors.shares.learn(fresh.pair, fresh.place, bound)
+            fresh.priors.shares.learn(fresh.pair, fresh.place, self.bound)
         self._side, self.turn = fresh, turn
         self._upper = self._lower = None
 
@@ -168,6 +170,7 @@ class Case:
     """One pair of values at one place, with its bounds."""
 
     pair: Pair
+    place: tuple[int, int]
     left: Laid | Nothing
     right: Laid
     reports: bool
@@ -213,6 +216,12 @@ class Search:
             for one, spelling in zip(found, self.spellings, strict=True):
                 one.shares = Shares(numbers, spelling)
         return found
+
+    @cached_property
+    def told(self) -> list[Told]:
+        """What both sides tell of silent points, where all points are looked at alike."""
+        alike = self.adversary in ("any", "ignorant") and self.script.every > 1
+        return [Told(one) for one in self.spellings] if alike else []
 
     @cached_property
     def allowed(self) -> list[tuple[Allowed, Allowed]]:
@@ -275,7 +284,7 @@ class Search:
                     first = Laid(partial(Side, left, self.priors[0], pair, place, allowed[0]))
                 second = Laid(partial(Side, right, self.priors[1], pair, place, allowed[1]))
                 reports = script.every > 1 and residue == script.first
-                found.append(Case(pair, first, second, reports))
+                found.append(Case(pair, place, first, second, reports))
         return found
 
     def _fits(self, residue: int, early: bool, allowed: tuple[Allowed, Allowed]) -> bool:
@@ -320,6 +329,8 @@ class Search:
             if not still:
                 break
             case = max(still, key=lambda case: case.urgency)
+            if not case.reports and case.turn < 0 and self._lower_silent():
+                continue
             if not case.measured:
                 self._measure(case)
                 continue
@@ -328,6 +339,7 @@ class Search:
             self._measure(case)
         if self.low <= enough and not self.effort.attacks_only:
             self._measure_rest()
+        self._lower_silent()
         upper = max((case.upper for case in cases), default=-math.inf)
         if upper == -math.inf:
             # No target has two values that can both occur.
@@ -339,6 +351,22 @@ class Search:
     def _every_length(self) -> bool:
         return self.length is None and not isinstance(self.adversary, Adversary)
 
+    def _lower_silent(self) -> bool:
+        """Whether points that report say more of a silent one than its own bound does."""
+        lowered = False
+        for case in (self._kept or []) if self.told else []:
+            residue, label = case.place
+            away = residue - self.script.first
+            if case.reports:
+                continue
+            left, right = (
+                one.bound(label, distance % self.script.every)[case.pair]
+                for one, distance in zip(self.told, (away, -away), strict=True)
+            )
+            if left + right < case.upper:
+                case.upper, lowered = float(left + right), True
+        return lowered
+
     def _lay_out(self, case: Case) -> None:
         """Lay both sides of a case out again, with more nodes and less that covers may cost."""
         case.turn += 1
@@ -349,6 +377,8 @@ class Search:
             other = sides[1 - number]
             low = self.low - float(other.upper_by_points(self.points)[-1])
             side.improve(case.turn, low, width, self._left, self._every_length)
+            if case.reports and self.told and isinstance(side, Laid):
+                self.told[number].learn(case.place[1], case.pair, side.bound)
 
     @property
     def _left(self) -> int:
