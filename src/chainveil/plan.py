@@ -18,12 +18,15 @@ from chainveil.privacy.adversary import describe
 from chainveil.privacy.closed_form import HalfPlanes
 from chainveil.privacy.problem import Objective
 from chainveil.privacy.result import Calibrated, PrivacyLoss
-from chainveil.privacy.rounding import exact, upper
+from chainveil.privacy.rounding import exact, lower, upper
 
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.mechanism import Release, Reported, Source, Stream
     from chainveil.mechanism.reading import Missing
+
+# Bounds that are further apart, as a share of the budget, are told.
+FAR_APART = 0.01
 
 
 @dataclass(frozen=True, repr=False)
@@ -228,8 +231,16 @@ class NoisePlan:
         return (
             f"{self.noise.describe()}: {self.expected_flips:.2%} of the points change; "
             f"loss {upper(self.loss.epsilon, 10)} of {exact(self.epsilon)}, "
-            f"against {describe(self.loss.adversary)}"
+            f"against {describe(self.loss.adversary)}{self._left_open}"
         )
+
+    @property
+    def _left_open(self) -> str:
+        """What a search whose bounds stayed apart says of noise that may be too much."""
+        if self.loss.gap <= FAR_APART * self.epsilon:
+            return ""
+        attained = lower(self.loss.lower, 4)
+        return f"; the bounds did not meet: attacks attain {attained}, so less noise may do"
 
     def _repr_html_(self) -> str:
         secret = "one point" if self.event == 1 else f"any {self.event} consecutive points"
