@@ -9,8 +9,9 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.adversary import Adversary
+from chainveil.privacy.letters.cases import Half
 from chainveil.privacy.letters.numbers import Numbers, successors
-from chainveil.privacy.letters.search import Attack, Half
+from chainveil.privacy.letters.search import Attack
 from chainveil.privacy.letters.sides import Reports, Script
 from chainveil.privacy.letters.witness import SequenceWitness
 from chainveil.privacy.memory.witness import MemoryWitness, in_runs

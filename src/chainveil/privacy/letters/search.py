@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import permutations, product
@@ -20,37 +19,19 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, AdversaryName
+from chainveil.privacy.letters.cases import NODES, Case, Half, Laid, Nothing, Pair
 from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
 from chainveil.privacy.letters.priors import Allowed, Priors
 from chainveil.privacy.letters.shares import Shares
-from chainveil.privacy.letters.sides import Reports, Script, Spelling
+from chainveil.privacy.letters.sides import Script, Spelling
 from chainveil.privacy.letters.silent import Told
 from chainveil.privacy.problem import Effort
 
-# Turn by turn: nodes for each depth and label, and the share of the loss that covers may cost.
-NODES = (6, 16, 32, 64, 96, 144, 216, 324, 486, 729, 1093, 1640, 2460, 3690)
 LAST_TURN = len(NODES) - 1
-# Turns of points that report before the silent ones have any.
-EARLY_TURNS = 3
+# Turn by turn the share of the loss that covers may cost, as a share of the one before.
 SHARE = 0.3
-# Of words that attain the same up to this, the shortest is shown; more points count as so many.
-SAME, MOST_SHOWN = 1e-13, 4096
-
-Pair = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Half:
-    """One side of an attack: its reports from the target outwards and what is known at its end.
-
-    ``points`` is the target's index on the left, and on the right the number of points behind it.
-    """
-
-    value: float
-    points: int
-    reports: tuple[Reports, ...]
-    known: int | None
-    label: int
+# More points of an attack than these count as so many.
+MOST_SHOWN = 4096
 
 
 @dataclass(frozen=True)
@@ -70,122 +51,6 @@ class Found:
     upper: float
     attack: Attack | None
     nodes: int
-
-
-class Nothing:
-    """The left side of a target before any report: it tells nothing."""
-
-    def __init__(self, points: int) -> None:
-        self.points, self.nodes = points, 0
-
-    def upper_by_points(self, points: int) -> FloatArray:
-        """Zero from the target's index on."""
-        return np.where(np.arange(points + 1) >= self.points, 0.0, -np.inf)
-
-    def lower_by_points(self, points: int) -> FloatArray:
-        """The same: it is attained."""
-        return self.upper_by_points(points)
-
-    def half(self, points: int) -> Half:
-        """No report, nothing known."""
-        return Half(0.0, self.points, (), None, -1)
-
-    def improve(
-        self, turn: int, low: float, tolerance: float, left: int, every_length: bool
-    ) -> None:
-        """Nothing to improve."""
-
-
-class Laid:
-    """One side of one case: the best graph so far."""
-
-    def __init__(self, make: Callable[[], Side]) -> None:
-        self._make, self.turn = make, -1
-        self._side: Side | None = None
-        # For all words, also those that are left out where they do not matter.
-        self.bound = math.inf
-        self._upper: FloatArray | None = None
-        self._lower: FloatArray | None = None
-
-    @property
-    def side(self) -> Side:
-        """The graph, which is made when it is first asked for: many cases never are."""
-        if self._side is None:
-            self._side = self._make()
-        return self._side
-
-    @property
-    def nodes(self) -> int:
-        """Nodes of the graph."""
-        return self.side.nodes
-
-    def improve(
-        self, turn: int, low: float, tolerance: float, left: int, every_length: bool
-    ) -> None:
-        """Lay the side out with the nodes of a turn; words below ``low`` do not matter."""
-        if turn <= self.turn or left <= 0:
-            return
-        most = NODES[turn]
-        nearest = self.side.first_that_matters(low) if every_length and turn > 0 else 0
-        fresh = self.side.fresh(nearest)
-        fresh.build(tolerance, most, low, min(left, 1 << 20))
-        self.bound = min(self.bound, max(fresh.settle(None), low))
-        if fresh.priors.shares is not None:
-            fresh.priors.shares.learn(fresh.pair, fresh.place, self.bound)
-        self._side, self.turn = fresh, turn
-        self._upper = self._lower = None
-
-    def upper_by_points(self, points: int) -> FloatArray:
-        """Bounds for words of up to 0, 1, … points."""
-        if self._upper is None or len(self._upper) != points + 1:
-            if points == 0 and self.side.allowed.limit is None:
-                self._upper = np.array([self.side.settle(None)])
-            else:
-                self._upper = self.side.table(points)
-        return self._upper
-
-    def lower_by_points(self, points: int) -> FloatArray:
-        """What words of up to 0, 1, … points attain."""
-        if self._lower is None or len(self._lower) != points + 1:
-            if points == 0 and self.side.allowed.limit is None:
-                attained = self.side.graph.attained[: self.nodes]
-                self._lower = np.array([attained.max()])
-                return self._lower
-            self._lower = np.maximum.accumulate(self.side.attained(points))
-        return self._lower
-
-    def half(self, points: int) -> Half:
-        """The best word of up to ``points`` points."""
-        value, node, kind = self.side.lower(points)
-        place = int(np.argmax(value >= value.max() - SAME))
-        which = int(node[place]), int(kind[place])
-        reports, known = self.side.read(*which)
-        label = int(self.side.graph.label[which[0]])
-        taken = self.side.used(*which)
-        return Half(float(value[place]), taken, tuple(reports), known, label)
-
-
-@dataclass
-class Case:
-    """One pair of values at one place, with its bounds."""
-
-    pair: Pair
-    place: tuple[int, int]
-    left: Laid | Nothing
-    right: Laid
-    reports: bool
-    turn: int = -1
-    upper: float = math.inf
-    measured: bool = False
-
-    @property
-    def urgency(self) -> tuple[bool, float]:
-        """Which one is laid out next: points that report first, then the highest bound.
-
-        Attacks on points that report are mostly the best, and what they attain leaves little to
-        look for at the silent ones.
-        """
-        return self.reports and self.turn < EARLY_TURNS, self.upper
 
 
 @dataclass
