@@ -31,8 +31,9 @@ COARSE = 0.02
 # Nodes that a loss may have while noise is looked for, and more of them to bring bounds together.
 # With more than four states each of them takes longer, and there are fewer.
 LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
-# Silent points to a report that have as many nodes again.
-SILENT = 8
+# Silent points to a report that have as many nodes again, and how many times as many there are at
+# most.
+SILENT, MOST_SILENT = 8, 4
 # The share of nodes with which attacks alone are looked for.
 SEEKING = 0.15
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
@@ -159,7 +160,8 @@ class Quest:
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget."""
         within = min(max(share * self.aim.epsilon, 1e-9), 1.0)
-        return Effort(within, nodes or int(self._most * (1 + (self.every - 1) / SILENT)))
+        more = min(1 + (self.every - 1) / SILENT, MOST_SILENT)
+        return Effort(within, nodes or int(self._most * more))
 
     def _closing(self, noise: Noise) -> Closing:
         """The loss of this noise and the earlier releases."""
