@@ -103,6 +103,8 @@ class Laid:
         self._side: Side | None = None
         self._upper: FloatArray | None = None
         self._lower: FloatArray | None = None
+        # Words that are worth up to this much may have been left out.
+        self._left_out = -math.inf
 
     @property
     def side(self) -> Side:
@@ -126,9 +128,10 @@ class Laid:
         nearest = self.side.first_that_matters(low) if every_length and turn > 0 else 0
         fresh = self.side.fresh(nearest)
         fresh.build(tolerance, most, low, min(left, 1 << 20))
+        # What the side before left out, this one does not see either.
+        self._left_out = max(self._left_out, low)
         if fresh.priors.shares is not None:
-            # Words that are worth less than ``low`` may have been left out.
-            bound = max(fresh.settle(None), low)
+            bound = max(fresh.settle(None), self._left_out)
             fresh.priors.shares.learn(fresh.pair, fresh.place, bound)
         self._side, self.turn = fresh, turn
         self._upper = self._lower = None
