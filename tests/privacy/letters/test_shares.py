@@ -9,6 +9,8 @@ import pytest
 
 import chainveil as cv
 from chainveil.noise.base import Noise
+from chainveil.noise.memory import StickyNoise
+from chainveil.privacy.letters.cases import Laid
 from chainveil.privacy.letters.numbers import read_numbers
 from chainveil.privacy.letters.search import Search
 from chainveil.privacy.letters.shares import Shares
@@ -23,13 +25,13 @@ PER_STATE = cv.Channel(
 )  # fmt: skip
 
 
+def to_search(chain: cv.MarkovChain, noise: Noise, nodes: int) -> Search:
+    script = Script(read_numbers(chain, (noise,)), (noise,), False)
+    return Search(script, "ignorant", None, Effort(1e-4, nodes))
+
+
 def searched(chain: cv.MarkovChain, noise: Noise, nodes: int) -> tuple[Shares, Shares]:
-    search = Search(
-        Script(read_numbers(chain, (noise,)), (noise,), False),
-        "ignorant",
-        None,
-        Effort(1e-4, nodes),
-    )
+    search = to_search(chain, noise, nodes)
     search.run()
     left, right = (priors.shares for priors in search.priors)
     assert left is not None
@@ -60,6 +62,30 @@ def test_what_follows_has_at_least_these_shares(seed: int) -> None:
 def all_reports(most: int) -> list[tuple[int, ...]]:
     """All reports of up to so many points."""
     return [word for count in range(most + 1) for word in product(range(3), repeat=count)]
+
+
+def test_what_was_left_out_once_stays_below_the_bound() -> None:
+    # The first report tells most, so that some short words are worth more than long ones.
+    chain = cv.MarkovChain([[0.3, 0.4, 0.3], [0.2, 0.1, 0.7], [0.1, 0.8, 0.1]])
+    first = np.array([[0.43, 0.18, 0.39], [0.88, 0.1, 0.02], [0.12, 0.76, 0.12]])
+    kernel = [
+        [[0.35, 0.32, 0.33], [0.38, 0.3, 0.32], [0.37, 0.25, 0.38]],
+        [[0.45, 0.22, 0.33], [0.37, 0.36, 0.27], [0.34, 0.29, 0.37]],
+        [[0.47, 0.3, 0.23], [0.32, 0.38, 0.3], [0.42, 0.28, 0.3]],
+    ]
+    noise = StickyNoise(np.array(kernel), first)
+    exact, side = (to_search(chain, noise, 20_000).cases()[0].left for _ in range(2))
+    assert isinstance(exact, Laid)
+    assert isinstance(side, Laid)
+    exact.improve(3, -np.inf, 1e-5, 20_000, True)
+    worth = float(exact.lower_by_points(0)[0])
+    # Words that are worth as much do not matter, then they do: the other side got worse.
+    for turn, low in enumerate([-np.inf, worth + 1e-6, worth - 0.01]):
+        side.improve(turn, low, 0.3, 1_000, True)
+        shares, place = side.side.priors.shares, (*side.side.place, *side.side.pair)
+        assert shares is not None
+        assert shares.bounds[place] >= worth - 1e-9
+    assert side.side.settle(None) < worth - 0.01
 
 
 def test_slow_chains_close_where_nothing_is_known() -> None:

@@ -213,3 +213,11 @@ def test_correlated_noise_on_rare_points_of_a_region_is_refused() -> None:
     box = cv.ChainRegion((0.088, 0.091), (0.107, 0.111))
     with pytest.raises(cv.NotSupported, match="known"):
         cv.calibrate(box, 2, mechanism="correlated", every=3)
+
+
+@pytest.mark.parametrize("mechanism", ["independent", "sticky", "tracking"])
+@pytest.mark.parametrize("every", [2, "best"])
+def test_chains_that_stand_still_from_report_to_report(mechanism: str, every: Any) -> None:
+    chain = cv.MarkovChain.binary(1.0, 1.0)
+    with pytest.raises(cv.NotSupported, match="an odd number of points"):
+        cv.calibrate(chain, 1.0, 9, mechanism=mechanism, every=every)

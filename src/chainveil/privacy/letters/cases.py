@@ -66,8 +66,9 @@ class Laid:
     def __init__(self, make: Callable[[], Side]) -> None:
         self._make, self.turn = make, -1
         self._side: Side | None = None
-        # For all words, also those that are left out where they do not matter.
-        self.bound = math.inf
+        # Of all words, also of those that were left out since they did not matter, which are worth
+        # up to so much.
+        self.bound, self._left_out = math.inf, -math.inf
         self._upper: FloatArray | None = None
         self._lower: FloatArray | None = None
 
@@ -93,7 +94,9 @@ class Laid:
         nearest = self.side.first_that_matters(low) if every_length and turn > 0 else 0
         fresh = self.side.fresh(nearest)
         fresh.build(tolerance, most, low, min(left, 1 << 20))
-        self.bound = min(self.bound, max(fresh.settle(None), low))
+        # What the side before left out, this one does not see either.
+        self._left_out = max(self._left_out, low)
+        self.bound = min(self.bound, max(fresh.settle(None), self._left_out))
         if fresh.priors.shares is not None:
             fresh.priors.shares.learn(fresh.pair, fresh.place, self.bound)
         self._side, self.turn = fresh, turn

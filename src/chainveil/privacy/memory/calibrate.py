@@ -128,6 +128,14 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
         )  # fmt: skip
     if form == "tracking" and aim.every != 1 and aim.delay not in (0, "best"):
         raise InvalidInput("delay", aim.delay, "0 for reports on one point in several")
+    turns = any(
+        np.all(one.likeliest.transition == 1 - np.eye(2)) for one in (model, *model.members)
+    )
+    if turns and (aim.every == "best" or aim.every % 2 == 0):
+        raise NotSupported(
+            f"every: found {aim.every!r} for a chain that changes at every point (q = r = 1) and "
+            "stands still from report to report; give an odd number of points."
+        )
 
 
 def _quest(form: Form, problem: Problem, aim: Aim, every: int) -> Quest:
