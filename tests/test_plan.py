@@ -31,6 +31,17 @@ def test_a_plan_applies_its_own_noise(kind: str) -> None:
     assert (release.values != series).mean() == pytest.approx(plan.expected_flips, abs=0.01)
 
 
+def test_a_plan_says_where_its_bounds_did_not_meet() -> None:
+    plan = cv.calibrate(CHAIN, 2.0)
+    assert "did not meet" not in str(plan) + plan._repr_html_()
+    apart = replace(plan, loss=replace(plan.loss, lower=1.55559))
+    # Rounded down: so much is attained at least.
+    assert str(apart).endswith(
+        "the bounds did not meet: attacks attain 1.555, so less noise may do"
+    )
+    assert "attacks attain 1.555" in apart._repr_html_()
+
+
 def test_the_noise_of_a_plan_is_realised_exactly() -> None:
     plan = cv.calibrate(CHAIN, 1.5)
     assert plan.channel.on_grid() == plan.channel

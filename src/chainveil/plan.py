@@ -251,6 +251,8 @@ class NoisePlan:
             ("noise", f"{self.mechanism}: {self.noise.describe()}"),
             ("chain", self.chain.describe()),
         ]
+        if self._left_open:
+            lines.insert(1, ("not closed", self._left_open.removeprefix("; ")))
         if self.spent:
             lines.append(("together with", f"{len(self.spent)} earlier releases"))
         title = f"noise plan: {self.expected_flips:.2%} of the points change on average"
