@@ -82,9 +82,9 @@ def test_what_was_left_out_once_stays_below_the_bound() -> None:
     # Words that are worth as much do not matter, then they do: the other side got worse.
     for turn, low in enumerate([-np.inf, worth + 1e-6, worth - 0.01]):
         side.improve(turn, low, 0.3, 1_000, True)
-        shares, place = side.side.priors.shares, (*side.side.place, *side.side.pair)
-        assert shares is not None
-        assert shares.bounds[place] >= worth - 1e-9
+        shown, place = side.side.priors.worth, (*side.side.place, *side.side.pair)
+        assert shown is not None
+        assert shown.bounds[place] >= worth - 1e-9
     assert side.side.settle(None) < worth - 0.01
 
 

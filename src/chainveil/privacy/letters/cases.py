@@ -66,9 +66,8 @@ class Laid:
     def __init__(self, make: Callable[[], Side]) -> None:
         self._make, self.turn = make, -1
         self._side: Side | None = None
-        # Of all words, also of those that were left out since they did not matter, which are worth
-        # up to so much.
-        self.bound, self._left_out = math.inf, -math.inf
+        # Words that are worth up to this much may have been left out, since they did not matter.
+        self._left_out = -math.inf
         self._upper: FloatArray | None = None
         self._lower: FloatArray | None = None
 
@@ -96,9 +95,9 @@ class Laid:
         fresh.build(tolerance, most, low, min(left, 1 << 20))
         # What the side before left out, this one does not see either.
         self._left_out = max(self._left_out, low)
-        self.bound = min(self.bound, max(fresh.settle(None), self._left_out))
-        if fresh.priors.shares is not None:
-            fresh.priors.shares.learn(fresh.pair, fresh.place, self.bound)
+        if fresh.priors.worth is not None:
+            bound = max(fresh.settle(None), self._left_out)
+            fresh.priors.worth.learn(fresh.pair, fresh.place, bound)
         self._side, self.turn = fresh, turn
         self._upper = self._lower = None
 

@@ -11,6 +11,7 @@ from chainveil.checks import FloatArray
 from chainveil.privacy.letters.numbers import Numbers
 from chainveil.privacy.letters.shares import Shares
 from chainveil.privacy.letters.sides import IntArray
+from chainveil.privacy.letters.worth import Worth
 
 # An index that no series has.
 NEVER = 1 << 40
@@ -51,7 +52,8 @@ class Priors:
     """What holds on one side for all pairs of values: above all the powers of the chain.
 
     ``rows[j]`` is M to the power of the distance of a node of depth j, ``starts[j]`` the law
-    of the point j steps behind the first one; ``shares`` of what follows, if no value is known.
+    of the point j steps behind the first one. ``worth``: what was shown of the side so far, where
+    that is of use; ``shares`` of what follows, if no value is known.
     """
 
     def __init__(self, numbers: Numbers, is_left: bool) -> None:
@@ -60,6 +62,7 @@ class Priors:
         self._step = np.ascontiguousarray(step)
         first = np.eye(numbers.states) if is_left else self._step
         self.rows, self.starts = [first], [numbers.start]
+        self.worth: Worth | None = None
         self.shares: Shares | None = None
         self._earliest: dict[tuple[int, int], IntArray] = {}
         # What sides have made of them and of the one spelling there is for each side, by pair,

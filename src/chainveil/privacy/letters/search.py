@@ -25,6 +25,7 @@ from chainveil.privacy.letters.priors import Allowed, Priors
 from chainveil.privacy.letters.shares import Shares
 from chainveil.privacy.letters.sides import Script, Spelling
 from chainveil.privacy.letters.silent import Told
+from chainveil.privacy.letters.worth import Worth
 from chainveil.privacy.problem import Effort
 
 LAST_TURN = len(NODES) - 1
@@ -74,19 +75,22 @@ class Search:
 
     @cached_property
     def priors(self) -> tuple[Priors, Priors]:
-        """The powers of the chain on both sides."""
+        """What holds on both sides for all pairs of values."""
         numbers = self.script.numbers
         found = Priors(numbers, True), Priors(numbers, False)
-        if self.adversary == "ignorant" and numbers.is_stationary:
-            for one, spelling in zip(found, self.spellings, strict=True):
-                one.shares = Shares(numbers, spelling)
+        unknown = self.adversary == "ignorant" and numbers.is_stationary
+        # All points are looked at alike, so that bounds for one say something of others.
+        alike = self.adversary in ("any", "ignorant") and self.script.every > 1
+        for one, spelling in zip(found, self.spellings, strict=True):
+            one.worth = Worth(spelling) if alike or unknown else None
+            one.shares = Shares(numbers, one.worth) if one.worth is not None and unknown else None
         return found
 
     @cached_property
     def told(self) -> list[Told]:
-        """What both sides tell of silent points, where all points are looked at alike."""
-        alike = self.adversary in ("any", "ignorant") and self.script.every > 1
-        return [Told(one) for one in self.spellings] if alike else []
+        """What both sides tell of silent points."""
+        worth = [one.worth for one in self.priors if self.script.every > 1]
+        return [Told(one) for one in worth if one is not None]
 
     @cached_property
     def allowed(self) -> list[tuple[Allowed, Allowed]]:
@@ -242,8 +246,6 @@ class Search:
             other = sides[1 - number]
             low = self.low - float(other.upper_by_points(self.points)[-1])
             side.improve(case.turn, low, width, self._left, self._every_length)
-            if case.reports and self.told and isinstance(side, Laid):
-                self.told[number].learn(case.place[1], case.pair, side.bound)
 
     @property
     def _left(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters.numbers import Numbers
-from chainveil.privacy.letters.sides import Spelling
+from chainveil.privacy.letters.worth import Worth
 
 # What shares are lowered by, as a share: far more than rounding takes.
 MARGIN = 1e-9
@@ -26,49 +26,31 @@ MARGIN = 1e-9
 class Shares:
     """Least shares of what follows, on one side, of a stationary chain of which nothing is known.
 
-    Attributes
-    ----------
-    bounds : array (period, labels, k, k)
-        What the side is worth at most, for each pair of values of a target there.
+    They follow from what the side is worth at most, and grow as more of that is shown.
     """
 
-    def __init__(self, numbers: Numbers, spelling: Spelling) -> None:
-        self._spelling, k = spelling, numbers.states
-        self._alone = numbers.start if spelling.is_left else np.ones(k)
-        self.bounds = np.full((spelling.period, spelling.labels, k, k), np.inf)
-        self.bounds[:, :, np.arange(k), np.arange(k)] = 0.0
-        self._least: FloatArray | None = None
-
-    def learn(self, pair: tuple[int, int], place: tuple[int, int], bound: float) -> None:
-        """Take note of what the side is worth at most for a pair of values at a place."""
-        if bound < self.bounds[(*place, *pair)]:
-            self.bounds[(*place, *pair)] = bound
-            self._least = None
+    def __init__(self, numbers: Numbers, worth: Worth) -> None:
+        self._worth = worth
+        self._alone = numbers.start if worth.spelling.is_left else np.ones(numbers.states)
+        self._least: tuple[list[int], FloatArray] | None = None
 
     @property
     def least(self) -> FloatArray:
         """Least share of each state, by residue and label: (period, labels, k)."""
-        if self._least is None:
+        changes = self._worth.changes
+        if self._least is None or self._least[0] != changes:
             with np.errstate(over="ignore"):
-                factor = np.exp(self._at_node())
+                factor = np.exp(self._at_nodes())
             total = (factor * self._alone[:, None]).sum(axis=2)
-            self._least = self._alone / total * (1 - MARGIN)
-        return self._least
+            self._least = list(changes), self._alone / total * (1 - MARGIN)
+        return self._least[1]
 
-    def _at_node(self) -> FloatArray:
-        """Log bound of q[x] / q[y] at each place; on the right with the report that is read there.
-
-        There the bound is for a target before that report, or nothing follows at all.
-        """
-        if self._spelling.is_left:
-            return self.bounds
-        found = np.zeros_like(self.bounds)
-        for place, letters in self._spelling.letters.items():
-            for letter in letters:
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    weight = np.log(letter.weight)
-                    told = weight[:, None] - weight + self.bounds[place[0], letter.following]
-                # A report that cannot be made in x does not favour it.
-                told = np.where(letter.weight[:, None] > 0, told, -np.inf)
-                found[place] = np.maximum(found[place], told)
-        return found
+    def _at_nodes(self) -> FloatArray:
+        """Log bound of q[x] / q[y] at each place, (period, labels, k, k)."""
+        period, labels = self._worth.bounds.shape[:2]
+        return np.array(
+            [
+                [self._worth.with_report((phase, label)) for label in range(labels)]
+                for phase in range(period)
+            ]
+        )

@@ -18,32 +18,26 @@ from __future__ import annotations
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.privacy.letters.sides import Spelling
 from chainveil.privacy.letters.words import UNIT
+from chainveil.privacy.letters.worth import Worth
 
 
 class Told:
     """What one side of silent points is worth at most, by label, distance and pair of values."""
 
-    def __init__(self, spelling: Spelling) -> None:
-        self.spelling, k = spelling, len(spelling.matrix)
-        # Of targets that report, by their label; on the left with their own report.
-        self._bounds = np.full((spelling.labels, k, k), np.inf)
-        self._bounds[:, np.arange(k), np.arange(k)] = 0.0
-        self._powers = [np.eye(k)]
+    def __init__(self, worth: Worth) -> None:
+        self._worth, self._changes = worth, 0
+        self._powers = [np.eye(len(worth.spelling.matrix))]
         self._found: dict[tuple[int, int], FloatArray] = {}
-
-    def learn(self, label: int, pair: tuple[int, int], bound: float) -> None:
-        """Take note of what this side of a target that reports is worth at most."""
-        if bound < self._bounds[(label, *pair)]:
-            self._bounds[(label, *pair)] = bound
-            self._found = {}
 
     def bound(self, label: int, distance: int) -> FloatArray:
         """Of silent points so far from the next that reports, for all pairs of values, (k, k)."""
+        changes = self._worth.changes[self._worth.spelling.first]
+        if changes > self._changes:
+            self._changes, self._found = changes, {}
         if (label, distance) not in self._found:
             while len(self._powers) <= distance:
-                self._powers.append(self._powers[-1] @ self.spelling.matrix)
+                self._powers.append(self._powers[-1] @ self._worth.spelling.matrix)
             found = _means(self._powers[distance], self._at_report(label))
             slack = 16 * (distance + 8) * (len(found) + 8) * UNIT
             self._found[label, distance] = found + slack
@@ -51,22 +45,11 @@ class Told:
 
     def _at_report(self, label: int) -> FloatArray:
         """Log bound of q(x) / q(y) at the point that reports, (k, k); never below zero."""
-        if self.spelling.is_left:
-            # Before the first report nothing is told from the left.
-            before = label == self.spelling.none
-            return (
-                np.zeros_like(self._bounds[label])
-                if before
-                else np.maximum(self._bounds[label], 0.0)
-            )
-        told: FloatArray = np.zeros_like(self._bounds[label])
-        for letter in self.spelling.letters[self.spelling.first, label]:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                logs = np.log(letter.weight)
-                total = logs[:, None] - logs + self._bounds[letter.following]
-            # A report that cannot be made in x does not favour it.
-            told = np.maximum(told, np.where(letter.weight[:, None] > 0, total, -np.inf))
-        return told
+        spelling = self._worth.spelling
+        found = self._worth.with_report((spelling.first, label))
+        # Before the first report nothing is told from the left.
+        before = spelling.is_left and label == spelling.none
+        return np.zeros_like(found) if before else np.maximum(found, 0.0)
 
 
 def _means(power: FloatArray, bounds: FloatArray) -> FloatArray:
