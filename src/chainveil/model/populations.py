@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from chainveil import checks
 from chainveil.checks import FloatArray
-from chainveil.errors import ChainveilWarning, InvalidInput, NotSupported
+from chainveil.errors import ChainveilWarning, InvalidInput
 from chainveil.model.base import Box, DataModel, Origin
 from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import public_box
 from chainveil.model.family import MOST_MEMBERS, ModelFamily, hull, public_limits
 from chainveil.model.fitting import count_transitions, first_order, read_order
 from chainveil.model.fitting import fit as fit_chain
+from chainveil.model.left_out import told_of_left_out
 from chainveil.model.orders import choose_order
 from chainveil.model.region import ChainRegion, region_around, region_from_counts
 from chainveil.sequences import Sequences, as_sequences
@@ -28,12 +29,6 @@ from chainveil.sequences import Sequences, as_sequences
 # A series has a model of its own where it leaves each state at least so often: the logarithm of a
 # fitted probability is then off by 0.22, by its standard error, and no count stands out.
 ENOUGH_CHANGES = 20
-NOT_COVERED = (
-    "{missed:,} of {count:,} series with enough points have chains of their own that the model "
-    "leaves out: boxes go up to where q + r is 1, and those of private series are rounded. The "
-    "chain of all series together stands for them; on their own chains the noise may lose more "
-    "than the budget. A public reference has a model for each"
-)
 # Series with models of their own that a margin for others can be made from, and the boxes that
 # its ranges of leans and of paces are cut into: they have slow corners, which decide.
 FEWEST_SEEN, SLICES, STRIPS = 5, 12, 6
@@ -88,7 +83,7 @@ def fit(
     members += _longer(pieces, labels, [place for place, _ in own], pooled, origin, wishes)
     persons = [model for place, model in own if place < series.count]
     family = assembled(members, persons, pooled, len(own) == pieces.count, wishes)
-    if told := _left_out(tried, counts[: series.count], family):
+    if told := told_of_left_out(tried, counts[: series.count], family):
         warnings.warn(told, ChainveilWarning, stacklevel=3)
     return family
 
@@ -112,40 +107,10 @@ def from_counts(
     persons = [model for place, model in own if model is not None and place < series]
     complete = len(found) == len(counts)
     if not found:
-        return None, _left_out(own, counts[:series], None)
+        return None, told_of_left_out(own, counts[:series], None)
     found += [] if longer is None else [(LONGER, longer)]
     family = assembled(found, persons, pooled, complete, wishes)
-    return family, _left_out(own, counts[:series], family)
-
-
-def _left_out(
-    own: Sequence[tuple[int, DataModel | None]],
-    counts: NDArray[np.int64],
-    family: ModelFamily | None,
-) -> str:
-    """What to say of series that have enough points, no model, and a chain outside of all boxes."""
-    whole = [(place, model) for place, model in own if place < len(counts)]
-    left = [place for place, model in whole if model is None]
-    if not left or counts.shape[1] > 2:
-        return ""
-    (stay, leave), (back, keep) = counts[left].transpose(1, 2, 0)
-    q, r = leave / (leave + stay), back / (back + keep)
-    inside = np.zeros(len(left), bool)
-    for q_low, q_high, r_low, r_high in _published_boxes(family):
-        inside |= (q_low <= q) & (q <= q_high) & (r_low <= r) & (r <= r_high)
-    missed = len(left) - int(np.count_nonzero(inside))
-    return NOT_COVERED.format(missed=missed, count=len(whole)) if missed else ""
-
-
-def _published_boxes(family: ModelFamily | None) -> list[Box]:
-    """Of private series one covers all; where it cannot, the table is refused later."""
-    if family is None:
-        return []
-    try:
-        model = family.rounded() if family.is_unrounded else family
-    except NotSupported:
-        model = family
-    return [member.box for member in model.members if member.box is not None]
+    return family, told_of_left_out(own, counts[:series], family)
 
 
 def assembled(
