@@ -63,11 +63,15 @@ class Nothing:
 class Laid:
     """One side of one case: the best graph so far."""
 
-    def __init__(self, make: Callable[[], Side]) -> None:
+    def __init__(self, make: Callable[..., Side]) -> None:
         self._make, self.turn = make, -1
         self._side: Side | None = None
         # Words that are worth up to this much may have been left out, since they did not matter.
         self._left_out = -math.inf
+        # What the side is worth at most, as was shown otherwise.
+        self.most = math.inf
+        # A word that was found otherwise, if it is worth more than all of the graph.
+        self._better: Side | None = None
         self._upper: FloatArray | None = None
         self._lower: FloatArray | None = None
 
@@ -91,15 +95,21 @@ class Laid:
             return
         most = NODES[turn]
         nearest = self.side.first_that_matters(low) if every_length and turn > 0 else 0
-        fresh = self.side.fresh(nearest)
+        fresh = (self._better or self.side).fresh(nearest)
         fresh.build(tolerance, most, low, min(left, 1 << 20))
         # What the side before left out, this one does not see either.
         self._left_out = max(self._left_out, low)
         if fresh.priors.worth is not None:
             bound = max(fresh.settle(None), self._left_out)
             fresh.priors.worth.learn(fresh.pair, fresh.place, bound)
-        self._side, self.turn = fresh, turn
+        self._side, self.turn, self._better = fresh, turn, None
         self._upper = self._lower = None
+
+    def try_word(self, word: list[int]) -> None:
+        """Keep a word, improved letter by letter, if it is worth more than all of the graph."""
+        found = self._make(word=word).fresh(0)
+        if found.best > (self._better or self.side).best:
+            self._better, self._lower = found, None
 
     def upper_by_points(self, points: int) -> FloatArray:
         """Bounds for words of up to 0, 1, … points."""
@@ -108,26 +118,30 @@ class Laid:
                 self._upper = np.array([self.side.settle(None)])
             else:
                 self._upper = self.side.table(points)
-        return self._upper
+        return np.minimum(self._upper, self.most)
 
     def lower_by_points(self, points: int) -> FloatArray:
         """What words of up to 0, 1, … points attain."""
         if self._lower is None or len(self._lower) != points + 1:
             if points == 0 and self.side.allowed.limit is None:
-                attained = self.side.graph.attained[: self.nodes]
-                self._lower = np.array([attained.max()])
+                self._lower = np.array([(self._better or self.side).best])
                 return self._lower
-            self._lower = np.maximum.accumulate(self.side.attained(points))
+            attained = self.side.attained(points)
+            if self._better is not None:
+                attained = np.maximum(attained, self._better.attained(points))
+            self._lower = np.maximum.accumulate(attained)
         return self._lower
 
     def half(self, points: int) -> Half:
         """The best word of up to ``points`` points."""
-        value, node, kind = self.side.lower(points)
+        sides = [self.side] if self._better is None else [self.side, self._better]
+        side = max(sides, key=lambda one: float(one.lower(points)[0].max()))
+        value, node, kind = side.lower(points)
         place = int(np.argmax(value >= value.max() - SAME))
         which = int(node[place]), int(kind[place])
-        reports, known = self.side.read(*which)
-        label = int(self.side.graph.label[which[0]])
-        taken = self.side.used(*which)
+        reports, known = side.read(*which)
+        label = int(side.graph.label[which[0]])
+        taken = side.used(*which)
         return Half(float(value[place]), taken, tuple(reports), known, label)
 
 
@@ -143,6 +157,13 @@ class Case:
     turn: int = -1
     upper: float = math.inf
     measured: bool = False
+    # Functionals for each layer and label when the sides are enclosed by cones.
+    width: int = 1
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of both graphs."""
+        return self.left.nodes + self.right.nodes
 
     @property
     def urgency(self) -> tuple[bool, float]:

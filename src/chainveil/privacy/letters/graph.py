@@ -134,6 +134,11 @@ class Side:
         """Bound on what the side is worth, in as much room as the last :meth:`refine` had."""
         return float(self.graph.real[0, words.BEST])
 
+    @property
+    def best(self) -> float:
+        """What the best word attains."""
+        return float(self.graph.attained[: self.nodes].max())
+
     def build(self, tolerance: float, most: int, low: float, nodes: int) -> None:
         """Lay out the words, until the bounds of what lies further out do not matter."""
         limit = self.allowed.limit

@@ -20,6 +20,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.letters.cases import NODES, Case, Half, Laid, Nothing, Pair
+from chainveil.privacy.letters.cones import Cones, Walks
 from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
 from chainveil.privacy.letters.priors import Allowed, Priors
 from chainveil.privacy.letters.shares import Shares
@@ -33,6 +34,9 @@ LAST_TURN = len(NODES) - 1
 SHARE = 0.3
 # More points of an attack than these count as so many.
 MOST_SHOWN = 4096
+# The turn from which on sides are enclosed by cones as well; steps that cost as much as a node; how
+# many they may cost, beside the nodes of the graphs so far, and at least.
+FIRST_ENCLOSED, STEPS, ENCLOSING, LEAST_ENCLOSING = 2, 10, 1, 300
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,14 @@ class Search:
             one.worth = Worth(spelling) if alike or unknown else None
             one.shares = Shares(numbers, one.worth) if one.worth is not None and unknown else None
         return found
+
+    @cached_property
+    def cones(self) -> tuple[Cones, Cones] | None:
+        """Cones of both sides, where any value may be known and every point reports."""
+        if self.adversary != "any" or self.script.every > 1:
+            return None
+        left, right = zip(self.spellings, self.priors, strict=True)
+        return Cones(*left), Cones(*right)
 
     @cached_property
     def told(self) -> list[Told]:
@@ -204,7 +216,6 @@ class Search:
                 self._measure(case)
                 continue
             self._lay_out(case)
-            self.made += case.left.nodes + case.right.nodes
             self._measure(case)
         if self.low <= enough and not self.effort.attacks_only:
             self._measure_rest()
@@ -239,6 +250,8 @@ class Search:
     def _lay_out(self, case: Case) -> None:
         """Lay both sides of a case out again, with more nodes and less that covers may cost."""
         case.turn += 1
+        if self._enclose(case):
+            return
         share = 0.1 * SHARE**case.turn * max(min(case.upper, 50.0), self.low)
         width = max(self.effort.tolerance / 4, share)
         sides: list[Laid | Nothing] = [case.left, case.right]
@@ -246,6 +259,37 @@ class Search:
             other = sides[1 - number]
             low = self.low - float(other.upper_by_points(self.points)[-1])
             side.improve(case.turn, low, width, self._left, self._every_length)
+        self.made += case.nodes
+
+    def _enclose(self, case: Case) -> bool:
+        """Bound both sides by cones, with more functionals turn by turn; whether that is best.
+
+        Each may be worth so much that the case just does not matter. Where it is worth more, that
+        is found.
+        """
+        if self.cones is None or case.turn < FIRST_ENCLOSED or self.effort.attacks_only:
+            return False
+        sides = [side for side in (case.left, case.right) if isinstance(side, Laid)]
+        goal = self.low + 0.9 * self.effort.tolerance
+        attained = [max(0.0, float(side.lower_by_points(self.points)[-1])) for side in sides]
+        room = max(0.0, goal - sum(attained)) / len(sides)
+        most = STEPS * min(self._left, max(LEAST_ENCLOSING, ENCLOSING * case.nodes))
+        found: list[float] = []
+        for cones, side, least in zip(self.cones[-len(sides) :], sides, attained, strict=True):
+            walks = Walks(cones, case.pair, case.place[1], case.width)
+            start = max(least, goal - found[0]) if found else least + room
+            bound = walks.enclose(start, self.effort.tolerance / 8, most)
+            self.made += walks.steps // STEPS
+            if math.isinf(bound):
+                return False
+            found.append(bound)
+            if word := walks.word():
+                side.try_word(word)
+        case.width *= 2
+        better = sum(found) < sum(float(side.side.upper) for side in sides)
+        for side, bound in zip(sides, found, strict=True):
+            side.most = min(side.most, bound)
+        return better
 
     @property
     def _left(self) -> int:

@@ -1,0 +1,252 @@
+"""Compiled bounds for a side whose end lies at one distance; see ``cones`` for what they mean.
+
+What follows a node with i letters still to come is a vector v over the states of its point,
+relative to a reference vector of layer i. It lies in the cone of all v with at least the share
+``share[end, i, label, x]`` of their sum in x, which has a ray for each state x: these shares, and
+the rest of the sum in x. A functional on a cone is known by its values on the rays.
+
+Functionals have values of both signs, so that rounding is added: ``follow`` says how much.
+
+Compiling is most of the time of a first loss, so there are few functions with few arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from chainveil.compiled import compiled
+
+UNIT = 2.0**-53
+# What a cone leaves free at least, as a share: a functional on a thinner one would be steep.
+FREE = 1e-3
+# References below this, beside the largest of their layer, are raised to it.
+LEAST = 1e-200
+# What is told of a walk: functionals left, and above and below of the one that is worth most.
+LEFT, ABOVE, BELOW, STEPS, AWAY = 0, 1, 2, 3, 4
+
+
+@compiled(error_model="numpy")
+def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
+    """Cones of all layers from an end inwards; layer 0 is given. ``image``: room for k numbers.
+
+    ``cones.share`` of a label that cannot be there begins with -1.
+    """
+    k, labels = len(letters.matrix), letters.weight.shape[1]
+    for i in range(cones.step.shape[1]):
+        phase, most = cones.phase[i + 1], 0.0
+        for x in range(k):
+            total = 0.0
+            for u in range(k):
+                total += letters.matrix[x, u] * cones.reference[end, i, u]
+            cones.reference[end, i + 1, x] = total
+            most = max(most, total)
+        for x in range(k):
+            reference = cones.reference[end, i + 1, x] / most
+            if reference > 0.0:
+                reference = max(reference, LEAST)
+            cones.reference[end, i + 1, x] = reference
+            for u in range(k):
+                cones.step[end, i, x, u] = 0.0
+                if reference > 0.0:
+                    flow = letters.matrix[x, u] * (cones.reference[end, i, u] / most)
+                    cones.step[end, i, x, u] = flow / reference
+        for label in range(labels):
+            for x in range(k):
+                cones.share[end, i + 1, label, x] = 2.0
+            for letter in range(letters.counts[phase, label]):
+                following = letters.next[phase, label, letter]
+                rest = 1.0
+                for u in range(k):
+                    rest -= cones.share[end, i, following, u]
+                for ray in range(k if cones.share[end, i, following, 0] >= 0.0 else 0):
+                    total = 0.0
+                    for x in range(k):
+                        flow = rest * cones.step[end, i, x, ray]
+                        for u in range(k):
+                            flow += cones.step[end, i, x, u] * cones.share[end, i, following, u]
+                        image[x] = letters.weight[phase, label, letter, x] * flow
+                        total += image[x]
+                    if total > 0.0 and cones.reference[end, i, ray] > 0.0:
+                        for x in range(k):
+                            least = image[x] / total * (1.0 - 64 * k * UNIT)
+                            if least < cones.share[end, i + 1, label, x]:
+                                cones.share[end, i + 1, label, x] = least
+            total = 0.0
+            for x in range(k):
+                total += cones.share[end, i + 1, label, x]
+            if total > 1.5:
+                cones.share[end, i + 1, label, 0] = -1.0
+            elif total > 1.0 - FREE:
+                for x in range(k):
+                    cones.share[end, i + 1, label, x] *= (1.0 - FREE) / total
+
+
+@compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def keep(values: Any, counts: Any, i: int, label: int, width: int, on: Any) -> None:
+    """Take in the functional behind the last of a label; the counts say how many there are.
+
+    It is not needed where it is nowhere positive, or nowhere above another one. Where there are
+    ``width`` others, it is joined with the one with which it makes the least of an excess: on each
+    ray the larger of both.
+    """
+    k, count = len(on), counts[i, label]
+    most, nearest, least = -np.inf, -1, np.inf
+    for x in range(k):
+        if on[x] > 0.0:
+            most = max(most, values[i, label, 0, count, x])
+    if most <= 0.0:
+        return
+    for other in range(count):
+        above, below = 0.0, 0.0
+        for x in range(k):
+            if on[x] > 0.0:
+                excess = values[i, label, 0, count, x] - values[i, label, 0, other, x]
+                above, below = max(above, excess), max(below, -excess)
+        if above == 0.0:
+            return
+        # Between a ray where one is larger and one where the other is, a line lies this far above.
+        excess = below / (above + below) * above
+        if excess < least:
+            nearest, least = other, excess
+    if least > 0.0 and count < width:
+        counts[i, label] += 1
+        return
+    for x in range(k):
+        if values[i, label, 0, count, x] > values[i, label, 0, nearest, x]:
+            for line in range(2):
+                values[i, label, line, nearest, x] = values[i, label, line, count, x]
+
+
+@compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any) -> None:
+    """Functionals of all layers for words of ``at[0]`` letters before an end.
+
+    ``at``: letters, label of the target, most functionals of a label, and 2 if what they weigh for
+    b is kept beside them; ``room.first``: what the values a and b of the target weigh in the last
+    layer. The functional of a word is what it weighs for a, less ``factor`` times what it weighs
+    for b; where it is nowhere positive, the word keeps below the factor. Each functional here is on
+    all rays at least that of some words; where none is left, all words keep below.
+
+    No step and no weight is above 1, so an image of a ray sums to at most k. Hence each value is
+    within ``2 k (k + 24) UNIT`` times the largest slope of the exact one, and a functional that is
+    known by values within 1 is lowered on no ray if its slopes are raised by ``(4 k + 32) UNIT``
+    over what is free.
+    """
+    k, labels = len(letters.matrix), letters.weight.shape[1]
+    values, slopes, counts, told = room.values, room.slopes, room.counts, room.told
+    last, width, lines = at[0], at[2], at[3]
+    largest, total = 0.0, 1
+    for x in range(k):
+        slopes[last + 1, 0, 0, 0, x] = room.first[0, x] - factor * room.first[1, x]
+        slopes[last + 1, 0, 1, 0, x] = room.first[1, x]
+        largest = max(largest, room.first[0, x] + factor * room.first[1, x])
+    for i in range(last, -1, -1):
+        slack = 2 * k * (k + 24) * UNIT * largest
+        for label in range(labels):
+            counts[i, label] = 0
+        for label in range(labels if i < last else 1):
+            letter_count = letters.counts[cones.phase[i + 1], label] if i < last else 1
+            for number in range(counts[i + 1, label] if i < last else 1):
+                told[STEPS] += 1
+                for letter in range(letter_count):
+                    following = at[1]
+                    if i < last:
+                        following = letters.next[cones.phase[i + 1], label, letter]
+                    if cones.share[end, i, following, 0] < 0.0:
+                        continue
+                    count = counts[i, following]
+                    rest = 1.0
+                    for u in range(k):
+                        rest -= cones.share[end, i, following, u]
+                    for line in range(lines):
+                        mean = 0.0
+                        for x in range(k):
+                            values[i, following, line, count, x] = 0.0
+                        for x in range(k):
+                            slope = slopes[i + 1, label, line, number, x]
+                            if i == last:
+                                values[i, following, line, count, x] = slope
+                                continue
+                            slope *= letters.weight[cones.phase[i + 1], label, letter, x]
+                            for u in range(k):
+                                flow = slope * cones.step[end, i, x, u]
+                                values[i, following, line, count, u] += flow
+                        for u in range(k):
+                            slope = values[i, following, line, count, u]
+                            mean += slope * cones.share[end, i, following, u]
+                        mean += slack * (1 - line)
+                        for u in range(k):
+                            slope = values[i, following, line, count, u]
+                            values[i, following, line, count, u] = mean + rest * slope
+                    keep(values, counts, i, following, width, cones.reference[end, i])
+        total, largest = 0, 0.0
+        for label in range(labels):
+            total += counts[i, label]
+            for number in range(counts[i, label]):
+                for x in range(k):
+                    if cones.reference[end, i, x] > 0.0:
+                        largest = max(largest, abs(values[i, label, 0, number, x]))
+        if total == 0:
+            break
+        scale, largest = 1.0 / largest, 0.0
+        for label in range(labels):
+            rest = 1.0
+            for x in range(k):
+                rest -= cones.share[end, i, label, x]
+            for number in range(counts[i, label]):
+                for line in range(lines):
+                    mean = 0.0
+                    for x in range(k):
+                        if cones.reference[end, i, x] > 0.0:
+                            values[i, label, line, number, x] *= scale
+                            mean += (
+                                values[i, label, line, number, x] * cones.share[end, i, label, x]
+                            )
+                    for x in range(k):
+                        slope = 0.0
+                        if cones.reference[end, i, x] > 0.0:
+                            slope = values[i, label, line, number, x] - mean
+                            slope = (slope + (4 * k + 32) * UNIT * (1 - line)) / rest
+                        slopes[i, label, line, number, x] = slope
+                        if line == 0:
+                            largest = max(largest, abs(slope))
+    told[LEFT], told[ABOVE], told[BELOW] = total, 0.0, 0.0
+    for label in range(labels if total > 0 else 0):
+        for number in range(counts[0, label]):
+            for x in range(k):
+                below = values[0, label, 1, number, x]
+                above = values[0, label, 0, number, x] + factor * below
+                if cones.reference[end, 0, x] > 0.0 and above * told[BELOW] >= told[ABOVE] * below:
+                    told[ABOVE], told[BELOW] = above, below
+
+
+@compiled(error_model="numpy")
+def sweep(letters: Any, cones: Any, order: Any, at: Any, bound: float, room: Any) -> int:
+    """Walk along distances and ends; the place in ``order`` of the first that does not keep below.
+
+    ``order`` (n, 2): distance and end; ``bound``: log of the factor, before priors.
+    """
+    k = len(letters.matrix)
+    for place in range(len(order)):
+        distance, end = order[place]
+        at[0] = distance
+        prior = room.priors[distance, end]
+        for line in range(2):
+            total = 0.0
+            for x in range(k):
+                room.first[line, x] = room.rows[line, x] * cones.reference[end, distance, x]
+                total += room.first[line, x]
+            if total > 0.0:
+                for x in range(k):
+                    room.first[line, x] /= total
+            # Relative to the reference, which is what the chain says up to a factor and rounding.
+            prior += (1 - 2 * line) * np.log(total)
+        if not prior > -np.inf:
+            continue
+        room.told[AWAY] = prior
+        follow(letters, cones, end, at, np.exp(bound - prior), room)
+        if room.told[LEFT] > 0.0:
+            return place
+    return len(order)

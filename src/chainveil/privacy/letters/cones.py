@@ -1,0 +1,277 @@
+"""Bounds for one side by the distance of its end: what follows a point lies in a narrow cone.
+
+A value that is known at a given distance, or the end of the series there, leaves little freedom to
+what follows the points before it: reports say little, and the chain forgets. What follows a point
+with i letters to come is a vector over its states, relative to what the chain alone says of them
+from the end, and lies in a cone with a ray for each state (least shares, found from the end
+inwards). Whether any word of j letters is worth more than a factor is asked of functionals: what a
+word weighs for the value a of the target, less the factor times what it weighs for b. The largest
+of all words of a layer is convex, so on a cone it is at most the linear one with its values on the
+rays: all words of a layer become one functional, or a few, each for words that are alike. Where
+they are nowhere positive, at the end or before it, no word is worth more than the factor.
+
+One such walk is made for every distance up to J and every known value; everything further out
+follows the first J points as some vector, about which nothing is said. Where a walk fails, the
+factor is raised to what it asks for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.privacy.letters import cone_kernel
+from chainveil.privacy.letters.priors import Priors
+from chainveil.privacy.letters.sides import IntArray, Spelling
+
+UNIT = cone_kernel.UNIT
+# Distances up to which walks are made at first, and at most.
+FIRST_DISTANCES, MOST_DISTANCES = 32, 2048
+# Of so many distances one comes first, since it raises the factor for its neighbours.
+STRIDE = 8
+# How often a factor is raised for one distance.
+MOST_RAISED = 40
+# Logs of factors are below this.
+MOST_EXPONENT = 700.0
+# What shares are lowered and priors raised by: far more than rounding takes.
+MARGIN = 1e-12
+
+
+class Letters(NamedTuple):
+    """What the compiled walk reads of a spelling; weights are scaled to at most 1."""
+
+    matrix: FloatArray
+    weight: FloatArray
+    next: IntArray
+    counts: IntArray
+
+
+class Layers(NamedTuple):
+    """Cones by end and letters to come: references, steps between layers, least shares.
+
+    ``phase`` is that of a layer's letters.
+    """
+
+    phase: IntArray
+    reference: FloatArray
+    step: FloatArray
+    share: FloatArray
+
+
+class Room(NamedTuple):
+    """What compiled walks write: functionals of each layer, on rays and as slopes.
+
+    And what they read of a pair of values: its rows at the target, log priors by distance and end.
+    """
+
+    values: FloatArray
+    slopes: FloatArray
+    counts: IntArray
+    told: FloatArray
+    first: FloatArray
+    rows: FloatArray
+    priors: FloatArray
+
+
+class Cones:
+    """What one side is worth at most, whatever is known on it, where every point reports."""
+
+    def __init__(self, spelling: Spelling, priors: Priors) -> None:
+        self.spelling, self.priors = spelling, priors
+        count, weight, following, _, _ = spelling.arrays
+        scaled = weight / weight.max()
+        self.letters = Letters(np.ascontiguousarray(spelling.matrix), scaled, following, count)
+        self._layers: dict[int, Layers] = {}
+        self._room: Room | None = None
+
+    @property
+    def states(self) -> int:
+        """Number of states k."""
+        return len(self.spelling.matrix)
+
+    def layers(self, upto: int) -> Layers:
+        """Cones of up to so many letters before each end.
+
+        Ends: a known value; k where the series ends; k + 1 for whatever may follow.
+        """
+        if upto not in self._layers:
+            k, labels = self.states, self.spelling.labels
+            layers = Layers(
+                np.zeros(upto + 1, np.int64), np.ones((k + 2, upto + 1, k)),
+                np.zeros((k + 2, upto, k, k)), np.zeros((k + 2, upto + 1, labels, k)),
+            )  # fmt: skip
+            for end in range(k):
+                layers.reference[end, 0] = np.eye(k)[end]
+                layers.share[end, 0, :, end] = 1.0 - cone_kernel.FREE
+            if self.spelling.is_left:
+                start = self.priors.numbers.start
+                layers.reference[k, 0] = start / start.max()
+            for label in range(labels):
+                layers.share[k, 0, label] = self._end_shares(label, layers.reference[k, 0])
+            for end in range(k + 2):
+                cone_kernel.lay(self.letters, layers, end, np.zeros(k))
+            self._layers[upto] = layers
+        return self._layers[upto]
+
+    def ends(self, label: int, reference: FloatArray) -> FloatArray:
+        """The vectors with which a word may end at a label, relative to a reference, (n, k)."""
+        vectors = [vector for vector, _ in self.spelling.ends[0, label] if vector.any()]
+        found = np.zeros((len(vectors), self.states))
+        if vectors:
+            np.divide(vectors, reference, out=found, where=reference > 0)
+        return found
+
+    def _end_shares(self, label: int, reference: FloatArray) -> FloatArray:
+        """Least shares of these vectors; -1 where there is none."""
+        vectors = self.ends(label, reference)
+        if not len(vectors):
+            return np.full(self.states, -1.0)
+        least = (vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0) * (1 - MARGIN)
+        thinner: FloatArray = least * min(1.0, (1 - cone_kernel.FREE) / least.sum())
+        return thinner
+
+    def room(self, pair: tuple[int, int], upto: int, width: int) -> Room:
+        """Room for functionals of so many layers, with what the walks of a pair read."""
+        room, rows = self._room, np.eye(self.states)
+        if room is None or len(room.values) < upto + 2 or room.values.shape[3] < width + 1:
+            shape = upto + 2, self.spelling.labels, 2, width + 1, self.states
+            room = Room(
+                np.zeros(shape), np.zeros(shape), np.zeros(shape[:2], np.int64), np.zeros(5),
+                np.zeros((2, self.states)), rows, rows,
+            )  # fmt: skip
+            self._room = room
+        if not self.spelling.is_left:
+            rows = self.spelling.matrix
+        return room._replace(rows=rows[list(pair)], priors=self._log_priors(pair, upto))
+
+    def _log_priors(self, pair: tuple[int, int], upto: int) -> FloatArray:
+        """Of b over a by distance and end, (upto + 1, k + 2)."""
+        rows, starts = self.priors.upto(upto + 1)
+        a, b = pair
+        priors = np.zeros((upto + 1, self.states + 2))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            quotient = rows[:, b] / rows[:, a]
+            possible = (rows[:, a] > 0) & (rows[:, b] > 0)
+            priors[:, :-2] = np.where(possible, np.log(quotient), -np.inf)
+            if self.spelling.is_left:
+                possible = (starts[:, a] > 0) & (starts[:, b] > 0)
+                priors[:, -2] = np.where(possible, np.log(starts[:, b] / starts[:, a]), -np.inf)
+            # A prior further out is a mixture of the columns at this depth.
+            priors[:, -1] = np.log(np.where(rows[:, b] > 0, quotient, 0.0).max(axis=1))
+        slack = 2 * (np.arange(upto + 1) + 4) * (self.states + 6) * UNIT + MARGIN
+        found: FloatArray = priors + slack[:, None]
+        return found
+
+
+class Walks:
+    """All walks for a pair of values and a label of the target, and the bound they ask for.
+
+    Attributes
+    ----------
+    bound : float
+        Log of the factor below which all words keep that were walked so far.
+    steps : int
+        Functionals so far.
+    """
+
+    def __init__(self, cones: Cones, pair: tuple[int, int], label: int, width: int) -> None:
+        self._cones, self._pair, self._label, self._width = cones, pair, label, width
+        self.bound, self.steps = -math.inf, 0
+        # Distance and end that raised the bound last, and to what.
+        self._worst: tuple[int, int, float] | None = None
+
+    def enclose(self, start: float, margin: float, most: int) -> float:
+        """A bound of the side, at least ``start``; infinite where none is found in ``most`` steps.
+
+        ``margin`` is added where it is raised.
+        """
+        self.bound = start
+        first, upto, k = 0, FIRST_DISTANCES, self._cones.states
+        while upto <= MOST_DISTANCES:
+            self._room = self._cones.room(self._pair, upto, self._width)
+            self._upto = upto
+            distances = [*range(upto, first - 1, -STRIDE)]
+            distances += [place for place in range(first, upto + 1) if (upto - place) % STRIDE]
+            order = np.array([(j, end) for j in distances for end in range(k + 1)])
+            if not self._raise(order, margin, most):
+                return math.inf
+            if self._sweep(np.array([(upto, k + 1)])) == 1:
+                return self.bound
+            if math.isinf(self._room.priors[upto, k + 1]) and upto > 2 * k**2:
+                # Two values that never meet again in a periodic chain.
+                return math.inf
+            first, upto = upto + 1, 2 * upto
+        return math.inf
+
+    def _sweep(self, order: IntArray, lines: int = 1) -> int:
+        """How many walks keep below the bound before one does not."""
+        at = np.array([0, self._label, self._width, lines])
+        room, layers = self._room, self._cones.layers(self._upto)
+        room.told[cone_kernel.STEPS] = 0
+        place = cone_kernel.sweep(self._cones.letters, layers, order, at, self.bound, room)
+        self.steps += int(room.told[cone_kernel.STEPS])
+        return place
+
+    def _raise(self, order: IntArray, margin: float, most: int) -> bool:
+        """Raise the bound until all words with these ends keep below it; whether they do."""
+        told = self._room.told
+        done = 0
+        while (done := done + self._sweep(order[done:])) < len(order):
+            for _ in range(MOST_RAISED):
+                if self._sweep(order[done : done + 1], 2):
+                    break
+                above, below = told[cone_kernel.ABOVE], told[cone_kernel.BELOW]
+                asked = math.inf
+                if below > 0.0:
+                    asked = math.log(above) - math.log(below) + told[cone_kernel.AWAY]
+                if not asked < MOST_EXPONENT or self.steps > most:
+                    return False
+                distance, end = order[done]
+                self._worst = int(distance), int(end), max(asked, self.bound)
+                self.bound = max(asked, self.bound) + margin
+            else:
+                return False
+        return True
+
+    def word(self) -> list[int]:
+        """The word to which the functionals lead at the end that raised the bound last.
+
+        It starts from the end and takes, letter by letter, what is worth most further in.
+        """
+        if self._worst is None:
+            return []
+        distance, end, bound = self._worst
+        self.bound = bound - 1e-7 * (1 + abs(bound))
+        if self._sweep(np.array([(distance, end)])):
+            return []
+        letters, layers, room = self._cones.letters, self._cones.layers(self._upto), self._room
+        vector, reference = layers.reference[end, 0], layers.reference[end, 0]
+        label, best = 0, -math.inf
+        for place in range(self._cones.spelling.labels):
+            vectors = np.array([vector > 0], float)
+            if end == self._cones.states:
+                vectors = self._cones.ends(place, reference)
+            worth = room.slopes[0, place, 0, : room.counts[0, place]] @ vectors.T
+            if worth.size and worth.max() > best:
+                best, label = float(worth.max()), place
+                vector = vectors[int(np.argmax(worth.max(axis=0)))]
+        word = []
+        for layer in range(1, distance + 1):
+            flow = layers.step[end, layer - 1] @ vector
+            best, taken, before = -math.inf, 0, label
+            for place in range(self._cones.spelling.labels):
+                slopes = room.slopes[layer, place, 0, : room.counts[layer, place]]
+                there = letters.next[0, place, : letters.counts[0, place]] == before
+                if not len(slopes) or not there.any():
+                    continue
+                images = letters.weight[0, place, : len(there)] * flow
+                worth = np.where(there, (slopes @ images.T).max(axis=0), -np.inf)
+                if worth.max() > best:
+                    best, label, taken = float(worth.max()), place, int(np.argmax(worth))
+            word.append(taken)
+            vector = letters.weight[0, label, taken] * flow
+            vector = vector / vector.max()
+        return word[::-1]
