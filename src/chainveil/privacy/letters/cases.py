@@ -157,8 +157,10 @@ class Case:
     turn: int = -1
     upper: float = math.inf
     measured: bool = False
-    # Functionals for each layer and label when the sides are enclosed by cones.
+    # Functionals for each layer and label when the sides are enclosed by cones, and whether they
+    # were asked for an attack.
     width: int = 1
+    sought: bool = False
 
     @property
     def nodes(self) -> int:

@@ -84,39 +84,60 @@ def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
 
 
 @compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def keep(values: Any, counts: Any, i: int, label: int, width: int, on: Any) -> None:
+def scale_to(values: Any, old: int, new: int, on: Any) -> float:
+    """By how much the new functional is best multiplied before it is joined with the old one.
+
+    Whether a functional is nowhere positive does not depend on its scale. If some multiple of one
+    is on all rays at most the other, the other speaks for both. Where both are positive, quotients
+    must be at least the multiple for that, and where both are negative at most.
+    """
+    least, most, below_least, below_most = np.inf, 0.0, np.inf, 0.0
+    only_old = False
+    for x in range(len(on)):
+        if on[x] > 0.0:
+            one, two = values[0, old, x], values[0, new, x]
+            if one > 0.0 and two > 0.0:
+                least, most = min(least, one / two), max(most, one / two)
+            elif one < 0.0 and two < 0.0:
+                below_least = min(below_least, one / two)
+                below_most = max(below_most, one / two)
+            elif one > 0.0:
+                only_old = True
+    if below_most <= least:
+        return min(max(1.0, below_most), least)
+    if most <= below_least and not only_old:
+        return min(max(1.0, most), below_least)
+    return 1.0
+
+
+@compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def keep(values: Any, counts: Any, label: int, at: Any, on: Any) -> None:
     """Take in the functional behind the last of a label; the counts say how many there are.
 
-    It is not needed where it is nowhere positive, or nowhere above another one. Where there are
-    ``width`` others, it is joined with the one with which it makes the least of an excess: on each
-    ray the larger of both.
+    It is not needed where some multiple is nowhere above another one. Where there are ``at[2]``
+    others, it is joined with the one with which it makes the least of an excess: on each ray the
+    larger of both.
     """
-    k, count = len(on), counts[i, label]
-    most, nearest, least = -np.inf, -1, np.inf
-    for x in range(k):
-        if on[x] > 0.0:
-            most = max(most, values[i, label, 0, count, x])
-    if most <= 0.0:
-        return
+    k, count, nearest, least, scale = len(on), counts[label], 0, np.inf, 1.0
     for other in range(count):
-        above, below = 0.0, 0.0
+        above, below, size = 0.0, 0.0, 0.0
+        by = scale_to(values, other, count, on)
         for x in range(k):
             if on[x] > 0.0:
-                excess = values[i, label, 0, count, x] - values[i, label, 0, other, x]
+                excess = by * values[0, count, x] - values[0, other, x]
                 above, below = max(above, excess), max(below, -excess)
-        if above == 0.0:
-            return
+                size = max(size, abs(values[0, other, x]))
         # Between a ray where one is larger and one where the other is, a line lies this far above.
-        excess = below / (above + below) * above
+        excess = 0.0 if above <= 0.0 or below <= 0.0 else below / (above + below) * above / size
         if excess < least:
-            nearest, least = other, excess
-    if least > 0.0 and count < width:
-        counts[i, label] += 1
+            nearest, least, scale = other, excess, by
+    if least > 0.0 and count < at[2]:
+        counts[label] += 1
         return
     for x in range(k):
-        if values[i, label, 0, count, x] > values[i, label, 0, nearest, x]:
-            for line in range(2):
-                values[i, label, line, nearest, x] = values[i, label, line, count, x]
+        if scale * values[0, count, x] > values[0, nearest, x]:
+            for line in range(at[3]):
+                values[line, nearest, x] = scale * values[line, count, x]
 
 
 @compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -136,7 +157,7 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
     """
     k, labels = len(letters.matrix), letters.weight.shape[1]
     values, slopes, counts, told = room.values, room.slopes, room.counts, room.told
-    last, width, lines = at[0], at[2], at[3]
+    last, lines = at[0], at[3]
     largest, total = 0.0, 1
     for x in range(k):
         slopes[last + 1, 0, 0, 0, x] = room.first[0, x] - factor * room.first[1, x]
@@ -156,12 +177,8 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                         following = letters.next[cones.phase[i + 1], label, letter]
                     if cones.share[end, i, following, 0] < 0.0:
                         continue
-                    count = counts[i, following]
-                    rest = 1.0
-                    for u in range(k):
-                        rest -= cones.share[end, i, following, u]
+                    count, matters = counts[i, following], False
                     for line in range(lines):
-                        mean = 0.0
                         for x in range(k):
                             values[i, following, line, count, x] = 0.0
                         for x in range(k):
@@ -173,14 +190,21 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                             for u in range(k):
                                 flow = slope * cones.step[end, i, x, u]
                                 values[i, following, line, count, u] += flow
-                        for u in range(k):
-                            slope = values[i, following, line, count, u]
-                            mean += slope * cones.share[end, i, following, u]
-                        mean += slack * (1 - line)
-                        for u in range(k):
-                            slope = values[i, following, line, count, u]
-                            values[i, following, line, count, u] = mean + rest * slope
-                    keep(values, counts, i, following, width, cones.reference[end, i])
+                        mean, rest = slack * (1 - line), 1.0
+                        for x in range(k):
+                            share = cones.share[end, i, following, x]
+                            mean += values[i, following, line, count, x] * share
+                            rest -= share
+                        for x in range(k):
+                            value = mean + rest * values[i, following, line, count, x]
+                            values[i, following, line, count, x] = value
+                            if line == 0 and value > 0.0 and cones.reference[end, i, x] > 0.0:
+                                matters = True
+                    # What is nowhere positive keeps below, whatever follows.
+                    if matters:
+                        keep(
+                            values[i, following], counts[i], following, at, cones.reference[end, i]
+                        )
         total, largest = 0, 0.0
         for label in range(labels):
             total += counts[i, label]
@@ -199,11 +223,11 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                 for line in range(lines):
                     mean = 0.0
                     for x in range(k):
+                        value = 0.0
                         if cones.reference[end, i, x] > 0.0:
-                            values[i, label, line, number, x] *= scale
-                            mean += (
-                                values[i, label, line, number, x] * cones.share[end, i, label, x]
-                            )
+                            value = values[i, label, line, number, x] * scale
+                        values[i, label, line, number, x] = value
+                        mean += value * cones.share[end, i, label, x]
                     for x in range(k):
                         slope = 0.0
                         if cones.reference[end, i, x] > 0.0:

@@ -23,15 +23,19 @@ from typing import NamedTuple
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.privacy.letters import cone_kernel
+from chainveil.privacy.letters import cone_kernel, lane_kernel
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.sides import IntArray, Spelling
 
 UNIT = cone_kernel.UNIT
 # Distances up to which walks are made at first, and at most.
 FIRST_DISTANCES, MOST_DISTANCES = 32, 2048
-# Of so many distances one comes first, since it raises the factor for its neighbours.
-STRIDE = 8
+# So many distances come first, and so many are walked one by one.
+SOME = 16
+# An attack is sought up to where the chain tells so little, and at most so far away.
+LITTLE, MOST_SOUGHT = 0.1, 1024
+# Steps side by side that take as long as one by itself.
+ABREAST = 10
 # How often a factor is raised for one distance.
 MOST_RAISED = 40
 # Logs of factors are below this.
@@ -61,6 +65,31 @@ class Layers(NamedTuple):
     share: FloatArray
 
 
+class Lanes(NamedTuple):
+    """The same with the layer as the last index, and what is free in each cone, 0: it is empty.
+
+    Beside them one over what is free and over references, 0 where there are none.
+    """
+
+    reference: FloatArray
+    share: FloatArray
+    rest: FloatArray
+    over_reference: FloatArray
+    over_rest: FloatArray
+
+
+class LaneRoom(NamedTuple):
+    """What walks side by side read and write: functionals by label, state and layer."""
+
+    first: FloatArray
+    value: FloatArray
+    slope: FloatArray
+    image: FloatArray
+    alive: FloatArray
+    here: FloatArray
+    line: FloatArray
+
+
 class Room(NamedTuple):
     """What compiled walks write: functionals of each layer, on rays and as slopes.
 
@@ -82,9 +111,14 @@ class Cones:
     def __init__(self, spelling: Spelling, priors: Priors) -> None:
         self.spelling, self.priors = spelling, priors
         count, weight, following, _, _ = spelling.arrays
+        if spelling.labels > 1:
+            # Whether a word keeps below a factor does not depend on how likely it is. Functionals
+            # of several words are joined, and a report that is repeated shall not count for more.
+            likely = weight @ priors.numbers.stationary
+            weight = weight / np.where(likely > 0, likely, 1.0)[..., None]
         scaled = weight / weight.max()
         self.letters = Letters(np.ascontiguousarray(spelling.matrix), scaled, following, count)
-        self._layers: dict[int, Layers] = {}
+        self._layers: dict[int, tuple[Layers, Lanes]] = {}
         self._room: Room | None = None
 
     @property
@@ -92,7 +126,7 @@ class Cones:
         """Number of states k."""
         return len(self.spelling.matrix)
 
-    def layers(self, upto: int) -> Layers:
+    def layers(self, upto: int) -> tuple[Layers, Lanes]:
         """Cones of up to so many letters before each end.
 
         Ends: a known value; k where the series ends; k + 1 for whatever may follow.
@@ -113,7 +147,15 @@ class Cones:
                 layers.share[k, 0, label] = self._end_shares(label, layers.reference[k, 0])
             for end in range(k + 2):
                 cone_kernel.lay(self.letters, layers, end, np.zeros(k))
-            self._layers[upto] = layers
+            share = np.ascontiguousarray(layers.share.transpose(0, 2, 3, 1))
+            is_open = share[:, :, 0] >= 0
+            share = np.where(is_open[:, :, None], share, 0.0)
+            rest = np.where(is_open, 1 - share.sum(axis=2), 0.0)
+            reference = np.ascontiguousarray(layers.reference.transpose(0, 2, 1))
+            self._layers[upto] = (
+                layers,
+                Lanes(reference, share, rest, *map(_over, (reference, rest))),
+            )
         return self._layers[upto]
 
     def ends(self, label: int, reference: FloatArray) -> FloatArray:
@@ -166,6 +208,11 @@ class Cones:
         return found
 
 
+def _over(numbers: FloatArray) -> FloatArray:
+    """One over each of them, 0 where it is zero."""
+    return np.divide(1.0, numbers, out=np.zeros_like(numbers), where=numbers > 0)
+
+
 class Walks:
     """All walks for a pair of values and a label of the target, and the bound they ask for.
 
@@ -193,11 +240,14 @@ class Walks:
         while upto <= MOST_DISTANCES:
             self._room = self._cones.room(self._pair, upto, self._width)
             self._upto = upto
-            distances = [*range(upto, first - 1, -STRIDE)]
-            distances += [place for place in range(first, upto + 1) if (upto - place) % STRIDE]
-            order = np.array([(j, end) for j in distances for end in range(k + 1)])
+            # A few of them first, since they raise the bound for their neighbours.
+            some = range(upto, first, -max(1, (upto - first) // SOME))
+            order = np.array([(j, end) for j in some for end in range(k + 1)])
             if not self._raise(order, margin, most):
                 return math.inf
+            for end in range(k + 1):
+                if not self._clear(end, first, margin, most):
+                    return math.inf
             if self._sweep(np.array([(upto, k + 1)])) == 1:
                 return self.bound
             if math.isinf(self._room.priors[upto, k + 1]) and upto > 2 * k**2:
@@ -206,10 +256,62 @@ class Walks:
             first, upto = upto + 1, 2 * upto
         return math.inf
 
+    def seek(self, start: float, margin: float, most: int) -> bool:
+        """Whether a few distances raise the bound, which need not hold for others."""
+        self.bound, self._upto, k = start, FIRST_DISTANCES, self._cones.states
+        while self._upto < MOST_SOUGHT:
+            self._room = self._cones.room(self._pair, self._upto, self._width)
+            if self._room.priors[self._upto, k + 1] < LITTLE:
+                break
+            self._upto *= 2
+        else:
+            self._room = self._cones.room(self._pair, self._upto, self._width)
+        some = [self._upto * (place + 1) // SOME for place in range(SOME)][::-1]
+        self._raise(np.array([(j, end) for j in some for end in range(k + 1)]), margin, most)
+        return self._worst is not None
+
+    def _clear(self, end: int, first: int, margin: float, most: int) -> bool:
+        """Raise the bound until words of all distances from ``first`` on keep below it."""
+        failed = self._abreast(end, first)
+        while len(failed) > SOME:
+            before = self.bound
+            some = failed[:: -max(1, len(failed) // SOME)]
+            if not self._raise(np.column_stack([some, np.full(len(some), end)]), margin, most):
+                return False
+            if self.bound == before:
+                break
+            failed = self._abreast(end, first)
+        return self._raise(np.column_stack([failed, np.full(len(failed), end)]), margin, most)
+
+    def _abreast(self, end: int, first: int) -> IntArray:
+        """Distances from ``first`` on that one functional does not show to keep below the bound."""
+        count, k, labels = self._upto + 1, self._cones.states, self._cones.spelling.labels
+        lanes = self._cones.layers(self._upto)[1]
+        weighed = self._room.rows[:, :, None] * lanes.reference[end]
+        total, priors = weighed.sum(axis=1), self._room.priors[:count, end]
+        possible = (total > 0).all(axis=0) & (priors > -np.inf)
+        possible[:first] = False
+        total = np.where(possible, total, 1.0)
+        away = np.where(possible, np.log(total[0]) - np.log(total[1]) + priors, 0.0)
+        shape = labels, k, count
+        room = LaneRoom(
+            weighed / total[:, None], np.zeros(shape), np.zeros(shape), np.zeros(shape[1:]),
+            np.zeros((labels, count)), np.zeros((labels, count)), np.zeros((8, count)),
+        )  # fmt: skip
+        room.alive[0] = possible
+        failed = np.zeros(count, np.bool_)
+        with np.errstate(over="ignore"):
+            factor = np.exp(np.minimum(self.bound - away, MOST_EXPONENT))
+        steps = lane_kernel.abreast(
+            self._cones.letters, lanes, np.array([end, self._label]), factor, room, failed
+        )
+        self.steps += steps // ABREAST
+        return np.flatnonzero(failed)
+
     def _sweep(self, order: IntArray, lines: int = 1) -> int:
         """How many walks keep below the bound before one does not."""
         at = np.array([0, self._label, self._width, lines])
-        room, layers = self._room, self._cones.layers(self._upto)
+        room, layers = self._room, self._cones.layers(self._upto)[0]
         room.told[cone_kernel.STEPS] = 0
         place = cone_kernel.sweep(self._cones.letters, layers, order, at, self.bound, room)
         self.steps += int(room.told[cone_kernel.STEPS])
@@ -247,7 +349,7 @@ class Walks:
         self.bound = bound - 1e-7 * (1 + abs(bound))
         if self._sweep(np.array([(distance, end)])):
             return []
-        letters, layers, room = self._cones.letters, self._cones.layers(self._upto), self._room
+        letters, layers, room = self._cones.letters, self._cones.layers(self._upto)[0], self._room
         vector, reference = layers.reference[end, 0], layers.reference[end, 0]
         label, best = 0, -math.inf
         for place in range(self._cones.spelling.labels):

@@ -37,6 +37,10 @@ MOST_SHOWN = 4096
 # The turn from which on sides are enclosed by cones as well; steps that cost as much as a node; how
 # many they may cost, beside the nodes of the graphs so far, and at least.
 FIRST_ENCLOSED, STEPS, ENCLOSING, LEAST_ENCLOSING = 2, 10, 1, 300
+# Words of more letters are long: graphs are large then, and cones come first.
+DEEP = 64
+# Points for which the laws after two values are compared.
+FAR = 128
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,7 @@ class Search:
     best: tuple[Case, int, int] | None = None
     made: int = 0
     started: float = field(default_factory=time.monotonic)
+    longest: int = 0
     _kept: list[Case] | None = None
 
     @cached_property
@@ -166,7 +171,17 @@ class Search:
                 second = Laid(partial(Side, right, self.priors[1], pair, place, allowed[1]))
                 reports = script.every > 1 and residue == script.first
                 found.append(Case(pair, place, first, second, reports))
-        return found
+        apart = self._apart()
+        return sorted(found, key=lambda case: -float(apart[case.pair]))
+
+    def _apart(self) -> FloatArray:
+        """How long the laws of the points after two values differ, (k, k)."""
+        law = np.eye(self.script.numbers.states)
+        total = np.zeros_like(law)
+        for _ in range(FAR):
+            law = law @ self.script.numbers.transition
+            total += np.abs(law[:, None] - law).sum(axis=2)
+        return total
 
     def _fits(self, residue: int, early: bool, allowed: tuple[Allowed, Allowed]) -> bool:
         """Whether a target may stand there, with or without a report before it."""
@@ -207,6 +222,8 @@ class Search:
             still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
             if self.effort.attacks_only and self.script.every > 1:
                 still = [case for case in still if case.reports]
+            if self.effort.attacks_only and self._deep and self.cones is not None:
+                still = [case for case in still if not case.sought]
             if not still:
                 break
             case = max(still, key=lambda case: case.urgency)
@@ -260,36 +277,52 @@ class Search:
             low = self.low - float(other.upper_by_points(self.points)[-1])
             side.improve(case.turn, low, width, self._left, self._every_length)
         self.made += case.nodes
+        laid = [side.side.graph.depth for side in sides if isinstance(side, Laid)]
+        self.longest = max(self.longest, *(int(depth.max()) for depth in laid))
 
     def _enclose(self, case: Case) -> bool:
         """Bound both sides by cones, with more functionals turn by turn; whether that is best.
 
         Each may be worth so much that the case just does not matter. Where it is worth more, that
-        is found.
+        is found, and a word that comes close to it.
         """
-        if self.cones is None or case.turn < FIRST_ENCLOSED or self.effort.attacks_only:
+        if self.cones is None or not (self._deep or case.turn >= FIRST_ENCLOSED):
             return False
         sides = [side for side in (case.left, case.right) if isinstance(side, Laid)]
         goal = self.low + 0.9 * self.effort.tolerance
         attained = [max(0.0, float(side.lower_by_points(self.points)[-1])) for side in sides]
         room = max(0.0, goal - sum(attained)) / len(sides)
         most = STEPS * min(self._left, max(LEAST_ENCLOSING, ENCLOSING * case.nodes))
+        if self._deep:
+            most = STEPS * self._left
         found: list[float] = []
         for cones, side, least in zip(self.cones[-len(sides) :], sides, attained, strict=True):
             walks = Walks(cones, case.pair, case.place[1], case.width)
             start = max(least, goal - found[0]) if found else least + room
-            bound = walks.enclose(start, self.effort.tolerance / 8, most)
+            margin = self.effort.tolerance / 8
+            if self.effort.attacks_only:
+                walks.seek(start, margin, most)
+                found.append(walks.bound)
+            else:
+                found.append(walks.enclose(start, margin, most))
             self.made += walks.steps // STEPS
-            if math.isinf(bound):
-                return False
-            found.append(bound)
             if word := walks.word():
                 side.try_word(word)
+            if math.isinf(found[-1]):
+                return False
+        case.sought = True
+        if self.effort.attacks_only:
+            return self._deep
         case.width *= 2
         better = sum(found) < sum(float(side.side.upper) for side in sides)
         for side, bound in zip(sides, found, strict=True):
             side.most = min(side.most, bound)
         return better
+
+    @property
+    def _deep(self) -> bool:
+        """Whether words of this chain are long, so that graphs are large."""
+        return self.longest > DEEP
 
     @property
     def _left(self) -> int:
