@@ -70,6 +70,10 @@ class Attacks:
         self._priors = np.append(self._priors, prior[0])
         self._moves = self._between(self._steps)
 
+    def best(self, noise: Noise) -> Witness | None:
+        """The attack that gains most from a noise."""
+        return self._known[int(np.argmax(self.values([noise])[:, 0]))] if self._known else None
+
     def values(self, noises: Sequence[Noise]) -> FloatArray:
         """What each attack gains, in nats, from each noise: shape (attacks, noises)."""
         if self._steps is None:

@@ -21,6 +21,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import cone_kernel, lane_kernel
@@ -34,8 +35,8 @@ FIRST_DISTANCES, MOST_DISTANCES = 32, 2048
 SOME = 16
 # An attack is sought up to where the chain tells so little, and at most so far away.
 LITTLE, MOST_SOUGHT = 0.1, 1024
-# Steps side by side that take as long as one by itself.
-ABREAST = 10
+# Steps side by side that take as long as one by itself, and how many walks are side by side.
+ABREAST, CHUNK = 10, 512
 # How often a factor is raised for one distance.
 MOST_RAISED = 40
 # Logs of factors are below this.
@@ -65,23 +66,13 @@ class Layers(NamedTuple):
     share: FloatArray
 
 
-class Lanes(NamedTuple):
-    """The same with the layer as the last index, and what is free in each cone, 0: it is empty.
+class LaneRoom(NamedTuple):
+    """What walks side by side read and write; the last index is the walk."""
 
-    Beside them one over what is free and over references, 0 where there are none.
-    """
-
+    first: FloatArray
     reference: FloatArray
     share: FloatArray
     rest: FloatArray
-    over_reference: FloatArray
-    over_rest: FloatArray
-
-
-class LaneRoom(NamedTuple):
-    """What walks side by side read and write: functionals by label, state and layer."""
-
-    first: FloatArray
     value: FloatArray
     slope: FloatArray
     image: FloatArray
@@ -118,7 +109,7 @@ class Cones:
             weight = weight / np.where(likely > 0, likely, 1.0)[..., None]
         scaled = weight / weight.max()
         self.letters = Letters(np.ascontiguousarray(spelling.matrix), scaled, following, count)
-        self._layers: dict[int, tuple[Layers, Lanes]] = {}
+        self._layers: dict[int, Layers] = {}
         self._room: Room | None = None
 
     @property
@@ -126,16 +117,18 @@ class Cones:
         """Number of states k."""
         return len(self.spelling.matrix)
 
-    def layers(self, upto: int) -> tuple[Layers, Lanes]:
+    def layers(self, upto: int) -> Layers:
         """Cones of up to so many letters before each end.
 
-        Ends: a known value; k where the series ends; k + 1 for whatever may follow.
+        Ends: a known value; k where the series ends; k + 1 for whatever may follow; then, for the
+        first k + 1 of them, any of ``group(upto)`` distances together.
         """
         if upto not in self._layers:
             k, labels = self.states, self.spelling.labels
+            ends = 2 * k + 3
             layers = Layers(
-                np.zeros(upto + 1, np.int64), np.ones((k + 2, upto + 1, k)),
-                np.zeros((k + 2, upto, k, k)), np.zeros((k + 2, upto + 1, labels, k)),
+                np.zeros(upto + 1, np.int64), np.ones((ends, upto + 1, k)),
+                np.zeros((ends, upto, k, k)), np.zeros((ends, upto + 1, labels, k)),
             )  # fmt: skip
             for end in range(k):
                 layers.reference[end, 0] = np.eye(k)[end]
@@ -145,18 +138,42 @@ class Cones:
                 layers.reference[k, 0] = start / start.max()
             for label in range(labels):
                 layers.share[k, 0, label] = self._end_shares(label, layers.reference[k, 0])
-            for end in range(k + 2):
+            for end in range(ends):
+                if end > k + 1:
+                    self._join_distances(layers, end, end - k - 2, upto)
                 cone_kernel.lay(self.letters, layers, end, np.zeros(k))
-            share = np.ascontiguousarray(layers.share.transpose(0, 2, 3, 1))
-            is_open = share[:, :, 0] >= 0
-            share = np.where(is_open[:, :, None], share, 0.0)
-            rest = np.where(is_open, 1 - share.sum(axis=2), 0.0)
-            reference = np.ascontiguousarray(layers.reference.transpose(0, 2, 1))
-            self._layers[upto] = (
-                layers,
-                Lanes(reference, share, rest, *map(_over, (reference, rest))),
-            )
+            self._layers[upto] = layers
         return self._layers[upto]
+
+    @staticmethod
+    def group(upto: int) -> tuple[int, int]:
+        """Distances that are taken together: letters before they are, and how many."""
+        return upto // 4, max(1, upto // 64)
+
+    def _join_distances(self, layers: Layers, end: int, single: int, upto: int) -> None:
+        """A first cone that holds those of several layers before a single end."""
+        behind, count = self.group(upto)
+        references = layers.reference[single, behind : behind + count]
+        shares = layers.share[single, behind : behind + count]
+        layers.reference[end, 0] = reference = references[count // 2]
+        layers.share[end, 0] = -1.0
+        if np.any((references > 0) != (reference > 0)):
+            # Not all values are possible at all of them: nothing is said of these together.
+            layers.share[end, 0], layers.reference[end, 0] = 0.0, 1.0
+            return
+        relative = np.divide(
+            references, reference, out=np.zeros_like(references), where=reference > 0
+        )
+        for label in range(shares.shape[1]):
+            share = shares[shares[:, label, 0] >= 0, label]
+            if len(share):
+                kept = relative[shares[:, label, 0] >= 0]
+                rays = share[:, None] + (1 - share.sum(axis=1))[:, None, None] * np.eye(self.states)
+                rays = (rays * kept[:, None])[:, reference > 0]
+                least = (rays / rays.sum(axis=2, keepdims=True)).min(axis=(0, 1)) * (1 - MARGIN)
+                layers.share[end, 0, label] = least * min(
+                    1.0, (1 - cone_kernel.FREE) / max(least.sum(), 1e-300)
+                )
 
     def ends(self, label: int, reference: FloatArray) -> FloatArray:
         """The vectors with which a word may end at a label, relative to a reference, (n, k)."""
@@ -190,7 +207,7 @@ class Cones:
         return room._replace(rows=rows[list(pair)], priors=self._log_priors(pair, upto))
 
     def _log_priors(self, pair: tuple[int, int], upto: int) -> FloatArray:
-        """Of b over a by distance and end, (upto + 1, k + 2)."""
+        """Of b over a by distance and end, (upto + 1, 2 k + 3)."""
         rows, starts = self.priors.upto(upto + 1)
         a, b = pair
         priors = np.zeros((upto + 1, self.states + 2))
@@ -204,13 +221,12 @@ class Cones:
             # A prior further out is a mixture of the columns at this depth.
             priors[:, -1] = np.log(np.where(rows[:, b] > 0, quotient, 0.0).max(axis=1))
         slack = 2 * (np.arange(upto + 1) + 4) * (self.states + 6) * UNIT + MARGIN
-        found: FloatArray = priors + slack[:, None]
-        return found
-
-
-def _over(numbers: FloatArray) -> FloatArray:
-    """One over each of them, 0 where it is zero."""
-    return np.divide(1.0, numbers, out=np.zeros_like(numbers), where=numbers > 0)
+        priors += slack[:, None]
+        behind, count = self.group(upto)
+        together = np.full((upto + 1, self.states + 1), np.inf)
+        for place in range(upto + 2 - behind - count):
+            together[place] = priors[behind + place : behind + place + count, :-1].max(axis=0)
+        return np.hstack([priors, together])
 
 
 class Walks:
@@ -243,11 +259,10 @@ class Walks:
             # A few of them first, since they raise the bound for their neighbours.
             some = range(upto, first, -max(1, (upto - first) // SOME))
             order = np.array([(j, end) for j in some for end in range(k + 1)])
-            if not self._raise(order, margin, most):
+            if not self._raise(self._abreast(order), margin, most):
                 return math.inf
-            for end in range(k + 1):
-                if not self._clear(end, first, margin, most):
-                    return math.inf
+            if not self._clear(first, margin, most):
+                return math.inf
             if self._sweep(np.array([(upto, k + 1)])) == 1:
                 return self.bound
             if math.isinf(self._room.priors[upto, k + 1]) and upto > 2 * k**2:
@@ -267,51 +282,79 @@ class Walks:
         else:
             self._room = self._cones.room(self._pair, self._upto, self._width)
         some = [self._upto * (place + 1) // SOME for place in range(SOME)][::-1]
-        self._raise(np.array([(j, end) for j in some for end in range(k + 1)]), margin, most)
+        order = np.array([(j, end) for j in some for end in range(k + 1)])
+        self._raise(self._abreast(order), margin, most)
         return self._worst is not None
 
-    def _clear(self, end: int, first: int, margin: float, most: int) -> bool:
+    def _clear(self, first: int, margin: float, most: int) -> bool:
         """Raise the bound until words of all distances from ``first`` on keep below it."""
-        failed = self._abreast(end, first)
+        failed = self._abreast(self._together(first))
         while len(failed) > SOME:
             before = self.bound
             some = failed[:: -max(1, len(failed) // SOME)]
-            if not self._raise(np.column_stack([some, np.full(len(some), end)]), margin, most):
+            if not self._raise(some, margin, most):
                 return False
             if self.bound == before:
                 break
-            failed = self._abreast(end, first)
-        return self._raise(np.column_stack([failed, np.full(len(failed), end)]), margin, most)
+            failed = self._abreast(failed)
+        return self._raise(failed, margin, most)
 
-    def _abreast(self, end: int, first: int) -> IntArray:
-        """Distances from ``first`` on that one functional does not show to keep below the bound."""
-        count, k, labels = self._upto + 1, self._cones.states, self._cones.spelling.labels
-        lanes = self._cones.layers(self._upto)[1]
-        weighed = self._room.rows[:, :, None] * lanes.reference[end]
-        total, priors = weighed.sum(axis=1), self._room.priors[:count, end]
-        possible = (total > 0).all(axis=0) & (priors > -np.inf)
-        possible[:first] = False
-        total = np.where(possible, total, 1.0)
-        away = np.where(possible, np.log(total[0]) - np.log(total[1]) + priors, 0.0)
-        shape = labels, k, count
+    def _together(self, first: int) -> IntArray:
+        """Distances from ``first`` on with all ends, but for groups that keep below the bound."""
+        k, upto = self._cones.states, self._upto
+        behind, count = self._cones.group(upto)
+        single = np.array([(j, end) for end in range(k + 1) for j in range(first, upto + 1)])
+        if first <= behind or count == 1:
+            return single
+        starts = np.arange(first, upto + 2 - count, count)
+        ends = np.arange(k + 1)
+        groups = np.stack(np.meshgrid(ends, starts, indexing="ij"), axis=-1).reshape(-1, 2)
+        walks = np.column_stack([groups[:, 1] - behind, groups[:, 0] + k + 2])
+        failed = self._abreast(walks)
+        # Those after the last whole group are walked by themselves.
+        left = np.zeros((k + 1, upto + 1), np.bool_)
+        left[:, starts[-1] + count :] = True
+        for place, end in failed:
+            left[end - k - 2, place + behind : place + behind + count] = True
+        found: IntArray = single[left[single[:, 1], single[:, 0]]]
+        return found
+
+    def _abreast(self, order: IntArray) -> IntArray:
+        """Those walks that one functional does not show to keep below the bound."""
+        found = [order[:0]]
+        for begin in range(0, len(order), CHUNK):
+            some = order[begin : begin + CHUNK]
+            found.append(some[self._failing(some)])
+        return np.concatenate(found)
+
+    def _failing(self, order: IntArray) -> NDArray[np.bool_]:
+        """Whether each of a few walks fails."""
+        k, labels, count = self._cones.states, self._cones.spelling.labels, len(order)
+        layers, failed = self._cones.layers(self._upto), np.zeros(count, np.bool_)
+        place, end = order.T
+        weighed = self._room.rows[:, :, None] * layers.reference[end, place].T
+        total, priors = weighed.sum(axis=1), self._room.priors[place, end]
+        possible = np.flatnonzero((total > 0).all(axis=0) & (priors > -np.inf))
+        total = total[:, possible]
+        away = np.log(total[0]) - np.log(total[1]) + priors[possible]
+        walks = np.column_stack([order[possible], possible])
+        shape = labels, k, len(possible)
+        first = np.ascontiguousarray(weighed[:, :, possible] / total[:, None])
         room = LaneRoom(
-            weighed / total[:, None], np.zeros(shape), np.zeros(shape), np.zeros(shape[1:]),
-            np.zeros((labels, count)), np.zeros((labels, count)), np.zeros((8, count)),
+            first, np.zeros(shape[1:]), np.zeros(shape),
+            np.zeros(shape[::2]), np.zeros(shape), np.zeros(shape), np.zeros(shape[1:]),
+            np.zeros(shape[::2]), np.zeros(shape[::2]), np.zeros((9, len(possible))),
         )  # fmt: skip
-        room.alive[0] = possible
-        failed = np.zeros(count, np.bool_)
-        with np.errstate(over="ignore"):
-            factor = np.exp(np.minimum(self.bound - away, MOST_EXPONENT))
-        steps = lane_kernel.abreast(
-            self._cones.letters, lanes, np.array([end, self._label]), factor, room, failed
-        )
+        room.line[lane_kernel.FACTOR] = np.exp(np.minimum(self.bound - away, MOST_EXPONENT))
+        letters = self._cones.letters
+        steps = lane_kernel.abreast(letters, layers, self._label, walks, room, failed)
         self.steps += steps // ABREAST
-        return np.flatnonzero(failed)
+        return failed
 
     def _sweep(self, order: IntArray, lines: int = 1) -> int:
         """How many walks keep below the bound before one does not."""
         at = np.array([0, self._label, self._width, lines])
-        room, layers = self._room, self._cones.layers(self._upto)[0]
+        room, layers = self._room, self._cones.layers(self._upto)
         room.told[cone_kernel.STEPS] = 0
         place = cone_kernel.sweep(self._cones.letters, layers, order, at, self.bound, room)
         self.steps += int(room.told[cone_kernel.STEPS])
@@ -349,7 +392,7 @@ class Walks:
         self.bound = bound - 1e-7 * (1 + abs(bound))
         if self._sweep(np.array([(distance, end)])):
             return []
-        letters, layers, room = self._cones.letters, self._cones.layers(self._upto)[0], self._room
+        letters, layers, room = self._cones.letters, self._cones.layers(self._upto), self._room
         vector, reference = layers.reference[end, 0], layers.reference[end, 0]
         label, best = 0, -math.inf
         for place in range(self._cones.spelling.labels):

@@ -1,8 +1,7 @@
-"""Compiled walks of all distances side by side, with one functional for each layer and label.
+"""Compiled walks of many distances and ends side by side, one functional for each layer and label.
 
 The quick form of ``cone_kernel.follow``: what holds of rounding there holds here. The last index of
-all arrays is the layer, and the loops inside run along it. A walk moves from layer to layer: after
-s letters, the one of distance j is at layer j - s.
+all arrays is the walk, and the loops inside run along it.
 """
 
 from __future__ import annotations
@@ -14,205 +13,228 @@ import numpy as np
 from chainveil.compiled import compiled
 
 UNIT = 2.0**-53
-# Lines of ``room.line``: mean and largest value of a functional, and its largest slope.
-MEAN, MOST, STEEPEST = 0, 1, 2
+# Lines of ``room.line``: mean, largest value and largest slope of a functional, then quotients of
+# two functionals: least and largest where both are positive, and where both are negative, whether
+# only the first is positive; at last the factor.
+MEAN, MOST, STEEPEST, LEAST, LARGEST, BELOW_LEAST, BELOW_LARGEST, ONLY, FACTOR = range(9)
 
 # The compiler makes wide instructions of loops along whole rows that are arguments.
 inner = compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @inner
-def begin_at(first: Any, second: Any, factor: Any, image: Any, steepest: Any) -> None:
+def begin_at(n: int, first: Any, second: Any, factor: Any, image: Any, steepest: Any) -> None:
     """The functional at the target, and the size of what it is the difference of."""
-    for i in range(len(image)):
+    for i in range(n):
         below = factor[i] * second[i]
         image[i] = first[i] - below
         steepest[i] = max(steepest[i], first[i] + below)
 
 
 @inner
-def add(image: Any, weight: float, slope: Any) -> None:
+def times(n: int, image: Any, reference: Any) -> None:
+    """Back to the reference of a layer."""
+    for i in range(n):
+        image[i] *= reference[i]
+
+
+@inner
+def clear(n: int, line: Any, rounding: float) -> None:
+    """Nothing is known of a functional but how far rounding may have lowered it."""
+    for i in range(n):
+        line[MEAN, i], line[MOST, i] = rounding * line[STEEPEST, i], -np.inf
+        line[LEAST, i], line[BELOW_LEAST, i] = np.inf, np.inf
+        line[LARGEST, i], line[BELOW_LARGEST, i], line[ONLY, i] = 0.0, 0.0, 0.0
+
+
+@inner
+def add(n: int, image: Any, weight: float, slope: Any) -> None:
     """What one state brings to another."""
-    for i in range(len(image)):
+    for i in range(n):
         image[i] += weight * slope[i]
 
 
 @inner
-def add_mean(mean: Any, image: Any, share: Any) -> None:
+def add_mean(n: int, mean: Any, image: Any, share: Any) -> None:
     """What all rays have in common."""
-    for i in range(len(mean)):
+    for i in range(n):
         mean[i] += image[i] * share[i]
 
 
 @inner
-def on_ray(image: Any, mean: Any, rest: Any, reference: Any, most: Any) -> None:
+def on_ray(n: int, image: Any, mean: Any, rest: Any, reference: Any, most: Any) -> None:
     """The value on a ray; minus infinity where there is none."""
-    for i in range(len(image)):
+    for i in range(n):
         value = mean[i] + rest[i] * image[i]
         image[i] = value if reference[i] > 0.0 else -np.inf
         most[i] = max(most[i], image[i])
 
 
 @inner
-def quotients(value: Any, image: Any, extremes: Any) -> None:
-    """Least and largest quotient of two functionals, where both are positive and where negative.
-
-    And whether the one so far is positive where the other is not; see ``cone_kernel.scale_to``.
-    """
-    least, most, below_least, below_most, only = extremes
-    for i in range(len(value)):
+def quotients(n: int, value: Any, image: Any, line: Any) -> None:
+    """Of the functional so far and another one; see ``cone_kernel.scale_to``."""
+    least, largest, only = line[LEAST], line[LARGEST], line[ONLY]
+    below_least, below_largest = line[BELOW_LEAST], line[BELOW_LARGEST]
+    for i in range(n):
         one, two = value[i], image[i]
         quotient = one / two
         positive, negative = one > 0.0 and two > 0.0, one < 0.0 and two < 0.0 and two > -np.inf
         least[i] = min(least[i], quotient if positive else np.inf)
-        most[i] = max(most[i], quotient if positive else 0.0)
+        largest[i] = max(largest[i], quotient if positive else 0.0)
         below_least[i] = min(below_least[i], quotient if negative else np.inf)
-        below_most[i] = max(below_most[i], quotient if negative else 0.0)
+        below_largest[i] = max(below_largest[i], quotient if negative else 0.0)
         only[i] = 1.0 if one > 0.0 and two <= 0.0 else only[i]
 
 
 @inner
-def choose(extremes: Any, alive: Any, most_of: Any, before: Any, rest: Any) -> None:
-    """What the new functional is multiplied by, into the first line; 0: it does not matter."""
-    least, most, below_least, below_most, only = extremes
-    for i in range(len(least)):
+def choose(n: int, line: Any, here: Any, before: Any, rest: Any) -> None:
+    """What the new functional is multiplied by, in place of quotients; 0: it does not matter."""
+    least, largest, only = line[LEAST], line[LARGEST], line[ONLY]
+    below_least, below_largest, most = line[BELOW_LEAST], line[BELOW_LARGEST], line[MOST]
+    for i in range(n):
         by = 1.0
-        if most[i] <= below_least[i] and only[i] == 0.0:
-            by = min(max(1.0, most[i]), below_least[i])
-        if below_most[i] <= least[i]:
-            by = min(max(1.0, below_most[i]), least[i])
-        by = by if alive[i] > 0.0 else 1.0
+        if largest[i] <= below_least[i] and only[i] == 0.0:
+            by = min(max(1.0, largest[i]), below_least[i])
+        if below_largest[i] <= least[i]:
+            by = min(max(1.0, below_largest[i]), least[i])
+        by = by if here[i] > 0.0 else 1.0
         # What is nowhere positive keeps below, whatever follows.
-        matters = most_of[i] > 0.0 and before[i] > 0.0 and rest[i] > 0.0
+        matters = most[i] > 0.0 and before[i] > 0.0 and rest[i] > 0.0
         least[i] = by if matters else 0.0
-        alive[i] = 1.0 if matters else alive[i]
+        here[i] = 1.0 if matters else here[i]
 
 
 @inner
-def join(value: Any, image: Any, by: Any) -> None:
+def join(n: int, value: Any, image: Any, by: Any) -> None:
     """The larger value."""
-    for i in range(len(value)):
-        scaled = image[i] * by[i] if by[i] > 0.0 else -np.inf
-        value[i] = max(value[i], scaled)
+    for i in range(n):
+        value[i] = max(value[i], image[i] * by[i] if by[i] > 0.0 else -np.inf)
 
 
 @inner
-def measure(value: Any, most: Any) -> None:
+def measure(n: int, value: Any, most: Any) -> None:
     """How large a functional is."""
-    for i in range(len(value)):
+    for i in range(n):
         most[i] = max(most[i], abs(value[i]) if value[i] > -np.inf else 0.0)
 
 
 @inner
-def scale(value: Any, most: Any, share: Any, mean: Any) -> None:
-    """Values within 1, by one over the largest, and their mean by shares."""
-    for i in range(len(value)):
-        value[i] = value[i] * most[i] if value[i] > -np.inf else 0.0
+def scale(n: int, value: Any, most: Any, share: Any, mean: Any) -> None:
+    """Values within 1, and their mean by shares."""
+    for i in range(n):
+        value[i] = value[i] / most[i] if value[i] > -np.inf else 0.0
         mean[i] += value[i] * share[i]
 
 
 @inner
-def to_slope(value: Any, mean: Any, cone: Any, alive: Any, slope: Any, steepest: Any) -> None:
-    """The slope that a state adds, relative to the reference of its layer.
-
-    ``cone``: one over what is free, and over the reference; 0 where it is none.
-    """
-    over_rest, over_reference = cone
-    for i in range(len(value)):
-        found = (value[i] - mean[i]) * over_rest[i]
-        found = found if over_reference[i] > 0.0 and alive[i] > 0.0 else 0.0
+def to_slope(n: int, value: Any, line: Any, of: Any, slope: Any) -> None:
+    """The slope that a state adds, relative to the reference of its layer."""
+    rest, reference, alive = of
+    mean, steepest = line[MEAN], line[STEEPEST]
+    for i in range(n):
+        found = (value[i] - mean[i]) / rest[i]
+        found = found if reference[i] > 0.0 and alive[i] > 0.0 else 0.0
         steepest[i] = max(steepest[i], abs(found))
-        slope[i] = found * over_reference[i]
+        slope[i] = found / reference[i] if reference[i] > 0.0 else 0.0
+
+
+@inner
+def look(n: int, cones: Any, walks: Any, s: int, room: Any) -> None:
+    """The cones of the layers where the walks are after s letters; empty ones have no rest."""
+    labels, k = room.share.shape[0], room.share.shape[1]
+    for i in range(n):
+        layer, end = walks[i, 0] - s, walks[i, 1]
+        for x in range(k):
+            room.reference[x, i] = cones.reference[end, layer, x]
+        for label in range(labels):
+            rest = 1.0
+            empty = cones.share[end, layer, label, 0] < 0.0
+            for x in range(k):
+                share = 0.0 if empty else cones.share[end, layer, label, x]
+                room.share[label, x, i] = share
+                rest -= share
+            room.rest[label, i] = 0.0 if empty else rest
+
+
+@inner
+def close_up(walks: Any, room: Any, n: int, failed: Any, s: int) -> int:
+    """Tell the walks that came to their end, and move those that go on to the front."""
+    labels, k = room.share.shape[0], room.share.shape[1]
+    kept = 0
+    for i in range(n):
+        goes_on = False
+        for label in range(labels):
+            goes_on = goes_on or room.alive[label, i] > 0.0
+        if goes_on and walks[i, 0] == s:
+            failed[walks[i, 2]] = True
+            goes_on = False
+        if goes_on:
+            if kept < i:
+                for place in range(3):
+                    walks[kept, place] = walks[i, place]
+                room.line[STEEPEST, kept] = room.line[STEEPEST, i]
+                for label in range(labels):
+                    room.alive[label, kept] = room.alive[label, i]
+                    for x in range(k):
+                        room.slope[label, x, kept] = room.slope[label, x, i]
+            kept += 1
+    return kept
 
 
 @compiled(error_model="numpy")
-def abreast(letters: Any, lanes: Any, at: Any, factor: Any, room: Any, failed: Any) -> int:
-    """Which distances have words that do not keep below their factor; how many steps it took.
+def abreast(letters: Any, cones: Any, label_at: int, walks: Any, room: Any, failed: Any) -> int:
+    """Which walks have words that do not keep below their factor; how many steps it took.
 
-    ``at``: end and label of the target; ``room.first`` (2, k, n): what its values a and b weigh for
-    each distance; ``room.alive[0]``: which distances are asked for.
+    ``walks`` (n, 3): distance, end and number of each, which are moved about; ``room.first`` (2, k,
+    n): what the values a and b of the target weigh; ``room.line[FACTOR]``: their factors.
     """
-    end, labels, k = at[0], len(room.alive), len(letters.matrix)
-    rounding = 2 * k * (k + 24) * UNIT
-    steps, low, high = 0, 0, len(factor)
-    for s in range(len(factor)):
-        steps += high - low
-        mean, most = room.line[MEAN, low:high], room.line[MOST, low:high]
-        steepest = room.line[STEEPEST, low:high]
-        room.value[:, :, low:high] = -np.inf
-        room.here[:, low:high] = 0.0
+    labels, k = len(letters.weight[0]), len(letters.matrix)
+    steps, n, s, rounding = 0, len(walks), 0, 2 * k * (k + 24) * UNIT
+    line, reference, share, rest = room.line, room.reference, room.share, room.rest
+    alive, here, value, slope, image = room.alive, room.here, room.value, room.slope, room.image
+    alive[:] = 1.0
+    while n > 0:
+        steps += n
+        look(n, cones, walks, s, room)
+        value[:, :, :n] = -np.inf
+        here[:, :n] = 0.0
         for label in range(labels if s > 0 else 1):
             for letter in range(letters.counts[0, label] if s > 0 else 1):
-                following = at[1]
-                before, size = room.alive[label, low:high], steepest
-                if s > 0:
-                    following = letters.next[0, label, letter]
-                    before = room.alive[label, low + 1 : high + 1]
-                    size = room.line[STEEPEST, low + 1 : high + 1]
-                rest = lanes.rest[end, following, low:high]
+                following = letters.next[0, label, letter] if s > 0 else label_at
                 for u in range(k):
-                    image = room.image[u, low:high]
                     if s == 0:
-                        begin_at(room.first[0, u], room.first[1, u], factor, image, steepest)
+                        first, second = room.first[0, u], room.first[1, u]
+                        begin_at(n, first, second, line[FACTOR], image[u], line[STEEPEST])
                         continue
-                    image[:] = 0.0
+                    image[u, :n] = 0.0
                     for x in range(k):
                         weight = letters.matrix[x, u] * letters.weight[0, label, letter, x]
                         if weight > 0.0:
-                            add(image, weight, room.slope[label, x, low + 1 : high + 1])
-                    image *= lanes.reference[end, u, low:high]
-                mean[:] = 0.0
-                most[:] = -np.inf
-                add(mean, rounding, size)
+                            add(n, image[u], weight, slope[label, x])
+                    times(n, image[u], reference[u])
+                clear(n, line, rounding)
                 for u in range(k):
-                    share = lanes.share[end, following, u, low:high]
-                    add_mean(mean, room.image[u, low:high], share)
+                    add_mean(n, line[MEAN], image[u], share[following, u])
                 for u in range(k):
-                    reference = lanes.reference[end, u, low:high]
-                    on_ray(room.image[u, low:high], mean, rest, reference, most)
-                extremes = (
-                    room.line[3, low:high], room.line[4, low:high], room.line[5, low:high],
-                    room.line[6, low:high], room.line[7, low:high],
-                )  # fmt: skip
-                room.line[3:8:2, low:high] = np.inf
-                room.line[4:8:2, low:high] = 0.0
-                room.line[7, low:high] = 0.0
+                    on_ray(n, image[u], line[MEAN], rest[following], reference[u], line[MOST])
+                    quotients(n, value[following, u], image[u], line)
+                choose(n, line, here[following], alive[label], rest[following])
                 for u in range(k):
-                    value = room.value[following, u, low:high]
-                    quotients(value, room.image[u, low:high], extremes)
-                here = room.here[following, low:high]
-                choose(extremes, here, most, before, rest)
-                for u in range(k):
-                    value = room.value[following, u, low:high]
-                    join(value, room.image[u, low:high], extremes[0])
-        most[:] = 0.0
+                    join(n, value[following, u], image[u], line[LEAST])
+        line[MOST, :n] = 0.0
+        line[STEEPEST, :n] = 0.0
         for label in range(labels):
-            room.alive[label, low:high] = room.here[label, low:high]
+            alive[label, :n] = here[label, :n]
             for u in range(k):
-                measure(room.value[label, u, low:high], most)
-        steepest[:] = 0.0
-        most[:] = 1.0 / most
+                measure(n, value[label, u], line[MOST])
         for label in range(labels):
-            # Minus what raises every slope a little.
-            mean[:] = 0.0
+            # Less what raises every slope a little.
+            line[MEAN, :n] = -(4 * k + 32) * UNIT
             for u in range(k):
-                share = lanes.share[end, label, u, low:high]
-                scale(room.value[label, u, low:high], most, share, mean)
-            mean -= (4 * k + 32) * UNIT
-            rest, alive = lanes.over_rest[end, label, low:high], room.alive[label, low:high]
+                scale(n, value[label, u], line[MOST], share[label, u], line[MEAN])
             for u in range(k):
-                cone = rest, lanes.over_reference[end, u, low:high]
-                value, slope = room.value[label, u, low:high], room.slope[label, u, low:high]
-                to_slope(value, mean, cone, alive, slope, steepest)
-        if low == 0:
-            for label in range(labels):
-                failed[s] = failed[s] or room.alive[label, 0] > 0.0
-        first, last = high, 0
-        for label in range(labels):
-            for i in range(max(low, 1), high):
-                if room.alive[label, i] > 0.0:
-                    first, last = min(first, i), max(last, i)
-        if last == 0:
-            break
-        low, high = first - 1, last
+                of = rest[label], reference[u], alive[label]
+                to_slope(n, value[label, u], line, of, slope[label, u])
+        n = close_up(walks, room, n, failed, s)
+        s += 1
     return steps

@@ -25,6 +25,7 @@ from chainveil.noise.wrong import mean_distance, wrong_share
 from chainveil.privacy.letters.attacks import Attacks
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
+from chainveil.privacy.witness import Witness
 
 # How close losses come at first, as a share of the budget.
 COARSE = 0.02
@@ -39,13 +40,17 @@ SEEKING = 0.15
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
 # what is gained over noise that tells nothing.
-CLOSE, ALIKE = 1e-2, 0.04
-# The same where they meet: one more loss is computed for it.
-SHARP = 1e-6
+CLOSE, ALIKE, MANY_ALIKE = 1e-2, 0.04, 0.1
+# The same where they meet: one more loss is computed for it, unless that took too many nodes.
+SHARP, SHARPENED_NODES = 1e-6, 100_000
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 24
 # By how much less the cost of another round must be.
 WORTH = 1e-4
+# Of more states than these each loss takes long, so that they come less close.
+FEW, LOOKING_AT_MANY = 4, 8e-3
+# What is left of their nodes where bounds were seen to stay apart.
+APART = 0.4
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
 
@@ -58,6 +63,9 @@ class Closing(Protocol):
     @property
     def nodes(self) -> int:
         """Words that got a node so far."""
+
+    def begin_with(self, attack: Witness) -> None:
+        """Take note of an attack before anything is searched."""
 
     def to(self, effort: Effort, enough: float = ...) -> PrivacyLoss:
         """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""
@@ -143,6 +151,10 @@ class Quest:
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._losses: dict[Noise, PrivacyLoss] = {}
+        self._stay_apart = False
+        self._coarse, self._many = COARSE, self.problem.model.states > FEW
+        if self._many:
+            self._coarse = self.looking = max(self.looking, LOOKING_AT_MANY)
         # The last loss, which may be brought closer.
         self._last: tuple[Noise, Closing] | None = None
 
@@ -155,7 +167,8 @@ class Quest:
     def _most(self) -> int:
         """Nodes that a loss may have; for all pairs of values at least."""
         k = self.problem.model.states
-        return self.nodes or int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
+        usual = LOOKING_NODES * max(1, k - 3)
+        return self.nodes or int(usual * (APART if self._stay_apart else 1))
 
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget."""
@@ -166,7 +179,11 @@ class Quest:
     def _closing(self, noise: Noise) -> Closing:
         """The loss of this noise and the earlier releases."""
         if self._last is None or self._last[0] != noise:
-            self._last = noise, self.closing(self.problem.with_release(noise))
+            closing = self.closing(self.problem.with_release(noise))
+            known = self.attacks.best(noise)
+            if known is not None:
+                closing.begin_with(known)
+            self._last = noise, closing
         return self._last[1]
 
     def _sought(self, noise: Noise) -> PrivacyLoss:
@@ -186,8 +203,8 @@ class Quest:
         found = self._sought(noise)
         closing = self._closing(noise)
         if found.lower <= epsilon:
-            found = closing.to(self._effort(COARSE), epsilon * (1 + COARSE))
-        if found.lower <= epsilon:
+            found = closing.to(self._effort(self._coarse), epsilon * (1 + self._coarse))
+        if found.lower <= epsilon and self._coarse > self.looking:
             found = closing.to(self._effort(self.looking), epsilon)
         self.attacks.add(found.witness, noise)
         self._losses[noise] = found
@@ -275,10 +292,11 @@ class Quest:
             # Bounds that are apart ask for more noise than an attack that is somewhat too good.
             apart = COARSE * epsilon < found.gap < math.inf
             apart = apart and found.lower <= epsilon * (1 + COARSE)
+            self._stay_apart = self._many and (self._stay_apart or apart)
             if found.epsilon > epsilon and (apart or found.lower <= epsilon):
                 fails, too_little = min(fails, target), max(too_little, costs)
             if kept is not None:
-                close = ALIKE * self._gain(kept.noise)
+                close = (MANY_ALIKE if self._many else ALIKE) * self._gain(kept.noise)
                 if self._cost(kept.noise) - too_little <= close:
                     break
             if apart or found.lower <= epsilon:
@@ -307,7 +325,9 @@ class Quest:
         goal = self.aim.epsilon * (1 - CLOSE / 2)
         share = target * goal / found.epsilon
         if before is None or not (before[0] > target and before[1] > found.epsilon > goal):
-            return max(share / 2, target - (found.epsilon - goal)) if before is None else share
+            if before is not None or self._many:
+                return share
+            return max(share / 2, target - (found.epsilon - goal))
         slope = (before[1] - found.epsilon) / (before[0] - target)
         return min(share, max(target - (found.epsilon - goal) / slope, target / 4))
 
@@ -315,7 +335,8 @@ class Quest:
         """The same with next to no room below the budget, where the bounds meet."""
         epsilon, loss = self.aim.epsilon, kept.loss
         meets = max(SHARP / 10, self.looking if self.certifying < self.looking else 0.0)
-        if loss.epsilon == 0.0 or loss.gap > meets * epsilon:
+        dear = self._closing(kept.noise).nodes > SHARPENED_NODES
+        if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear:
             return Calibrated(kept.noise, loss)
         move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - SHARP))
         noise = kept.shape.make(kept.shape.moved(kept.numbers, move)).on_grid()

@@ -36,7 +36,7 @@ SHARE = 0.3
 MOST_SHOWN = 4096
 # The turn from which on sides are enclosed by cones as well; steps that cost as much as a node; how
 # many they may cost, beside the nodes of the graphs so far, and at least.
-FIRST_ENCLOSED, STEPS, ENCLOSING, LEAST_ENCLOSING = 2, 10, 1, 300
+FIRST_ENCLOSED, STEPS, ENCLOSING, LEAST_ENCLOSING = 2, 3, 3, 1000
 # Words of more letters are long: graphs are large then, and cones come first.
 DEEP = 64
 # Points for which the laws after two values are compared.
@@ -299,7 +299,7 @@ class Search:
         for cones, side, least in zip(self.cones[-len(sides) :], sides, attained, strict=True):
             walks = Walks(cones, case.pair, case.place[1], case.width)
             start = max(least, goal - found[0]) if found else least + room
-            margin = self.effort.tolerance / 8
+            margin = 0.3 * self.effort.tolerance
             if self.effort.attacks_only:
                 walks.seek(start, margin, most)
                 found.append(walks.bound)

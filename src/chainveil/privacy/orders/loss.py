@@ -16,7 +16,7 @@ from chainveil.privacy.orders.search import Search
 from chainveil.privacy.orders.witness import OrderWitness
 from chainveil.privacy.problem import Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import DescribedAttack
+from chainveil.privacy.witness import DescribedAttack, Witness
 
 # Entries of a row to the right of a target: values before it and up to the next point.
 MOST_ENTRIES = 1024
@@ -55,6 +55,9 @@ class Closing:
     def nodes(self) -> int:
         """Words that got a node so far."""
         return self._search.nodes
+
+    def begin_with(self, attack: Witness) -> None:
+        """No attack on other noise is of use: the search keeps words by what they attain."""
 
     def to(self, effort: Effort, enough: float = math.inf) -> PrivacyLoss:
         """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""
