@@ -13,6 +13,7 @@ less; seen, not proved, for the others.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -85,7 +86,12 @@ def _least(problem: Problem, aim: Aim, every: int, sticky: bool) -> Calibrated:
     shapes = family(problem.model.states, aim.family, every, sticky)
     if _never_fades(problem):
         return quest.nothing(shapes[0])
-    return quest.best(shapes)
+    found = quest.best(shapes)
+    if problem.length is None or found.loss.gap <= 2 * quest.looking * aim.epsilon:
+        return found
+    # Bounds for series of this length did not meet, and those for every length may have.
+    endless = _least(replace(problem, length=None), aim, every, sticky)
+    return quest.better(found, endless)
 
 
 def _never_fades(problem: Problem) -> bool:

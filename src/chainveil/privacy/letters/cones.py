@@ -110,6 +110,7 @@ class Cones:
         scaled = weight / weight.max()
         self.letters = Letters(np.ascontiguousarray(spelling.matrix), scaled, following, count)
         self._layers: dict[int, Layers] = {}
+        self._priors: dict[tuple[tuple[int, int], int], FloatArray] = {}
         self._room: Room | None = None
 
     @property
@@ -204,7 +205,9 @@ class Cones:
             self._room = room
         if not self.spelling.is_left:
             rows = self.spelling.matrix
-        return room._replace(rows=rows[list(pair)], priors=self._log_priors(pair, upto))
+        if (pair, upto) not in self._priors:
+            self._priors[pair, upto] = self._log_priors(pair, upto)
+        return room._replace(rows=rows[list(pair)], priors=self._priors[pair, upto])
 
     def _log_priors(self, pair: tuple[int, int], upto: int) -> FloatArray:
         """Of b over a by distance and end, (upto + 1, 2 k + 3)."""
@@ -224,8 +227,8 @@ class Cones:
         priors += slack[:, None]
         behind, count = self.group(upto)
         together = np.full((upto + 1, self.states + 1), np.inf)
-        for place in range(upto + 2 - behind - count):
-            together[place] = priors[behind + place : behind + place + count, :-1].max(axis=0)
+        windows = np.lib.stride_tricks.sliding_window_view(priors[behind:, :-1], count, axis=0)
+        together[: len(windows)] = windows.max(axis=2)
         return np.hstack([priors, together])
 
 

@@ -40,17 +40,16 @@ SEEKING = 0.15
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
 # what is gained over noise that tells nothing.
-CLOSE, ALIKE, MANY_ALIKE = 1e-2, 0.04, 0.1
+CLOSE, ALIKE = 1e-2, 0.04
 # The same where they meet: one more loss is computed for it, unless that took too many nodes.
 SHARP, SHARPENED_NODES = 1e-6, 100_000
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 24
 # By how much less the cost of another round must be.
 WORTH = 1e-4
-# Of more states than these each loss takes long, so that they come less close.
-FEW, LOOKING_AT_MANY = 4, 8e-3
-# What is left of their nodes where bounds were seen to stay apart.
-APART = 0.4
+# Of more states than these each loss takes long, so that they come less close, and end further
+# below the budget where bounds do not meet.
+FEW, LOOKING_AT_MANY, MANY_CLOSE = 4, 8e-3, 0.1
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
 
@@ -151,7 +150,6 @@ class Quest:
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._losses: dict[Noise, PrivacyLoss] = {}
-        self._stay_apart = False
         self._coarse, self._many = COARSE, self.problem.model.states > FEW
         if self._many:
             self._coarse = self.looking = max(self.looking, LOOKING_AT_MANY)
@@ -167,8 +165,7 @@ class Quest:
     def _most(self) -> int:
         """Nodes that a loss may have; for all pairs of values at least."""
         k = self.problem.model.states
-        usual = LOOKING_NODES * max(1, k - 3)
-        return self.nodes or int(usual * (APART if self._stay_apart else 1))
+        return self.nodes or LOOKING_NODES * max(1, k - 3)
 
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget."""
@@ -252,6 +249,15 @@ class Quest:
             return min(finished, self._sharpened(plain), key=lambda one: self._cost(one.noise))
         return finished
 
+    def better(self, found: Calibrated, endless: Calibrated) -> Calibrated:
+        """The cheaper of two, of which the second one keeps its bound for every length."""
+        if self._cost(endless.noise) >= self._cost(found.noise):
+            return found
+        loss = self._loss(endless.noise)
+        return Calibrated(
+            endless.noise, replace(loss, epsilon=min(loss.epsilon, endless.loss.epsilon))
+        )
+
     def _cost(self, noise: Noise) -> float:
         return cost(self.problem.model, noise, self.aim)
 
@@ -287,17 +293,17 @@ class Quest:
             if found.epsilon <= epsilon:
                 kept, fits = Kept(noise, found, shape, numbers), target
                 # Without a failure no attack asks for more noise than there is.
-                if found.epsilon >= epsilon * (1 - CLOSE) or fails in (math.inf, target):
+                close = MANY_CLOSE if self._many and found.gap > COARSE * epsilon else CLOSE
+                if found.epsilon >= epsilon * (1 - close) or fails in (math.inf, target):
                     return kept
             # Bounds that are apart ask for more noise than an attack that is somewhat too good.
             apart = COARSE * epsilon < found.gap < math.inf
             apart = apart and found.lower <= epsilon * (1 + COARSE)
-            self._stay_apart = self._many and (self._stay_apart or apart)
             if found.epsilon > epsilon and (apart or found.lower <= epsilon):
                 fails, too_little = min(fails, target), max(too_little, costs)
             if kept is not None:
-                close = (MANY_ALIKE if self._many else ALIKE) * self._gain(kept.noise)
-                if self._cost(kept.noise) - too_little <= close:
+                alike = (MANY_CLOSE if self._many else ALIKE) * self._gain(kept.noise)
+                if self._cost(kept.noise) - too_little <= alike:
                     break
             if apart or found.lower <= epsilon:
                 if math.isinf(found.epsilon) or fails - fits < CLOSE / 2 * epsilon:

@@ -39,6 +39,8 @@ MOST_SHOWN = 4096
 FIRST_ENCLOSED, STEPS, ENCLOSING, LEAST_ENCLOSING = 2, 3, 3, 1000
 # Words of more letters are long: graphs are large then, and cones come first.
 DEEP = 64
+# Series of fewer points are short.
+SHORT = 32
 # Points for which the laws after two values are compared.
 FAR = 128
 
@@ -97,8 +99,13 @@ class Search:
 
     @cached_property
     def cones(self) -> tuple[Cones, Cones] | None:
-        """Cones of both sides, where any value may be known and every point reports."""
+        """Cones of both sides, where any value may be known and every point reports.
+
+        What they show holds for every length, which says little of short series.
+        """
         if self.adversary != "any" or self.script.every > 1:
+            return None
+        if self.length is not None and self.length < SHORT:
             return None
         left, right = zip(self.spellings, self.priors, strict=True)
         return Cones(*left), Cones(*right)
