@@ -45,7 +45,11 @@ MARGIN = 1e-12
 
 
 class Letters(NamedTuple):
-    """What the compiled walk reads of a spelling; weights are scaled to at most 1."""
+    """What the compiled walk reads of a spelling.
+
+    Weights are scaled to at most 1, and so are the sums of the rows of the matrix, which on the
+    left are up to k: bounds of rounding rest on both, and no multiple of either matters.
+    """
 
     matrix: FloatArray
     weight: FloatArray
@@ -117,7 +121,8 @@ class Cones:
             likely = weight @ priors.numbers.stationary
             weight = weight / np.where(likely > 0, likely, 1.0)[..., None]
         scaled = weight / weight.max()
-        self.letters = Letters(np.ascontiguousarray(spelling.matrix), scaled, following, count)
+        matrix = spelling.matrix / max(1.0, spelling.matrix.sum(axis=1).max())
+        self.letters = Letters(np.ascontiguousarray(matrix), scaled, following, count)
         self._layers: dict[int, tuple[Layers, Lanes]] = {}
         self._room: Room | None = None
 
@@ -172,7 +177,8 @@ class Cones:
         if not len(vectors):
             return np.full(self.states, -1.0)
         least = (vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0) * (1 - MARGIN)
-        thinner: FloatArray = least * min(1.0, (1 - cone_kernel.FREE) / least.sum())
+        most = 1 - cone_kernel.FREE
+        thinner: FloatArray = least * (most / max(most, least.sum()))
         return thinner
 
     def room(self, pair: tuple[int, int], upto: int, width: int) -> Room:
@@ -252,6 +258,8 @@ class Walks:
                 return self.bound
             if math.isinf(self._room.priors[upto, k + 1]) and upto > 2 * k**2:
                 # Two values that never meet again in a periodic chain.
+                return math.inf
+            if self.steps > most:
                 return math.inf
             first, upto = upto + 1, 2 * upto
         return math.inf
@@ -375,5 +383,8 @@ class Walks:
                     best, label, taken = float(worth.max()), place, int(np.argmax(worth))
             word.append(taken)
             vector = letters.weight[0, label, taken] * flow
+            if not vector.max() > 0.0:
+                # Rounding led to letters that cannot follow each other.
+                return []
             vector = vector / vector.max()
         return word[::-1]

@@ -14,6 +14,8 @@ import numpy as np
 from chainveil.compiled import compiled
 
 UNIT = 2.0**-53
+# As in ``cone_kernel``.
+FURTHEST = 1e30
 # Lines of ``room.line``: mean and largest value of a functional, and its largest slope.
 MEAN, MOST, STEEPEST = 0, 1, 2
 
@@ -81,7 +83,7 @@ def choose(extremes: Any, alive: Any, most_of: Any, before: Any, rest: Any) -> N
             by = min(max(1.0, most[i]), below_least[i])
         if below_most[i] <= least[i]:
             by = min(max(1.0, below_most[i]), least[i])
-        by = by if alive[i] > 0.0 else 1.0
+        by = min(max(by, 1.0 / FURTHEST), FURTHEST) if alive[i] > 0.0 else 1.0
         # What is nowhere positive keeps below, whatever follows.
         matters = most_of[i] > 0.0 and before[i] > 0.0 and rest[i] > 0.0
         least[i] = by if matters else 0.0
@@ -133,7 +135,7 @@ def abreast(letters: Any, lanes: Any, at: Any, factor: Any, room: Any, failed: A
     each distance; ``room.alive[0]``: which distances are asked for.
     """
     end, labels, k = at[0], len(room.alive), len(letters.matrix)
-    rounding = 2 * k * (k + 24) * UNIT
+    rounding = 4 * k * (k + 24) * UNIT
     steps, low, high = 0, 0, len(factor)
     for s in range(len(factor)):
         steps += high - low
