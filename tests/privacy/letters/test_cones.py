@@ -313,6 +313,18 @@ def test_a_slow_chain_under_sticky_noise(monkeypatch: pytest.MonkeyPatch) -> Non
     assert open_one.lower <= loss.epsilon <= open_one.epsilon
 
 
+def test_series_of_a_length_are_not_left_with_the_bound_for_all() -> None:
+    chain = cv.MarkovChain([[0.878, 0.122, 0.0], [0.0, 0.985, 0.015], [0.651, 0.0, 0.349]])
+    noise = cv.Channel.randomized_response(3, 0.525)
+    short, every = (
+        cv.privacy_loss(chain, noise, length, tolerance=1e-4, max_nodes=20_000)
+        for length in (30, None)
+    )
+    assert short.gap <= 1e-4
+    assert every.gap <= 1e-4
+    assert short.epsilon < every.epsilon - 0.1
+
+
 @pytest.mark.slow
 def test_four_levels_under_sticky_noise() -> None:
     # Reports that are repeated say little, so that the worst words have none, however likely.

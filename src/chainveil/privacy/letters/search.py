@@ -314,10 +314,15 @@ class Search:
         if self.effort.attacks_only:
             return self._deep
         case.width *= 2
-        better = sum(found) < sum(float(side.side.upper) for side in sides)
         for side, bound in zip(sides, found, strict=True):
             side.most = min(side.most, bound)
-        return better
+        before, points = case.upper, self.points
+        upper, _ = self._divide(
+            case.left.upper_by_points(points), case.right.upper_by_points(points)
+        )
+        # Cones know nothing of lengths, and more functionals do not always say more: where less
+        # than half of the gap is closed, graphs are laid out as well.
+        return upper <= goal or upper - self.low < (before - self.low) / 2
 
     @property
     def _deep(self) -> bool:
