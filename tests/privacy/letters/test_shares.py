@@ -74,10 +74,13 @@ def test_what_was_left_out_once_stays_below_the_bound() -> None:
         [[0.47, 0.3, 0.23], [0.32, 0.38, 0.3], [0.42, 0.28, 0.3]],
     ]
     noise = StickyNoise(np.array(kernel), first)
-    places = [to_search(chain, noise, 20_000).cases() for _ in range(2)]
     exact, side = (
-        next(case.left for case in cases if (case.pair, case.place) == ((0, 1), (0, 0)))
-        for cases in places
+        next(
+            case.left
+            for case in to_search(chain, noise, 20_000).cases()
+            if (case.pair, case.place) == ((0, 1), (0, 0))
+        )
+        for _ in range(2)
     )
     assert isinstance(exact, Laid)
     assert isinstance(side, Laid)

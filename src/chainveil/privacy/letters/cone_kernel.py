@@ -23,6 +23,9 @@ UNIT = 2.0**-53
 FREE = 1e-3
 # References below this, beside the largest of their layer, are raised to it.
 LEAST = 1e-200
+# Functionals are multiplied by no more than this before they are joined, and by no less than one
+# over it, so that no value overflows or vanishes.
+FURTHEST = 1e30
 # What is told of a walk: functionals left, and above and below of the one that is worth most.
 LEFT, ABOVE, BELOW, STEPS, AWAY = 0, 1, 2, 3, 4
 
@@ -31,7 +34,8 @@ LEFT, ABOVE, BELOW, STEPS, AWAY = 0, 1, 2, 3, 4
 def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
     """Cones of all layers from an end inwards; layer 0 is given. ``image``: room for k numbers.
 
-    ``cones.share`` of a label that cannot be there begins with -1.
+    ``cones.share`` of a label that cannot be there begins with -1. What is free is within k UNIT,
+    and at least FREE, so that an image is within ``k UNIT / FREE`` of itself and a few roundings.
     """
     k, labels = len(letters.matrix), letters.weight.shape[1]
     for i in range(cones.step.shape[1]):
@@ -70,7 +74,7 @@ def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
                         total += image[x]
                     if total > 0.0 and cones.reference[end, i, ray] > 0.0:
                         for x in range(k):
-                            least = image[x] / total * (1.0 - 64 * k * UNIT)
+                            least = image[x] / total * (1.0 - 4096 * k * UNIT)
                             if least < cones.share[end, i + 1, label, x]:
                                 cones.share[end, i + 1, label, x] = least
             total = 0.0
@@ -103,11 +107,12 @@ def scale_to(values: Any, old: int, new: int, on: Any) -> float:
                 below_most = max(below_most, one / two)
             elif one > 0.0:
                 only_old = True
+    by = 1.0
     if below_most <= least:
-        return min(max(1.0, below_most), least)
-    if most <= below_least and not only_old:
-        return min(max(1.0, most), below_least)
-    return 1.0
+        by = min(max(1.0, below_most), least)
+    elif most <= below_least and not only_old:
+        by = min(max(1.0, most), below_least)
+    return min(max(by, 1.0 / FURTHEST), FURTHEST)
 
 
 @compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -151,7 +156,7 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
     all rays at least that of some words; where none is left, all words keep below.
 
     No step and no weight is above 1, so an image of a ray sums to at most k. Hence each value is
-    within ``2 k (k + 24) UNIT`` times the largest slope of the exact one, and a functional that is
+    within ``4 k (k + 24) UNIT`` times the largest slope of the exact one, and a functional that is
     known by values within 1 is lowered on no ray if its slopes are raised by ``(4 k + 32) UNIT``
     over what is free.
     """
@@ -164,7 +169,7 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
         slopes[last + 1, 0, 1, 0, x] = room.first[1, x]
         largest = max(largest, room.first[0, x] + factor * room.first[1, x])
     for i in range(last, -1, -1):
-        slack = 2 * k * (k + 24) * UNIT * largest
+        slack = 4 * k * (k + 24) * UNIT * largest
         for label in range(labels):
             counts[i, label] = 0
         for label in range(labels if i < last else 1):

@@ -41,12 +41,16 @@ ABREAST, CHUNK = 10, 512
 MOST_RAISED = 40
 # Logs of factors are below this.
 MOST_EXPONENT = 700.0
-# What shares are lowered and priors raised by: far more than rounding takes.
-MARGIN = 1e-12
+# What priors are raised and first shares lowered by: far more than rounding takes.
+MARGIN, WIDER = 1e-12, 1e-9
 
 
 class Letters(NamedTuple):
-    """What the compiled walk reads of a spelling; weights are scaled to at most 1."""
+    """What the compiled walk reads of a spelling.
+
+    Weights are scaled to at most 1, and so are the sums of the rows of the matrix, which on the
+    left are up to k: bounds of rounding rest on both, and no multiple of either matters.
+    """
 
     matrix: FloatArray
     weight: FloatArray
@@ -108,7 +112,8 @@ class Cones:
             likely = weight @ priors.numbers.stationary
             weight = weight / np.where(likely > 0, likely, 1.0)[..., None]
         scaled = weight / weight.max()
-        self.letters = Letters(np.ascontiguousarray(spelling.matrix), scaled, following, count)
+        matrix = spelling.matrix / max(1.0, spelling.matrix.sum(axis=1).max())
+        self.letters = Letters(np.ascontiguousarray(matrix), scaled, following, count)
         self._layers: dict[int, Layers] = {}
         self._priors: dict[tuple[tuple[int, int], int], FloatArray] = {}
         self._room: Room | None = None
@@ -171,10 +176,8 @@ class Cones:
                 kept = relative[shares[:, label, 0] >= 0]
                 rays = share[:, None] + (1 - share.sum(axis=1))[:, None, None] * np.eye(self.states)
                 rays = (rays * kept[:, None])[:, reference > 0]
-                least = (rays / rays.sum(axis=2, keepdims=True)).min(axis=(0, 1)) * (1 - MARGIN)
-                layers.share[end, 0, label] = least * min(
-                    1.0, (1 - cone_kernel.FREE) / max(least.sum(), 1e-300)
-                )
+                least = (rays / rays.sum(axis=2, keepdims=True)).min(axis=(0, 1))
+                layers.share[end, 0, label] = _widened(least)
 
     def ends(self, label: int, reference: FloatArray) -> FloatArray:
         """The vectors with which a word may end at a label, relative to a reference, (n, k)."""
@@ -189,9 +192,7 @@ class Cones:
         vectors = self.ends(label, reference)
         if not len(vectors):
             return np.full(self.states, -1.0)
-        least = (vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0) * (1 - MARGIN)
-        thinner: FloatArray = least * min(1.0, (1 - cone_kernel.FREE) / least.sum())
-        return thinner
+        return _widened((vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0))
 
     def room(self, pair: tuple[int, int], upto: int, width: int) -> Room:
         """Room for functionals of so many layers, with what the walks of a pair read."""
@@ -232,6 +233,16 @@ class Cones:
         return np.hstack([priors, together])
 
 
+def _widened(least: FloatArray) -> FloatArray:
+    """Shares of a cone that is a little wider, and leaves something free.
+
+    What is free of a share is known up to a thousand times what rounding takes.
+    """
+    most = 1 - cone_kernel.FREE
+    least = least * (1 - WIDER)
+    return least * (most / max(most, float(least.sum())))
+
+
 class Walks:
     """All walks for a pair of values and a label of the target, and the bound they ask for.
 
@@ -270,6 +281,8 @@ class Walks:
                 return self.bound
             if math.isinf(self._room.priors[upto, k + 1]) and upto > 2 * k**2:
                 # Two values that never meet again in a periodic chain.
+                return math.inf
+            if self.steps > most:
                 return math.inf
             first, upto = upto + 1, 2 * upto
         return math.inf
@@ -421,5 +434,8 @@ class Walks:
                     best, label, taken = float(worth.max()), place, int(np.argmax(worth))
             word.append(taken)
             vector = letters.weight[0, label, taken] * flow
+            if not vector.max() > 0.0:
+                # Rounding led to letters that cannot follow each other.
+                return []
             vector = vector / vector.max()
         return word[::-1]

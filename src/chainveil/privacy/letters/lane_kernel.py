@@ -13,6 +13,8 @@ import numpy as np
 from chainveil.compiled import compiled
 
 UNIT = 2.0**-53
+# As in ``cone_kernel``.
+FURTHEST = 1e30
 # Lines of ``room.line``: mean, largest value and largest slope of a functional, then quotients of
 # two functionals: least and largest where both are positive, and where both are negative, whether
 # only the first is positive; at last the factor.
@@ -97,7 +99,7 @@ def choose(n: int, line: Any, here: Any, before: Any, rest: Any) -> None:
             by = min(max(1.0, largest[i]), below_least[i])
         if below_largest[i] <= least[i]:
             by = min(max(1.0, below_largest[i]), least[i])
-        by = by if here[i] > 0.0 else 1.0
+        by = min(max(by, 1.0 / FURTHEST), FURTHEST) if here[i] > 0.0 else 1.0
         # What is nowhere positive keeps below, whatever follows.
         matters = most[i] > 0.0 and before[i] > 0.0 and rest[i] > 0.0
         least[i] = by if matters else 0.0
@@ -189,7 +191,7 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, room: Any, fail
     n): what the values a and b of the target weigh; ``room.line[FACTOR]``: their factors.
     """
     labels, k = len(letters.weight[0]), len(letters.matrix)
-    steps, n, s, rounding = 0, len(walks), 0, 2 * k * (k + 24) * UNIT
+    steps, n, s, rounding = 0, len(walks), 0, 4 * k * (k + 24) * UNIT
     line, reference, share, rest = room.line, room.reference, room.share, room.rest
     alive, here, value, slope, image = room.alive, room.here, room.value, room.slope, room.image
     alive[:] = 1.0

@@ -49,7 +49,7 @@ MOST_ROUNDS, MOST_ATTACKS = 40, 24
 WORTH = 1e-4
 # Of more states than these each loss takes long, so that they come less close, and end further
 # below the budget where bounds do not meet.
-FEW, LOOKING_AT_MANY, MANY_CLOSE = 4, 8e-3, 0.1
+FEW, LOOKING_AT_MANY, MANY_CLOSE = 5, 8e-3, 0.1
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
 

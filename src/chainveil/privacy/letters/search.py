@@ -321,10 +321,18 @@ class Search:
         if self.effort.attacks_only:
             return self._deep
         case.width *= 2
+        before = case.upper
         better = sum(found) < sum(float(side.side.upper) for side in sides)
         for side, bound in zip(sides, found, strict=True):
             side.most = min(side.most, bound)
-        return better
+        upper, _ = self._divide(
+            *(side.upper_by_points(self.points) for side in (case.left, case.right))
+        )
+        if self._deep and self._every_length:
+            return better
+        # Cones know nothing of lengths, and more functionals do not always say more: where less
+        # than half of the gap is closed, graphs are laid out as well.
+        return upper <= goal or upper - self.low < (before - self.low) / 2
 
     @property
     def _deep(self) -> bool:
