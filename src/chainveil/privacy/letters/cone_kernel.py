@@ -27,7 +27,7 @@ LEAST = 1e-200
 # over it, so that no value overflows or vanishes.
 FURTHEST = 1e30
 # What is told of a walk: functionals left, and above and below of the one that is worth most.
-LEFT, ABOVE, BELOW, STEPS, AWAY = 0, 1, 2, 3, 4
+LEFT, ABOVE, BELOW, STEPS = 0, 1, 2, 3
 
 
 @compiled(error_model="numpy")
@@ -145,7 +145,7 @@ def keep(values: Any, counts: Any, label: int, at: Any, on: Any) -> None:
                 values[line, nearest, x] = scale * values[line, count, x]
 
 
-@compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@compiled(error_model="numpy")
 def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any) -> None:
     """Functionals of all layers for words of ``at[0]`` letters before an end.
 
@@ -249,33 +249,3 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                 above = values[0, label, 0, number, x] + factor * below
                 if cones.reference[end, 0, x] > 0.0 and above * told[BELOW] >= told[ABOVE] * below:
                     told[ABOVE], told[BELOW] = above, below
-
-
-@compiled(error_model="numpy")
-def sweep(letters: Any, cones: Any, order: Any, at: Any, bound: float, room: Any) -> int:
-    """Walk along distances and ends; the place in ``order`` of the first that does not keep below.
-
-    ``order`` (n, 2): distance and end; ``bound``: log of the factor, before priors.
-    """
-    k = len(letters.matrix)
-    for place in range(len(order)):
-        distance, end = order[place]
-        at[0] = distance
-        prior = room.priors[distance, end]
-        for line in range(2):
-            total = 0.0
-            for x in range(k):
-                room.first[line, x] = room.rows[line, x] * cones.reference[end, distance, x]
-                total += room.first[line, x]
-            if total > 0.0:
-                for x in range(k):
-                    room.first[line, x] /= total
-            # Relative to the reference, which is what the chain says up to a factor and rounding.
-            prior += (1 - 2 * line) * np.log(total)
-        if not prior > -np.inf:
-            continue
-        room.told[AWAY] = prior
-        follow(letters, cones, end, at, np.exp(bound - prior), room)
-        if room.told[LEFT] > 0.0:
-            return place
-    return len(order)

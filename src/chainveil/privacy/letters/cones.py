@@ -200,7 +200,7 @@ class Cones:
         if room is None or len(room.values) < upto + 2 or room.values.shape[3] < width + 1:
             shape = upto + 2, self.spelling.labels, 2, width + 1, self.states
             room = Room(
-                np.zeros(shape), np.zeros(shape), np.zeros(shape[:2], np.int64), np.zeros(5),
+                np.zeros(shape), np.zeros(shape), np.zeros(shape[:2], np.int64), np.zeros(4),
                 np.zeros((2, self.states)), rows, rows,
             )  # fmt: skip
             self._room = room
@@ -256,7 +256,7 @@ class Walks:
 
     def __init__(self, cones: Cones, pair: tuple[int, int], label: int, width: int) -> None:
         self._cones, self._pair, self._label, self._width = cones, pair, label, width
-        self.bound, self.steps = -math.inf, 0
+        self.bound, self.steps, self._away = -math.inf, 0, 0.0
         # Distance and end that raised the bound last, and to what.
         self._worst: tuple[int, int, float] | None = None
 
@@ -368,13 +368,24 @@ class Walks:
         return failed
 
     def _sweep(self, order: IntArray, lines: int = 1) -> int:
-        """How many walks keep below the bound before one does not."""
-        at = np.array([0, self._label, self._width, lines])
+        """How many walks keep below the bound before one does not; ``order`` (n, 2)."""
         room, layers = self._room, self._cones.layers(self._upto)
-        room.told[cone_kernel.STEPS] = 0
-        place = cone_kernel.sweep(self._cones.letters, layers, order, at, self.bound, room)
-        self.steps += int(room.told[cone_kernel.STEPS])
-        return place
+        for done, (distance, end) in enumerate(order.tolist()):
+            weighed = room.rows * layers.reference[end, distance]
+            total, prior = weighed.sum(axis=1), float(room.priors[distance, end])
+            if not total.min() > 0.0 or prior == -math.inf:
+                continue
+            # Relative to the reference, which is what the chain says up to a factor and rounding.
+            self._away = math.log(total[0]) - math.log(total[1]) + prior
+            factor = math.exp(min(self.bound - self._away, MOST_EXPONENT))
+            room.first[:] = weighed / total[:, None]
+            room.told[cone_kernel.STEPS] = 0
+            at = np.array([distance, self._label, self._width, lines])
+            cone_kernel.follow(self._cones.letters, layers, end, at, factor, room)
+            self.steps += int(room.told[cone_kernel.STEPS])
+            if room.told[cone_kernel.LEFT] > 0:
+                return done
+        return len(order)
 
     def _raise(self, order: IntArray, margin: float, most: int) -> bool:
         """Raise the bound until all words with these ends keep below it; whether they do."""
@@ -387,7 +398,7 @@ class Walks:
                 above, below = told[cone_kernel.ABOVE], told[cone_kernel.BELOW]
                 asked = math.inf
                 if below > 0.0:
-                    asked = math.log(above) - math.log(below) + told[cone_kernel.AWAY]
+                    asked = math.log(above) - math.log(below) + self._away
                 if not asked < MOST_EXPONENT or self.steps > most:
                     return False
                 distance, end = order[done]

@@ -34,6 +34,13 @@ def begin_at(n: int, first: Any, second: Any, factor: Any, image: Any, steepest:
 
 
 @inner
+def fill(n: int, row: Any, number: float) -> None:
+    """The same number everywhere."""
+    for i in range(n):
+        row[i] = number
+
+
+@inner
 def times(n: int, image: Any, reference: Any) -> None:
     """Back to the reference of a layer."""
     for i in range(n):
@@ -166,19 +173,18 @@ def close_up(walks: Any, room: Any, n: int, failed: Any, s: int) -> int:
     for i in range(n):
         goes_on = False
         for label in range(labels):
-            goes_on = goes_on or room.alive[label, i] > 0.0
+            goes_on = goes_on or room.here[label, i] > 0.0
         if goes_on and walks[i, 0] == s:
             failed[walks[i, 2]] = True
             goes_on = False
         if goes_on:
-            if kept < i:
-                for place in range(3):
-                    walks[kept, place] = walks[i, place]
-                room.line[STEEPEST, kept] = room.line[STEEPEST, i]
-                for label in range(labels):
-                    room.alive[label, kept] = room.alive[label, i]
-                    for x in range(k):
-                        room.slope[label, x, kept] = room.slope[label, x, i]
+            for place in range(3):
+                walks[kept, place] = walks[i, place]
+            room.line[STEEPEST, kept] = room.line[STEEPEST, i]
+            for label in range(labels):
+                room.alive[label, kept] = room.here[label, i]
+                for x in range(k):
+                    room.slope[label, x, kept] = room.slope[label, x, i]
             kept += 1
     return kept
 
@@ -191,15 +197,21 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, room: Any, fail
     n): what the values a and b of the target weigh; ``room.line[FACTOR]``: their factors.
     """
     labels, k = len(letters.weight[0]), len(letters.matrix)
-    steps, n, s, rounding = 0, len(walks), 0, 4 * k * (k + 24) * UNIT
+    # A plain 0 would have functions compiled once more for it.
+    steps: Any = np.int64(0)
+    s: Any = np.int64(0)
+    n, rounding = len(walks), 4 * k * (k + 24) * UNIT
     line, reference, share, rest = room.line, room.reference, room.share, room.rest
     alive, here, value, slope, image = room.alive, room.here, room.value, room.slope, room.image
-    alive[:] = 1.0
+    for label in range(labels):
+        fill(n, alive[label], 1.0)
     while n > 0:
         steps += n
         look(n, cones, walks, s, room)
-        value[:, :, :n] = -np.inf
-        here[:, :n] = 0.0
+        for label in range(labels):
+            fill(n, here[label], 0.0)
+            for u in range(k):
+                fill(n, value[label, u], -np.inf)
         for label in range(labels if s > 0 else 1):
             for letter in range(letters.counts[0, label] if s > 0 else 1):
                 following = letters.next[0, label, letter] if s > 0 else label_at
@@ -208,7 +220,7 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, room: Any, fail
                         first, second = room.first[0, u], room.first[1, u]
                         begin_at(n, first, second, line[FACTOR], image[u], line[STEEPEST])
                         continue
-                    image[u, :n] = 0.0
+                    fill(n, image[u], 0.0)
                     for x in range(k):
                         weight = letters.matrix[x, u] * letters.weight[0, label, letter, x]
                         if weight > 0.0:
@@ -223,20 +235,19 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, room: Any, fail
                 choose(n, line, here[following], alive[label], rest[following])
                 for u in range(k):
                     join(n, value[following, u], image[u], line[LEAST])
-        line[MOST, :n] = 0.0
-        line[STEEPEST, :n] = 0.0
+        fill(n, line[MOST], 0.0)
+        fill(n, line[STEEPEST], 0.0)
         for label in range(labels):
-            alive[label, :n] = here[label, :n]
             for u in range(k):
                 measure(n, value[label, u], line[MOST])
         for label in range(labels):
             # Less what raises every slope a little.
-            line[MEAN, :n] = -(4 * k + 32) * UNIT
+            fill(n, line[MEAN], -(4 * k + 32) * UNIT)
             for u in range(k):
                 scale(n, value[label, u], line[MOST], share[label, u], line[MEAN])
             for u in range(k):
-                of = rest[label], reference[u], alive[label]
+                of = rest[label], reference[u], here[label]
                 to_slope(n, value[label, u], line, of, slope[label, u])
         n = close_up(walks, room, n, failed, s)
         s += 1
-    return steps
+    return int(steps)

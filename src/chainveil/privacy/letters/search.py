@@ -34,9 +34,9 @@ LAST_TURN = len(NODES) - 1
 SHARE = 0.3
 # More points of an attack than these count as so many.
 MOST_SHOWN = 4096
-# The turn from which on sides are enclosed by cones as well; steps that cost as much as a node; how
-# many they may cost, beside the nodes of the graphs so far, and at least.
-FIRST_ENCLOSED, STEPS, ENCLOSING, LEAST_ENCLOSING = 2, 3, 3, 1000
+# Sides are enclosed by cones as well from this turn on, if they have so many nodes; steps that cost
+# as much as a node, and how many they may cost, beside the nodes of the graphs so far.
+FIRST_ENCLOSED, LARGE, STEPS, ENCLOSING = 2, 400, 3, 4
 # Words of more letters are long: graphs are large then, and cones come first.
 DEEP = 64
 # Series of fewer points are short.
@@ -293,15 +293,14 @@ class Search:
         Each may be worth so much that the case just does not matter. Where it is worth more, that
         is found, and a word that comes close to it.
         """
-        if self.cones is None or not (self._deep or case.turn >= FIRST_ENCLOSED):
+        large = case.turn >= FIRST_ENCLOSED and case.nodes >= LARGE
+        if self.cones is None or not (self._deep or large):
             return False
         sides = [side for side in (case.left, case.right) if isinstance(side, Laid)]
         goal = self.low + 0.9 * self.effort.tolerance
         attained = [max(0.0, float(side.lower_by_points(self.points)[-1])) for side in sides]
         room = max(0.0, goal - sum(attained)) / len(sides)
-        most = STEPS * min(self._left, max(LEAST_ENCLOSING, ENCLOSING * case.nodes))
-        if self._deep:
-            most = STEPS * self._left
+        most = STEPS * (self._left if self._deep else min(self._left, ENCLOSING * case.nodes))
         found: list[float] = []
         for cones, side, least in zip(self.cones[-len(sides) :], sides, attained, strict=True):
             walks = Walks(cones, case.pair, case.place[1], case.width)
