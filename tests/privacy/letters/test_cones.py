@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 import chainveil as cv
 from chainveil.noise.memory import StickyNoise
 from chainveil.privacy.letters import cone_kernel, lane_kernel, search
-from chainveil.privacy.letters.cones import Cones, Walks
+from chainveil.privacy.letters.cones import Cones
 from chainveil.privacy.letters.loss import loss as loss_by_words
 from chainveil.privacy.letters.numbers import exact_emission, exact_transition, read_numbers
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.sides import Script, Spelling
+from chainveil.privacy.letters.walks import Walks
 from chainveil.privacy.problem import Effort, read_problem
 from tests.machines import LEVELS, THREE
 from tests.oracle.letters import letters_loss

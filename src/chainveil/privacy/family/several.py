@@ -18,7 +18,7 @@ from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.noise.memory import StickyNoise, TrackingNoise
 from chainveil.privacy import engines
 from chainveil.privacy.family.hush import LEFT, hushed
-from chainveil.privacy.letters.quest import cost
+from chainveil.privacy.letters.shapes import cost
 from chainveil.privacy.memory import calibrate as memory
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss

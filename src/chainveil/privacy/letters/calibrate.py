@@ -24,8 +24,9 @@ from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 from chainveil.privacy.letters.loss import Closing
-from chainveil.privacy.letters.quest import Numbers, Quest, Shape
+from chainveil.privacy.letters.quest import Quest
 from chainveil.privacy.letters.rhythms import Rhythms
+from chainveil.privacy.letters.shapes import Numbers, Shape
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated
 

@@ -12,9 +12,10 @@ Compiling is most of the time of a first loss, so there are few functions with f
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.compiled import compiled
 
@@ -28,6 +29,47 @@ LEAST = 1e-200
 FURTHEST = 1e30
 # What is told of a walk: functionals left, and above and below of the one that is worth most.
 LEFT, ABOVE, BELOW, STEPS = 0, 1, 2, 3
+
+
+# Compiled loops are kept with the types of their arguments, so these are defined beside them.
+class Letters(NamedTuple):
+    """What the compiled walk reads of a spelling.
+
+    Weights are scaled to at most 1, and so are the sums of the rows of the matrix, which on the
+    left are up to k: bounds of rounding rest on both, and no multiple of either matters.
+    """
+
+    matrix: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    next: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+class Layers(NamedTuple):
+    """Cones by end and letters to come: references, steps between layers, least shares.
+
+    ``phase`` is that of a layer's letters.
+    """
+
+    phase: NDArray[np.int64]
+    reference: NDArray[np.float64]
+    step: NDArray[np.float64]
+    share: NDArray[np.float64]
+
+
+class Room(NamedTuple):
+    """What compiled walks write: functionals of each layer, on rays and as slopes.
+
+    And what they read of a pair of values: its rows at the target, log priors by distance and end.
+    """
+
+    values: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    told: NDArray[np.float64]
+    first: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    priors: NDArray[np.float64]
 
 
 @compiled(error_model="numpy")

@@ -6,9 +6,10 @@ all arrays is the walk, and the loops inside run along it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chainveil.compiled import compiled
 
@@ -22,6 +23,21 @@ MEAN, MOST, STEEPEST, LEAST, LARGEST, BELOW_LEAST, BELOW_LARGEST, ONLY, FACTOR =
 
 # The compiler makes wide instructions of loops along whole rows that are arguments.
 inner = compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+class LaneRoom(NamedTuple):
+    """What walks side by side read and write; the last index is the walk."""
+
+    first: NDArray[np.float64]
+    reference: NDArray[np.float64]
+    share: NDArray[np.float64]
+    rest: NDArray[np.float64]
+    value: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    image: NDArray[np.float64]
+    alive: NDArray[np.float64]
+    here: NDArray[np.float64]
+    line: NDArray[np.float64]
 
 
 @inner

@@ -17,12 +17,9 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import UnreachableBudget
-from chainveil.model.base import DataModel
-from chainveil.noise.base import GRID, Noise
-from chainveil.noise.channel import Channel
-from chainveil.noise.memory import StickyNoise
-from chainveil.noise.wrong import mean_distance, wrong_share
+from chainveil.noise.base import Noise
 from chainveil.privacy.letters.attacks import Attacks
+from chainveil.privacy.letters.shapes import Guess, Kept, Numbers, Shape, cost, hiding
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 from chainveil.privacy.witness import Witness
@@ -30,7 +27,8 @@ from chainveil.privacy.witness import Witness
 # How close losses come at first, as a share of the budget.
 COARSE = 0.02
 # Nodes that a loss may have while noise is looked for, and more of them to bring bounds together.
-# With more than four states each of them takes longer, and there are fewer.
+# With more than four states there are more pairs of values on every point; where few points report,
+# each node takes longer, and there are fewer.
 LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
 # Silent points to a report that have as many nodes again, and how many times as many there are at
 # most.
@@ -53,8 +51,6 @@ FEW, LOOKING_AT_MANY, MANY_CLOSE = 5, 8e-3, 0.1
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
 
-Numbers = FloatArray
-
 
 class Closing(Protocol):
     """A loss whose bounds are brought together step by step."""
@@ -68,56 +64,6 @@ class Closing(Protocol):
 
     def to(self, effort: Effort, enough: float = ...) -> PrivacyLoss:
         """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A family as numbers between 0 and 1, larger ones hiding more.
-
-    ``make`` turns them into noise; ``starts`` names numbers to begin with, from the solution of the
-    first shape of a family, which has one number and begins with 1/2.
-    """
-
-    make: Callable[[Numbers], Noise]
-    size: int
-    starts: Callable[[float], list[tuple[float, ...]]]
-    # The first so many numbers, if they are all one, hide everything.
-    hides: int
-
-    def moved(self, numbers: Numbers, move: float) -> Numbers:
-        """Numbers nearer to hiding everything by the factor exp(-move), or further from it."""
-        found = np.array(numbers)
-        answer = 1 - (1 - found[: self.hides]) * math.exp(-move)
-        found[: self.hides] = np.clip(answer, 1e-9, 1.0)
-        return found
-
-
-@dataclass(frozen=True)
-class Guess:
-    """Numbers of a shape that attacks leave, and what they cost."""
-
-    shape: Shape
-    numbers: Numbers
-    cost: float
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Noise within the budget, its certified loss, and the numbers from which a move led to it."""
-
-    noise: Noise
-    loss: PrivacyLoss
-    shape: Shape
-    numbers: Numbers
-
-
-def cost(model: DataModel, noise: Noise, aim: Aim) -> float:
-    """What an objective counts: wrong reports, mean flip probability, or mean distance."""
-    if aim.objective == "distance":
-        return float(mean_distance(noise, model))
-    if aim.objective == "estimate" and noise.sees == "point":
-        return float(noise.flip_probabilities.mean())  # type: ignore[attr-defined]
-    return float(wrong_share(noise, model))
 
 
 @dataclass
@@ -150,7 +96,8 @@ class Quest:
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._losses: dict[Noise, PrivacyLoss] = {}
-        self._coarse, self._many = COARSE, self.problem.model.states > FEW
+        self._coarse = COARSE
+        self._many = self.every == 1 and self.problem.model.states > FEW
         if self._many:
             self._coarse = self.looking = max(self.looking, LOOKING_AT_MANY)
         # The last loss, which may be brought closer.
@@ -165,7 +112,8 @@ class Quest:
     def _most(self) -> int:
         """Nodes that a loss may have; for all pairs of values at least."""
         k = self.problem.model.states
-        return self.nodes or LOOKING_NODES * max(1, k - 3)
+        few = int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
+        return self.nodes or (LOOKING_NODES * max(1, k - 3) if self.every == 1 else few)
 
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget."""
@@ -318,7 +266,7 @@ class Quest:
 
     def _gain(self, noise: Noise) -> float:
         """How much less noise costs than noise that tells nothing."""
-        return self._cost(_hiding(self.problem.model.states, noise)) - self._cost(noise)
+        return self._cost(hiding(self.problem.model.states, noise)) - self._cost(noise)
 
     def _next_target(
         self, target: float, found: PrivacyLoss, before: tuple[float, float] | None
@@ -358,7 +306,7 @@ class Quest:
 
     def nothing(self, shape: Shape) -> Calibrated:
         """Noise of the kind of a shape whose reports do not depend on the points at all."""
-        noise = _hiding(self.problem.model.states, shape.make(np.full(shape.size, 0.5)))
+        noise = hiding(self.problem.model.states, shape.make(np.full(shape.size, 0.5)))
         found = self.closing(self.problem.with_release(noise)).to(self._effort(self.looking))
         return Calibrated(noise, found)
 
@@ -419,13 +367,3 @@ class Quest:
             options={"maxiter": 60, "ftol": 1e-8},
         )  # fmt: skip
         return np.asarray(np.clip(found.x, 1e-6, 1 - 1e-6))
-
-
-def _hiding(k: int, like: Noise) -> Noise:
-    """Noise whose reports do not depend on the points at all, on the grid."""
-    share = math.floor(GRID / k) / GRID
-    row = np.array([1 - (k - 1) * share, *[share] * (k - 1)])
-    law = np.tile(row, (k, 1))
-    if like.sees == "point":
-        return Channel(law, like.every)
-    return StickyNoise(np.tile(law, (k, 1, 1)), law, like.every)

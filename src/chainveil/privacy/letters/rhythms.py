@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from chainveil.noise.channel import Channel
-from chainveil.privacy.letters.quest import Guess, Quest, Shape, cost
+from chainveil.privacy.letters.quest import Quest
+from chainveil.privacy.letters.shapes import Guess, Shape, cost
 from chainveil.privacy.result import Calibrated
 
 # Rhythms that are tried first, before those between the best of them and its neighbours.

@@ -20,12 +20,13 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.letters.cases import NODES, Case, Half, Laid, Nothing, Pair
-from chainveil.privacy.letters.cones import Cones, Walks
+from chainveil.privacy.letters.cones import Cones
 from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
 from chainveil.privacy.letters.priors import Allowed, Priors
 from chainveil.privacy.letters.shares import Shares
 from chainveil.privacy.letters.sides import Script, Spelling
 from chainveil.privacy.letters.silent import Told
+from chainveil.privacy.letters.walks import Walks
 from chainveil.privacy.letters.worth import Worth
 from chainveil.privacy.problem import Effort
 

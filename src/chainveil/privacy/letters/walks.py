@@ -1,0 +1,246 @@
+"""Whether words keep below a factor: one walk over the cones of each distance and end.
+
+Whether any word of j letters is worth more than a factor is asked of functionals: what a word
+weighs for the value a of the target, less the factor times what it weighs for b. The largest of all
+words of a layer is convex, so on a cone it is at most the linear one with its values on the rays:
+all words of a layer become one functional, or a few, each for words that are alike. Where they are
+nowhere positive, at the end or before it, no word is worth more than the factor.
+
+One such walk is made for every distance up to J and every known value; everything further out
+follows the first J points as some vector, about which nothing is said. Where a walk fails, the
+factor is raised to what it asks for.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chainveil.privacy.letters import cone_kernel, lane_kernel
+from chainveil.privacy.letters.cones import Cones
+from chainveil.privacy.letters.lane_kernel import LaneRoom
+from chainveil.privacy.letters.sides import IntArray
+
+# Distances up to which walks are made at first, and at most.
+FIRST_DISTANCES, MOST_DISTANCES = 32, 2048
+# So many distances come first, and so many are walked one by one.
+SOME = 16
+# An attack is sought up to where the chain tells so little, and at most so far away.
+LITTLE, MOST_SOUGHT = 0.1, 1024
+# Steps side by side that take as long as one by itself, and how many walks are side by side.
+ABREAST, CHUNK = 10, 512
+# How often a factor is raised for one distance.
+MOST_RAISED = 40
+# Logs of factors are below this.
+MOST_EXPONENT = 700.0
+
+
+class Walks:
+    """All walks for a pair of values and a label of the target, and the bound they ask for.
+
+    Attributes
+    ----------
+    bound : float
+        Log of the factor below which all words keep that were walked so far.
+    steps : int
+        Functionals so far.
+    """
+
+    def __init__(self, cones: Cones, pair: tuple[int, int], label: int, width: int) -> None:
+        self._cones, self._pair, self._label, self._width = cones, pair, label, width
+        self.bound, self.steps, self._away = -math.inf, 0, 0.0
+        # Distance and end that raised the bound last, and to what.
+        self._worst: tuple[int, int, float] | None = None
+
+    def enclose(self, start: float, margin: float, most: int) -> float:
+        """A bound of the side, at least ``start``; infinite where none is found in ``most`` steps.
+
+        ``margin`` is added where it is raised.
+        """
+        self.bound = start
+        first, upto, k = 0, FIRST_DISTANCES, self._cones.states
+        while upto <= MOST_DISTANCES:
+            self._room = self._cones.room(self._pair, upto, self._width)
+            self._upto = upto
+            # A few of them first, since they raise the bound for their neighbours.
+            some = range(upto, first, -max(1, (upto - first) // SOME))
+            order = np.array([(j, end) for j in some for end in range(k + 1)])
+            if not self._raise(self._abreast(order), margin, most):
+                return math.inf
+            if not self._clear(first, margin, most):
+                return math.inf
+            if self._sweep(np.array([(upto, k + 1)])) == 1:
+                return self.bound
+            if math.isinf(self._room.priors[upto, k + 1]) and upto > 2 * k**2:
+                # Two values that never meet again in a periodic chain.
+                return math.inf
+            if self.steps > most:
+                return math.inf
+            first, upto = upto + 1, 2 * upto
+        return math.inf
+
+    def seek(self, start: float, margin: float, most: int) -> bool:
+        """Whether a few distances raise the bound, which need not hold for others."""
+        self.bound, self._upto, k = start, FIRST_DISTANCES, self._cones.states
+        while self._upto < MOST_SOUGHT:
+            self._room = self._cones.room(self._pair, self._upto, self._width)
+            if self._room.priors[self._upto, k + 1] < LITTLE:
+                break
+            self._upto *= 2
+        else:
+            self._room = self._cones.room(self._pair, self._upto, self._width)
+        some = [self._upto * (place + 1) // SOME for place in range(SOME)][::-1]
+        order = np.array([(j, end) for j in some for end in range(k + 1)])
+        self._raise(self._abreast(order), margin, most)
+        return self._worst is not None
+
+    def _clear(self, first: int, margin: float, most: int) -> bool:
+        """Raise the bound until words of all distances from ``first`` on keep below it."""
+        failed = self._abreast(self._together(first))
+        while len(failed) > SOME:
+            before = self.bound
+            some = failed[:: -max(1, len(failed) // SOME)]
+            if not self._raise(some, margin, most):
+                return False
+            if self.bound == before:
+                break
+            failed = self._abreast(failed)
+        return self._raise(failed, margin, most)
+
+    def _together(self, first: int) -> IntArray:
+        """Distances from ``first`` on with all ends, but for groups that keep below the bound."""
+        k, upto = self._cones.states, self._upto
+        behind, count = self._cones.group(upto)
+        single = np.array([(j, end) for end in range(k + 1) for j in range(first, upto + 1)])
+        if first <= behind or count == 1:
+            return single
+        starts = np.arange(first, upto + 2 - count, count)
+        ends = np.arange(k + 1)
+        groups = np.stack(np.meshgrid(ends, starts, indexing="ij"), axis=-1).reshape(-1, 2)
+        walks = np.column_stack([groups[:, 1] - behind, groups[:, 0] + k + 2])
+        failed = self._abreast(walks)
+        # Those after the last whole group are walked by themselves.
+        left = np.zeros((k + 1, upto + 1), np.bool_)
+        left[:, starts[-1] + count :] = True
+        for place, end in failed:
+            left[end - k - 2, place + behind : place + behind + count] = True
+        found: IntArray = single[left[single[:, 1], single[:, 0]]]
+        return found
+
+    def _abreast(self, order: IntArray) -> IntArray:
+        """Those walks that one functional does not show to keep below the bound."""
+        found = [order[:0]]
+        for begin in range(0, len(order), CHUNK):
+            some = order[begin : begin + CHUNK]
+            found.append(some[self._failing(some)])
+        return np.concatenate(found)
+
+    def _failing(self, order: IntArray) -> NDArray[np.bool_]:
+        """Whether each of a few walks fails."""
+        k, labels, count = self._cones.states, self._cones.spelling.labels, len(order)
+        layers, failed = self._cones.layers(self._upto), np.zeros(count, np.bool_)
+        place, end = order.T
+        weighed = self._room.rows[:, :, None] * layers.reference[end, place].T
+        total, priors = weighed.sum(axis=1), self._room.priors[place, end]
+        possible = np.flatnonzero((total > 0).all(axis=0) & (priors > -np.inf))
+        total = total[:, possible]
+        away = np.log(total[0]) - np.log(total[1]) + priors[possible]
+        walks = np.column_stack([order[possible], possible])
+        shape = labels, k, len(possible)
+        first = np.ascontiguousarray(weighed[:, :, possible] / total[:, None])
+        room = LaneRoom(
+            first, np.zeros(shape[1:]), np.zeros(shape),
+            np.zeros(shape[::2]), np.zeros(shape), np.zeros(shape), np.zeros(shape[1:]),
+            np.zeros(shape[::2]), np.zeros(shape[::2]), np.zeros((9, len(possible))),
+        )  # fmt: skip
+        room.line[lane_kernel.FACTOR] = np.exp(np.minimum(self.bound - away, MOST_EXPONENT))
+        letters = self._cones.letters
+        steps = lane_kernel.abreast(letters, layers, self._label, walks, room, failed)
+        self.steps += steps // ABREAST
+        return failed
+
+    def _sweep(self, order: IntArray, lines: int = 1) -> int:
+        """How many walks keep below the bound before one does not; ``order`` (n, 2)."""
+        room, layers = self._room, self._cones.layers(self._upto)
+        for done, (distance, end) in enumerate(order.tolist()):
+            weighed = room.rows * layers.reference[end, distance]
+            total, prior = weighed.sum(axis=1), float(room.priors[distance, end])
+            if not total.min() > 0.0 or prior == -math.inf:
+                continue
+            # Relative to the reference, which is what the chain says up to a factor and rounding.
+            self._away = math.log(total[0]) - math.log(total[1]) + prior
+            factor = math.exp(min(self.bound - self._away, MOST_EXPONENT))
+            room.first[:] = weighed / total[:, None]
+            room.told[cone_kernel.STEPS] = 0
+            at = np.array([distance, self._label, self._width, lines])
+            cone_kernel.follow(self._cones.letters, layers, end, at, factor, room)
+            self.steps += int(room.told[cone_kernel.STEPS])
+            if room.told[cone_kernel.LEFT] > 0:
+                return done
+        return len(order)
+
+    def _raise(self, order: IntArray, margin: float, most: int) -> bool:
+        """Raise the bound until all words with these ends keep below it; whether they do."""
+        told = self._room.told
+        done = 0
+        while (done := done + self._sweep(order[done:])) < len(order):
+            for _ in range(MOST_RAISED):
+                if self._sweep(order[done : done + 1], 2):
+                    break
+                above, below = told[cone_kernel.ABOVE], told[cone_kernel.BELOW]
+                asked = math.inf
+                if below > 0.0:
+                    asked = math.log(above) - math.log(below) + self._away
+                if not asked < MOST_EXPONENT or self.steps > most:
+                    return False
+                distance, end = order[done]
+                self._worst = int(distance), int(end), max(asked, self.bound)
+                self.bound = max(asked, self.bound) + margin
+            else:
+                return False
+        return True
+
+    def word(self) -> list[int]:
+        """The word to which the functionals lead at the end that raised the bound last.
+
+        It starts from the end and takes, letter by letter, what is worth most further in.
+        """
+        if self._worst is None:
+            return []
+        distance, end, bound = self._worst
+        self.bound = bound - 1e-7 * (1 + abs(bound))
+        if self._sweep(np.array([(distance, end)])):
+            return []
+        letters, layers, room = self._cones.letters, self._cones.layers(self._upto), self._room
+        vector, reference = layers.reference[end, 0], layers.reference[end, 0]
+        label, best = 0, -math.inf
+        for place in range(self._cones.spelling.labels):
+            vectors = np.array([vector > 0], float)
+            if end == self._cones.states:
+                vectors = self._cones.ends(place, reference)
+            worth = room.slopes[0, place, 0, : room.counts[0, place]] @ vectors.T
+            if worth.size and worth.max() > best:
+                best, label = float(worth.max()), place
+                vector = vectors[int(np.argmax(worth.max(axis=0)))]
+        word = []
+        for layer in range(1, distance + 1):
+            flow = layers.step[end, layer - 1] @ vector
+            best, taken, before = -math.inf, 0, label
+            for place in range(self._cones.spelling.labels):
+                slopes = room.slopes[layer, place, 0, : room.counts[layer, place]]
+                there = letters.next[0, place, : letters.counts[0, place]] == before
+                if not len(slopes) or not there.any():
+                    continue
+                images = letters.weight[0, place, : len(there)] * flow
+                worth = np.where(there, (slopes @ images.T).max(axis=0), -np.inf)
+                if worth.max() > best:
+                    best, label, taken = float(worth.max()), place, int(np.argmax(worth))
+            word.append(taken)
+            vector = letters.weight[0, label, taken] * flow
+            if not vector.max() > 0.0:
+                # Rounding led to letters that cannot follow each other.
+                return []
+            vector = vector / vector.max()
+        return word[::-1]
