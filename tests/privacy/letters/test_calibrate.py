@@ -183,3 +183,12 @@ def test_bad_questions() -> None:
         cv.calibrate(CHAIN, 1.0, spent=cv.Channel.randomized_response(4, 0.5))  # type: ignore[call-overload]
     with pytest.raises(cv.InvalidInput, match="rho: found"):
         cv.Channel.per_state_response([0.1, 1.2])
+
+
+@pytest.mark.slow
+def test_a_very_slow_chain_has_noise_that_tells_something() -> None:
+    # One state stays with .997: a first bound takes more nodes than are usual.
+    moves = [[0.9796, 0.02, 0.0002, 0.0002], [0.04, 0.9196, 0.04, 0.0004]]
+    moves += [[0.0004, 0.08, 0.9192, 0.0004], [0.001, 0.001, 0.001, 0.997]]
+    plan = cv.calibrate(cv.MarkovChain(moves), 2.0)
+    assert 0.95 * 2 < plan.loss.lower <= plan.loss.epsilon <= 2

@@ -30,6 +30,8 @@ COARSE = 0.02
 # With more than four states there are more pairs of values on every point; where few points report,
 # each node takes longer, and there are fewer.
 LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
+# How many times as many a loss may have that is not bounded yet.
+MORE_NODES = 3
 # Silent points to a report that have as many nodes again, and how many times as many there are at
 # most.
 SILENT, MOST_SILENT = 8, 4
@@ -149,6 +151,10 @@ class Quest:
         closing = self._closing(noise)
         if found.lower <= epsilon:
             found = closing.to(self._effort(self._coarse), epsilon * (1 + self._coarse))
+        if found.lower <= epsilon and math.isinf(found.epsilon) and self.every == 1:
+            # On very slow chains a first bound takes more than bringing it closer takes on others.
+            more = self._effort(self._coarse, MORE_NODES * self._most)
+            found = closing.to(more, epsilon * (1 + self._coarse))
         if found.lower <= epsilon and self._coarse > self.looking:
             found = closing.to(self._effort(self.looking), epsilon)
         self.attacks.add(found.witness, noise)

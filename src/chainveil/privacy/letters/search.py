@@ -38,6 +38,8 @@ MOST_SHOWN = 4096
 # Sides are enclosed by cones as well from this turn on, if they have so many nodes; steps that cost
 # as much as a node, and how many they may cost, beside the nodes of the graphs so far.
 FIRST_ENCLOSED, LARGE, STEPS, ENCLOSING = 2, 400, 3, 4
+# On chains whose words are long, the part of all nodes that one case may cost.
+PARTS = 2
 # Words of more letters are long: graphs are large then, and cones come first.
 DEEP = 64
 # Series of fewer points are short.
@@ -78,6 +80,7 @@ class Search:
     made: int = 0
     started: float = field(default_factory=time.monotonic)
     longest: int = 0
+    too_slow: bool = False
     _kept: list[Case] | None = None
 
     @cached_property
@@ -230,7 +233,7 @@ class Search:
             still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
             if self.effort.attacks_only and self.script.every > 1:
                 still = [case for case in still if case.reports]
-            if self.effort.attacks_only and self._deep and self.cones is not None:
+            if self.effort.attacks_only and self._seeks:
                 still = [case for case in still if not case.sought]
             if not still:
                 break
@@ -295,13 +298,14 @@ class Search:
         is found, and a word that comes close to it.
         """
         large = case.turn >= FIRST_ENCLOSED and case.nodes >= LARGE
-        if self.cones is None or not (self._deep or large):
+        if self.cones is None or self.too_slow or not (self._deep or large):
             return False
         sides = [side for side in (case.left, case.right) if isinstance(side, Laid)]
         goal = self.low + 0.9 * self.effort.tolerance
         attained = [max(0.0, float(side.lower_by_points(self.points)[-1])) for side in sides]
         room = max(0.0, goal - sum(attained)) / len(sides)
-        most = STEPS * (self._left if self._deep else min(self._left, ENCLOSING * case.nodes))
+        room_left = self.effort.max_nodes // PARTS if self._deep else ENCLOSING * case.nodes
+        most = STEPS * min(self._left, room_left)
         found: list[float] = []
         for cones, side, least in zip(self.cones[-len(sides) :], sides, attained, strict=True):
             walks = Walks(cones, case.pair, case.place[1], case.width)
@@ -316,6 +320,8 @@ class Search:
             if word := walks.word():
                 side.try_word(word)
             if math.isinf(found[-1]):
+                # Graphs bound such chains at least loosely, if enough nodes are left.
+                self.too_slow = self._deep
                 return False
         case.sought = True
         if self.effort.attacks_only:
@@ -338,6 +344,11 @@ class Search:
     def _deep(self) -> bool:
         """Whether words of this chain are long, so that graphs are large."""
         return self.longest > DEEP
+
+    @property
+    def _seeks(self) -> bool:
+        """Whether attacks are read off cones."""
+        return self._deep and self.cones is not None and not self.too_slow
 
     @property
     def _left(self) -> int:
