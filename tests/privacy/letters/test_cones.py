@@ -61,7 +61,7 @@ CASES: dict[str, tuple[cv.MarkovChain, tuple[Any, ...], bool]] = {
 def _walks(cones: Cones, pair: tuple[int, int], label: int, width: int) -> Walks:
     """Walks up to a distance, of which each can be asked for by itself."""
     walks = Walks(cones, pair, label, width)
-    walks._upto, walks._room = UPTO, cones.room(pair, UPTO, width)
+    walks._set_out(UPTO)
     return walks
 
 
@@ -375,7 +375,7 @@ def test_distances_together_keep_below_only_what_each_does(upto: int, is_left: b
     rng, first, groups = np.random.default_rng(8), upto // 2 + 1, 0
     for pair in permutations(range(3), 2):
         walks = Walks(cones, pair, 0, 1)
-        walks._upto, walks._room = upto, cones.room(pair, upto, 1)
+        walks._set_out(upto)
         letter = int(np.argmax([one[pair[0]] / one[pair[1]] for one in law]))
         for end in range(3):
             distance = int(rng.integers(first, upto + 1))

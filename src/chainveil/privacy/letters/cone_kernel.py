@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.compiled import compiled
+from chainveil.privacy.letters.words import UNIT
 
-UNIT = 2.0**-53
 # What a cone leaves free at least, as a share: a functional on a thinner one would be steep.
 FREE = 1e-3
 # References below this, beside the largest of their layer, are raised to it.
@@ -46,12 +46,8 @@ class Letters(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """Cones by end and letters to come: references, steps between layers, least shares.
+    """Cones by end and letters to come: references, steps between layers, least shares."""
 
-    ``phase`` is that of a layer's letters.
-    """
-
-    phase: NDArray[np.int64]
     reference: NDArray[np.float64]
     step: NDArray[np.float64]
     share: NDArray[np.float64]
@@ -60,7 +56,7 @@ class Layers(NamedTuple):
 class Room(NamedTuple):
     """What compiled walks write: functionals of each layer, on rays and as slopes.
 
-    And what they read of a pair of values: its rows at the target, log priors by distance and end.
+    ``first`` is read: what the values a and b of the target weigh in the last layer.
     """
 
     values: NDArray[np.float64]
@@ -68,8 +64,6 @@ class Room(NamedTuple):
     counts: NDArray[np.int64]
     told: NDArray[np.float64]
     first: NDArray[np.float64]
-    rows: NDArray[np.float64]
-    priors: NDArray[np.float64]
 
 
 @compiled(error_model="numpy")
@@ -81,7 +75,7 @@ def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
     """
     k, labels = len(letters.matrix), letters.weight.shape[1]
     for i in range(cones.step.shape[1]):
-        phase, most = cones.phase[i + 1], 0.0
+        most = 0.0
         for x in range(k):
             total = 0.0
             for u in range(k):
@@ -101,8 +95,8 @@ def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
         for label in range(labels):
             for x in range(k):
                 cones.share[end, i + 1, label, x] = 2.0
-            for letter in range(letters.counts[phase, label]):
-                following = letters.next[phase, label, letter]
+            for letter in range(letters.counts[0, label]):
+                following = letters.next[0, label, letter]
                 rest = 1.0
                 for u in range(k):
                     rest -= cones.share[end, i, following, u]
@@ -112,7 +106,7 @@ def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
                         flow = rest * cones.step[end, i, x, ray]
                         for u in range(k):
                             flow += cones.step[end, i, x, u] * cones.share[end, i, following, u]
-                        image[x] = letters.weight[phase, label, letter, x] * flow
+                        image[x] = letters.weight[0, label, letter, x] * flow
                         total += image[x]
                     if total > 0.0 and cones.reference[end, i, ray] > 0.0:
                         for x in range(k):
@@ -215,13 +209,13 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
         for label in range(labels):
             counts[i, label] = 0
         for label in range(labels if i < last else 1):
-            letter_count = letters.counts[cones.phase[i + 1], label] if i < last else 1
+            letter_count = letters.counts[0, label] if i < last else 1
             for number in range(counts[i + 1, label] if i < last else 1):
                 told[STEPS] += 1
                 for letter in range(letter_count):
                     following = at[1]
                     if i < last:
-                        following = letters.next[cones.phase[i + 1], label, letter]
+                        following = letters.next[0, label, letter]
                     if cones.share[end, i, following, 0] < 0.0:
                         continue
                     count, matters = counts[i, following], False
@@ -233,7 +227,7 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                             if i == last:
                                 values[i, following, line, count, x] = slope
                                 continue
-                            slope *= letters.weight[cones.phase[i + 1], label, letter, x]
+                            slope *= letters.weight[0, label, letter, x]
                             for u in range(k):
                                 flow = slope * cones.step[end, i, x, u]
                                 values[i, following, line, count, u] += flow

@@ -16,8 +16,8 @@ from chainveil.privacy.letters import cone_kernel
 from chainveil.privacy.letters.cone_kernel import Layers, Letters, Room
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.sides import Spelling
+from chainveil.privacy.letters.words import UNIT
 
-UNIT = cone_kernel.UNIT
 # What priors are raised and first shares lowered by: far more than rounding takes.
 MARGIN, WIDER = 1e-12, 1e-9
 
@@ -55,8 +55,8 @@ class Cones:
             k, labels = self.states, self.spelling.labels
             ends = 2 * k + 3
             layers = Layers(
-                np.zeros(upto + 1, np.int64), np.ones((ends, upto + 1, k)),
-                np.zeros((ends, upto, k, k)), np.zeros((ends, upto + 1, labels, k)),
+                np.ones((ends, upto + 1, k)), np.zeros((ends, upto, k, k)),
+                np.zeros((ends, upto + 1, labels, k)),
             )  # fmt: skip
             for end in range(k):
                 layers.reference[end, 0] = np.eye(k)[end]
@@ -116,24 +116,29 @@ class Cones:
             return np.full(self.states, -1.0)
         return _widened((vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0))
 
-    def room(self, pair: tuple[int, int], upto: int, width: int) -> Room:
-        """Room for functionals of so many layers, with what the walks of a pair read."""
-        room, rows = self._room, np.eye(self.states)
+    def room(self, upto: int, width: int) -> Room:
+        """Room for functionals of so many layers."""
+        room = self._room
         if room is None or len(room.values) < upto + 2 or room.values.shape[3] < width + 1:
             shape = upto + 2, self.spelling.labels, 2, width + 1, self.states
-            room = Room(
+            room = self._room = Room(
                 np.zeros(shape), np.zeros(shape), np.zeros(shape[:2], np.int64), np.zeros(4),
-                np.zeros((2, self.states)), rows, rows,
+                np.zeros((2, self.states)),
             )  # fmt: skip
-            self._room = room
-        if not self.spelling.is_left:
-            rows = self.spelling.matrix
+        return room
+
+    def rows(self, pair: tuple[int, int]) -> FloatArray:
+        """What both values of a target weigh for each state of the first point, (2, k)."""
+        rows = np.eye(self.states) if self.spelling.is_left else self.spelling.matrix
+        return rows[list(pair)]
+
+    def log_priors(self, pair: tuple[int, int], upto: int) -> FloatArray:
+        """Of b over a by distance and end, (upto + 1, 2 k + 3)."""
         if (pair, upto) not in self._priors:
             self._priors[pair, upto] = self._log_priors(pair, upto)
-        return room._replace(rows=rows[list(pair)], priors=self._priors[pair, upto])
+        return self._priors[pair, upto]
 
     def _log_priors(self, pair: tuple[int, int], upto: int) -> FloatArray:
-        """Of b over a by distance and end, (upto + 1, 2 k + 3)."""
         rows, starts = self.priors.upto(upto + 1)
         a, b = pair
         priors = np.zeros((upto + 1, self.states + 2))

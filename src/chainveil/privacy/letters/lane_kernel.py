@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.compiled import compiled
+from chainveil.privacy.letters.cone_kernel import FURTHEST
+from chainveil.privacy.letters.words import UNIT
 
-UNIT = 2.0**-53
-# As in ``cone_kernel``.
-FURTHEST = 1e30
 # Lines of ``room.line``: mean, largest value and largest slope of a functional, then quotients of
 # two functionals: least and largest where both are positive, and where both are negative, whether
 # only the first is positive; at last the factor.

@@ -42,13 +42,13 @@ class Closing:
             read_numbers(problem.chain, problem.releases), problem.releases, problem.gaps
         )
         self._search = Search(script, problem.adversary, problem.length, problem.effort)
-        self._known: Witness | None = None
+        self._known: tuple[Witness, float] | None = None
 
     def begin_with(self, attack: Witness) -> None:
         """Take note of an attack before the search: what is worth less does not matter."""
         value = _replayed(attack, self.problem)
         if math.isfinite(value) and value > self._search.low:
-            self._search.low, self._known = value, attack
+            self._search.low, self._known = value, (attack, value)
 
     @property
     def nodes(self) -> int:
@@ -67,8 +67,8 @@ class Closing:
         attack = found.attack
         witness = None if attack is None else written_out(problem, self._search.script, attack)
         lower = 0.0 if witness is None else _replayed(witness, problem)
-        if self._known is not None and (known := _replayed(self._known, problem)) > lower:
-            witness, lower = self._known, known
+        if self._known is not None and self._known[1] > lower:
+            witness, lower = self._known
         upper = max(found.upper, lower)
         nothing = lower == 0.0 == upper
         return PrivacyLoss(

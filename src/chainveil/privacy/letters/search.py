@@ -304,8 +304,8 @@ class Search:
         goal = self.low + 0.9 * self.effort.tolerance
         attained = [max(0.0, float(side.lower_by_points(self.points)[-1])) for side in sides]
         room = max(0.0, goal - sum(attained)) / len(sides)
-        room_left = self.effort.max_nodes // PARTS if self._deep else ENCLOSING * case.nodes
-        most = STEPS * min(self._left, room_left)
+        nodes = self.effort.max_nodes // PARTS if self._deep else ENCLOSING * case.nodes
+        most = STEPS * min(self._left, nodes)
         found: list[float] = []
         for cones, side, least in zip(self.cones[-len(sides) :], sides, attained, strict=True):
             walks = Walks(cones, case.pair, case.place[1], case.width)
@@ -327,18 +327,16 @@ class Search:
         if self.effort.attacks_only:
             return self._deep
         case.width *= 2
-        before = case.upper
-        better = sum(found) < sum(float(side.side.upper) for side in sides)
         for side, bound in zip(sides, found, strict=True):
             side.most = min(side.most, bound)
+        if self._deep and self._every_length:
+            return sum(found) < sum(float(side.side.upper) for side in sides)
         upper, _ = self._divide(
             *(side.upper_by_points(self.points) for side in (case.left, case.right))
         )
-        if self._deep and self._every_length:
-            return better
         # Cones know nothing of lengths, and more functionals do not always say more: where less
         # than half of the gap is closed, graphs are laid out as well.
-        return upper <= goal or upper - self.low < (before - self.low) / 2
+        return upper <= goal or upper - self.low < (case.upper - self.low) / 2
 
     @property
     def _deep(self) -> bool:

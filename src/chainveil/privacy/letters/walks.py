@@ -18,6 +18,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from chainveil.checks import FloatArray
 from chainveil.privacy.letters import cone_kernel, lane_kernel
 from chainveil.privacy.letters.cones import Cones
 from chainveil.privacy.letters.lane_kernel import LaneRoom
@@ -62,8 +63,7 @@ class Walks:
         self.bound = start
         first, upto, k = 0, FIRST_DISTANCES, self._cones.states
         while upto <= MOST_DISTANCES:
-            self._room = self._cones.room(self._pair, upto, self._width)
-            self._upto = upto
+            self._set_out(upto)
             # A few of them first, since they raise the bound for their neighbours.
             some = range(upto, first, -max(1, (upto - first) // SOME))
             order = np.array([(j, end) for j in some for end in range(k + 1)])
@@ -73,7 +73,7 @@ class Walks:
                 return math.inf
             if self._sweep(np.array([(upto, k + 1)])) == 1:
                 return self.bound
-            if math.isinf(self._room.priors[upto, k + 1]) and upto > 2 * k**2:
+            if math.isinf(self._priors[upto, k + 1]) and upto > 2 * k**2:
                 # Two values that never meet again in a periodic chain.
                 return math.inf
             if self.steps > most:
@@ -81,20 +81,36 @@ class Walks:
             first, upto = upto + 1, 2 * upto
         return math.inf
 
-    def seek(self, start: float, margin: float, most: int) -> bool:
-        """Whether a few distances raise the bound, which need not hold for others."""
-        self.bound, self._upto, k = start, FIRST_DISTANCES, self._cones.states
-        while self._upto < MOST_SOUGHT:
-            self._room = self._cones.room(self._pair, self._upto, self._width)
-            if self._room.priors[self._upto, k + 1] < LITTLE:
-                break
-            self._upto *= 2
-        else:
-            self._room = self._cones.room(self._pair, self._upto, self._width)
-        some = [self._upto * (place + 1) // SOME for place in range(SOME)][::-1]
+    def seek(self, start: float, margin: float, most: int) -> None:
+        """Raise the bound for a few distances: it need not hold for others."""
+        self.bound, upto, k = start, FIRST_DISTANCES, self._cones.states
+        self._set_out(upto)
+        while upto < MOST_SOUGHT and not self._priors[upto, k + 1] < LITTLE:
+            upto *= 2
+            self._set_out(upto)
+        some = [upto * (place + 1) // SOME for place in range(SOME)][::-1]
         order = np.array([(j, end) for j in some for end in range(k + 1)])
         self._raise(self._abreast(order), margin, most)
-        return self._worst is not None
+
+    def _set_out(self, upto: int) -> None:
+        """Make ready for walks of up to so many letters."""
+        self._upto, self._priors = upto, self._cones.log_priors(self._pair, upto)
+        self._room = self._cones.room(upto, self._width)
+
+    def _begin(self, order: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Which walks can be, (n,), with what weights they begin, (2, k, n), and log priors, (n,).
+
+        Weights are relative to the reference, which is what the chain says up to a factor and
+        rounding; both are made up for in the log priors.
+        """
+        place, end = order.T
+        reference = self._cones.layers(self._upto).reference[end, place].T
+        weighed = self._cones.rows(self._pair)[:, :, None] * reference
+        total, priors = weighed.sum(axis=1), self._priors[place, end]
+        possible = np.flatnonzero((total > 0).all(axis=0) & (priors > -np.inf))
+        total = total[:, possible]
+        away = np.log(total[0]) - np.log(total[1]) + priors[possible]
+        return possible, np.ascontiguousarray(weighed[:, :, possible] / total[:, None]), away
 
     def _clear(self, first: int, margin: float, most: int) -> bool:
         """Raise the bound until words of all distances from ``first`` on keep below it."""
@@ -139,17 +155,10 @@ class Walks:
 
     def _failing(self, order: IntArray) -> NDArray[np.bool_]:
         """Whether each of a few walks fails."""
-        k, labels, count = self._cones.states, self._cones.spelling.labels, len(order)
-        layers, failed = self._cones.layers(self._upto), np.zeros(count, np.bool_)
-        place, end = order.T
-        weighed = self._room.rows[:, :, None] * layers.reference[end, place].T
-        total, priors = weighed.sum(axis=1), self._room.priors[place, end]
-        possible = np.flatnonzero((total > 0).all(axis=0) & (priors > -np.inf))
-        total = total[:, possible]
-        away = np.log(total[0]) - np.log(total[1]) + priors[possible]
+        layers, failed = self._cones.layers(self._upto), np.zeros(len(order), np.bool_)
+        possible, first, away = self._begin(order)
         walks = np.column_stack([order[possible], possible])
-        shape = labels, k, len(possible)
-        first = np.ascontiguousarray(weighed[:, :, possible] / total[:, None])
+        shape = self._cones.spelling.labels, self._cones.states, len(possible)
         room = LaneRoom(
             first, np.zeros(shape[1:]), np.zeros(shape),
             np.zeros(shape[::2]), np.zeros(shape), np.zeros(shape), np.zeros(shape[1:]),
@@ -164,21 +173,18 @@ class Walks:
     def _sweep(self, order: IntArray, lines: int = 1) -> int:
         """How many walks keep below the bound before one does not; ``order`` (n, 2)."""
         room, layers = self._room, self._cones.layers(self._upto)
-        for done, (distance, end) in enumerate(order.tolist()):
-            weighed = room.rows * layers.reference[end, distance]
-            total, prior = weighed.sum(axis=1), float(room.priors[distance, end])
-            if not total.min() > 0.0 or prior == -math.inf:
-                continue
-            # Relative to the reference, which is what the chain says up to a factor and rounding.
-            self._away = math.log(total[0]) - math.log(total[1]) + prior
+        possible, first, away = self._begin(order)
+        for number, done in enumerate(possible.tolist()):
+            distance, end = order[done].tolist()
+            self._away = float(away[number])
             factor = math.exp(min(self.bound - self._away, MOST_EXPONENT))
-            room.first[:] = weighed / total[:, None]
+            room.first[:] = first[:, :, number]
             room.told[cone_kernel.STEPS] = 0
             at = np.array([distance, self._label, self._width, lines])
             cone_kernel.follow(self._cones.letters, layers, end, at, factor, room)
             self.steps += int(room.told[cone_kernel.STEPS])
             if room.told[cone_kernel.LEFT] > 0:
-                return done
+                return int(done)
         return len(order)
 
     def _raise(self, order: IntArray, margin: float, most: int) -> bool:
