@@ -21,18 +21,31 @@ SCALED = 4
 
 
 class Steps(NamedTuple):
-    """An attack point by point, without those that say nothing.
+    """An attack step by step, without points that say nothing.
 
-    ``gap`` : (n,) steps of the chain to each point; ``last`` and ``report`` : (n,) of the open
-    release, the number after its last report for none; ``value`` : (n, contexts) that each context
-    has there; ``given`` : (n, 2, contexts) what all else says, for the two values of the target.
+    Points in a row that are alike are a few steps, of 2^power points each. ``gap`` : (n,) steps of
+    the chain to each point; ``last`` and ``report`` : (n,) of the open release, the number after
+    its last report for none; ``value`` : (n, contexts) that each context has there; ``given`` :
+    (n, 2, contexts) what all else says, for the two values of the target.
     """
 
     gap: IntArray
     last: IntArray
     report: IntArray
+    power: IntArray
     value: IntArray
     given: FloatArray
+
+
+class Kinds(NamedTuple):
+    """The different steps of several attacks, and which of them each step is, (attacks, n)."""
+
+    move: FloatArray
+    last: IntArray
+    report: IntArray
+    power: IntArray
+    value: IntArray
+    which: IntArray
 
 
 class Attacks:
@@ -52,7 +65,7 @@ class Attacks:
         self._known: list[Witness] = []
         # All attacks together, those that end early filled up with points that say nothing.
         self._steps: Steps | None = None
-        self._moves: list[FloatArray] = []
+        self._kinds: Kinds | None = None
         self._priors = np.zeros(0)
 
     def __len__(self) -> int:
@@ -66,9 +79,9 @@ class Attacks:
         found, known = self._read(attack, noise)
         self._steps = found if self._steps is None else _together(self._steps, found, noise.outputs)
         silent = np.ones((1, noise.outputs + 1, self._states, noise.outputs + 1))
-        prior = self._gained(found._replace(given=known), self._between(found), silent)
+        prior = self._gained(known, self._different(found), silent)
         self._priors = np.append(self._priors, prior[0])
-        self._moves = self._between(self._steps)
+        self._kinds = self._different(self._steps)
 
     def best(self, noise: Noise) -> Witness | None:
         """The attack that gains most from a noise."""
@@ -76,7 +89,7 @@ class Attacks:
 
     def values(self, noises: Sequence[Noise]) -> FloatArray:
         """What each attack gains, in nats, from each noise: shape (attacks, noises)."""
-        if self._steps is None:
+        if self._steps is None or self._kinds is None:
             return np.empty((0, len(noises)))
         outputs, k = noises[0].outputs, self._states
         # By the last report and by the report; behind those that there are, none.
@@ -84,18 +97,20 @@ class Attacks:
         for law, noise in zip(laws, noises, strict=True):
             law[:outputs, :, :outputs] = _kernel(noise)
             law[outputs, :, :outputs] = noise.first_law()
-        return self._gained(self._steps, self._moves, laws) - self._priors[:, None]
+        return self._gained(self._steps.given, self._kinds, laws) - self._priors[:, None]
 
-    def _gained(self, steps: Steps, moves: list[FloatArray], laws: FloatArray) -> FloatArray:
+    def _gained(self, given: FloatArray, kinds: Kinds, laws: FloatArray) -> FloatArray:
         """Log odds of the two values, shape (attacks, noises)."""
-        seen = np.tile(self._start, (len(steps.gap), len(laws), 2, 1))
-        flat = (len(steps.gap), -1, len(self._start))
-        laws = np.ascontiguousarray(laws.transpose(1, 2, 3, 0))
-        for n, move in enumerate(moves):
-            seen = (seen.reshape(flat) @ move).reshape(seen.shape)
-            where = steps.last[:, n, None], steps.value[:, n], steps.report[:, n, None]
-            seen *= laws[where].swapaxes(1, 2)[:, :, None, :]
-            seen *= steps.given[:, n, None]
+        weight = laws[:, kinds.last[:, None], kinds.value, kinds.report[:, None]].swapaxes(0, 1)
+        # One matrix for each kind and noise, over and over with itself for its power.
+        step = kinds.move[:, None] * weight[:, :, None, :]
+        for power in range(int(kinds.power.max())):
+            more = kinds.power > power
+            squared = step[more] @ step[more]
+            step[more] = squared / np.maximum(squared.max(axis=(2, 3), keepdims=True), 1e-300)
+        seen = np.tile(self._start, (len(given), len(laws), 2, 1))
+        for n, which in enumerate(kinds.which.T):
+            seen = (seen @ step[which]) * given[:, n, None]
             if n % SCALED == SCALED - 1:
                 seen /= np.maximum(seen.max(axis=(2, 3), keepdims=True), 1e-300)
         sums = seen.sum(axis=3)
@@ -104,16 +119,17 @@ class Attacks:
         # Reports that cannot be made gain nothing.
         return np.where(sums[:, :, 0] > 0, gained, -np.inf)
 
-    def _between(self, steps: Steps) -> list[FloatArray]:
-        """The chain between two points of each attack: one matrix, or one for each of them."""
+    def _different(self, steps: Steps) -> Kinds:
+        """The kinds of steps that there are."""
         for gap in set(steps.gap.ravel().tolist()) - set(self._powers):
             self._powers[gap] = np.linalg.matrix_power(self._move, gap)
-        return [
-            self._powers[int(gaps[0])]
-            if np.all(gaps == gaps[0])
-            else np.stack([self._powers[gap] for gap in gaps.tolist()])
-            for gaps in steps.gap.T
-        ]
+        numbers = [steps.gap, steps.last, steps.report, steps.power]
+        rows = np.concatenate([np.stack(numbers, axis=2), steps.value], axis=2)
+        flat = rows.reshape(-1, rows.shape[2])
+        kinds, which = np.unique(flat, axis=0, return_inverse=True)
+        moves = np.stack([self._powers[gap] for gap in kinds[:, 0].tolist()])
+        where = which.reshape(steps.gap.shape)
+        return Kinds(moves, *kinds[:, 1:4].T, kinds[:, 4:], where)
 
     def _read(self, attack: Witness, noise: Noise) -> tuple[Steps, FloatArray]:
         """The points of an attack that say something, and ``given`` without any report."""
@@ -143,7 +159,7 @@ class Attacks:
                 steps = max(0, index - self._order + 1)
                 found.append((steps - before, open_last, open_report, value, given, known))
                 before = steps
-        *parts, without = (np.array(part)[None] for part in zip(*found, strict=True))
+        *parts, without = (np.array(part)[None] for part in zip(*_in_powers(found), strict=True))
         return Steps(*parts), without
 
     def _value(self, index: int) -> IntArray:
@@ -151,6 +167,28 @@ class Attacks:
         place = max(self._order - 1 - index, 0)
         contexts = np.arange(len(self._start))
         return np.asarray(contexts // self._states**place % self._states)
+
+
+def _in_powers(points: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Points with how many twos of them there are: those in a row that are alike, in few steps."""
+    found, begin = [], 0
+    while begin < len(points):
+        gap, last, report, value, given, known = points[begin]
+        end = begin + 1
+        if np.all(given == 1):
+            while end < len(points) and _alike(points[begin], points[end]):
+                end += 1
+        for power in range((end - begin).bit_length()):
+            if (end - begin) >> power & 1:
+                found.append((gap, last, report, power, value, given, known))
+        begin = end
+    return found
+
+
+def _alike(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether two points are."""
+    same = one[:3] == other[:3] and np.array_equal(one[3], other[3])
+    return same and bool(np.all(other[4] == 1))
 
 
 def _together(one: Steps, other: Steps, none: int) -> Steps:
@@ -168,6 +206,7 @@ def _together(one: Steps, other: Steps, none: int) -> Steps:
                 np.pad(steps.gap, by, constant_values=1),
                 np.pad(steps.last, by, constant_values=none),
                 np.pad(steps.report, by, constant_values=none),
+                np.pad(steps.power, by),
                 np.pad(steps.value, [*by, (0, 0)]),
                 np.pad(steps.given, [*by, (0, 0), (0, 0)], constant_values=1.0),
             )

@@ -72,35 +72,52 @@ class SequenceWitness(Witness):
             ctx.prec = before
 
     def _probabilities(self, chain: MarkovChain, emission: Any) -> tuple[arb, arb]:
-        """Pr[output, target, known points] for the two values; without output if it is None."""
+        """Pr[output, target, known points] for the two values; without output if it is None.
+
+        Points in a row with the same output are one power of a matrix.
+        """
         from flint import arb, arb_mat
 
         from chainveil.privacy.two_state.tracks import ball
 
+        states = range(chain.states)
         step = arb_mat([[ball(entry) for entry in row] for row in exact_transition(chain)])
         start = [ball(weight) for weight in exact_start(chain)]
-        rows: arb_mat = arb_mat([start, start])
-        used = sorted(set(self.symbols)) if emission is not None else []
-        seen = {z: [ball(row[z]) for row in emission] for z in used}
-        for index in range(self.length):
-            if index > 0:
-                rows = rows * step
-            weights = seen.get(self.symbols[index])
-            rows = arb_mat([self._pinned(rows, line, index, weights) for line in (0, 1)])
-        first, second = (sum((rows[line, x] for x in range(len(start))), arb(0)) for line in (0, 1))
-        return first, second
+        symbols = sorted(set(self.symbols)) if emission is not None else [0]
+        weights = {z: [arb(1)] * len(start) for z in symbols}
+        if emission is not None:
+            weights = {z: [ball(row[z]) for row in emission] for z in symbols}
+        moves = {
+            z: arb_mat([[step[x, y] * weights[z][y] for y in states] for x in states])
+            for z in symbols
+        }
+        # The first point follows none.
+        runs = [(0, self.length)] if emission is None else self.runs
+        first = [weight * share for weight, share in zip(weights[runs[0][0]], start, strict=True)]
+        rows = self._pinned(arb_mat([first, first]), 0)
+        index, end, fixed = 1, 0, {self.target, *self.known}
+        for symbol, count in runs:
+            end += count
+            while index < end:
+                last = min([end - 1, *(place for place in fixed if place >= index)])
+                rows = self._pinned(rows * moves[symbol] ** (last - index + 1), last)
+                index = last + 1
+        one, other = (sum((rows[line, x] for x in states), arb(0)) for line in (0, 1))
+        return one, other
 
-    def _pinned(self, rows: arb_mat, line: int, index: int, weights: Any) -> list[arb]:
-        """One row after emission, with all but the fixed state of this point struck out."""
-        from flint import arb
+    def _pinned(self, rows: arb_mat, index: int) -> arb_mat:
+        """Both rows with all but the fixed state of a point struck out, if it has one."""
+        from flint import arb, arb_mat
 
-        fixed = self.known.get(index)
+        kept = [self.known.get(index)] * 2
         if index == self.target:
-            fixed = (self.value, self.other)[line]
-        kept = [
-            rows[line, x] if fixed is None or x == fixed else arb(0) for x in range(rows.ncols())
-        ]
-        return kept if weights is None else [a * b for a, b in zip(kept, weights, strict=True)]
+            kept = [self.value, self.other]
+        return arb_mat(
+            [
+                [rows[line, x] if only in (None, x) else arb(0) for x in range(rows.ncols())]
+                for line, only in enumerate(kept)
+            ]
+        )
 
     def __str__(self) -> str:
         return self.in_words(_in_words(self.runs))
