@@ -67,6 +67,10 @@ def _long_run(
 ) -> FloatArray:
     """The law of a report and the hidden state at it in the long run, shape (m, s)."""
     move = np.linalg.matrix_power(transition, noise.every)
+    if noise.sees == "point":
+        # Reports follow the points, whatever was reported before.
+        before = start @ np.linalg.matrix_power(transition, noise.first_place)
+        return np.asarray((long_run_law(move, before)[:, None] * noise.first_law()[value]).T)
     step = noise.step_law()[:, value[:, None], value[None, :], :]
     m, s = noise.outputs, len(value)
     steps = np.einsum("xy,zxyw->zxwy", move, step).reshape(m * s, m * s)

@@ -13,7 +13,7 @@ from chainveil.privacy.letters.cases import Half
 from chainveil.privacy.letters.numbers import Numbers, successors
 from chainveil.privacy.letters.search import Attack
 from chainveil.privacy.letters.sides import Reports, Script
-from chainveil.privacy.letters.witness import SequenceWitness
+from chainveil.privacy.letters.witness import SequenceWitness, reports_of
 from chainveil.privacy.memory.witness import MemoryWitness, in_runs
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.witness import Witness
@@ -51,6 +51,36 @@ def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | N
         return SequenceWitness(*about, tuple(_joint(script, reports) for reports in series))
     symbols = [(_symbol(script, reports), 1) for reports in series]
     return MemoryWitness(*about, in_runs(symbols))
+
+
+def in_letters(script: Script, attack: Witness) -> tuple[int, list[list[int]]] | None:
+    """The label of an attack's target and the words of both sides; None where it has none.
+
+    The other way round than :func:`written_out`, where every point reports.
+    """
+    if script.every > 1 or script.missing:
+        return None
+    digits = reports_of(attack, script.releases)
+    named = {reports: label for label, reports in enumerate(script.label_reports)}
+    labels = [named[tuple(point[i] or 0 for i in script.sticky)] for point in digits]
+    target = attack.target
+    first = max((place for place in attack.known if place < target), default=0)
+    last = min((place for place in attack.known if place > target), default=len(digits))
+    words: list[list[int]] = []
+    for is_left, points in ((True, range(target, first, -1)), (False, range(target + 1, last))):
+        letters, word = script.spelling(is_left).letters, list[int]()
+        for place in points:
+            at, to = (place, place - 1) if is_left else (place - 1, place)
+            fitting = [
+                number
+                for number, letter in enumerate(letters[0, labels[at]])
+                if letter.reports == digits[place] and letter.following == labels[to]
+            ]
+            if not fitting:
+                return None
+            word.append(fitting[0])
+        words.append(word)
+    return labels[target], words
 
 
 def _silence(script: Script) -> Reports:

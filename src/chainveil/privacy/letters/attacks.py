@@ -12,7 +12,7 @@ from chainveil.checks import FloatArray
 from chainveil.model.contexts import context_steps
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.numbers import exact_start
-from chainveil.privacy.memory.witness import MemoryWitness, digits_of
+from chainveil.privacy.letters.witness import reports_of
 from chainveil.privacy.witness import Witness
 
 IntArray = NDArray[np.int64]
@@ -129,14 +129,14 @@ class Attacks:
         kinds, which = np.unique(flat, axis=0, return_inverse=True)
         moves = np.stack([self._powers[gap] for gap in kinds[:, 0].tolist()])
         where = which.reshape(steps.gap.shape)
-        return Kinds(moves, *kinds[:, 1:4].T, kinds[:, 4:], where)
+        return Kinds(moves, kinds[:, 1], kinds[:, 2], kinds[:, 3], kinds[:, 4:], where)
 
     def _read(self, attack: Witness, noise: Noise) -> tuple[Steps, FloatArray]:
         """The points of an attack that say something, and ``given`` without any report."""
         releases, contexts = (*self._earlier, noise), len(self._start)
         last: list[int | None] = [None] * len(releases)
         found, before = [], 0
-        for index, symbol in enumerate(attack.output_array().tolist()):
+        for index, reports in enumerate(reports_of(attack, releases)):
             value = self._value(index)
             known = np.ones((2, contexts))
             if index == attack.target:
@@ -145,8 +145,8 @@ class Attacks:
                 known *= value == attack.known[index]
             given = known.copy()
             open_last = open_report = noise.outputs
-            for number, digit in enumerate(_digits(attack, symbol, releases)):
-                if digit == releases[number].outputs:
+            for number, digit in enumerate(reports):
+                if digit is None:
                     continue
                 held, last[number] = last[number], digit
                 if number < len(self._earlier):
@@ -217,14 +217,3 @@ def _together(one: Steps, other: Steps, none: int) -> Steps:
 def _kernel(noise: Noise) -> FloatArray:
     """``Pr[z' | last report z, x']`` at ``[z, x', z']``."""
     return noise.step_law()[:, 0]
-
-
-def _digits(attack: Witness, symbol: int, releases: Sequence[Noise]) -> list[int]:
-    """The report of each release; the number after its last one stands for nothing."""
-    if isinstance(attack, MemoryWitness):
-        return digits_of(symbol, releases)
-    digits = []
-    for noise in reversed(releases):
-        symbol, digit = divmod(symbol, noise.outputs)
-        digits.append(digit)
-    return digits[::-1]

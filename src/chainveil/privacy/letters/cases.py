@@ -156,6 +156,9 @@ class Case:
     reports: bool
     turn: int = -1
     upper: float = math.inf
+    # What is attained, and how the room there is for it is divided.
+    lower: float = -math.inf
+    divided: tuple[int, int] = (0, 0)
     measured: bool = False
     # Functionals for each layer and label when the sides are enclosed by cones, and whether they
     # were asked for an attack.

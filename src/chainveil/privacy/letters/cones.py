@@ -129,8 +129,7 @@ class Cones:
 
     def rows(self, pair: tuple[int, int]) -> FloatArray:
         """What both values of a target weigh for each state of the first point, (2, k)."""
-        rows = np.eye(self.states) if self.spelling.is_left else self.spelling.matrix
-        return rows[list(pair)]
+        return self.priors.first[list(pair)]
 
     def log_priors(self, pair: tuple[int, int], upto: int) -> FloatArray:
         """Of b over a by distance and end, (upto + 1, 2 k + 3)."""

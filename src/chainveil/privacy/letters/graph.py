@@ -278,10 +278,10 @@ class Side:
     def word(self, node: int) -> list[int]:
         """The letters of a node's word, from the target outwards."""
         letters = []
-        whole = self.graph.whole
-        while whole[node, words.PARENT] >= 0:
-            letters.append(int(whole[node, words.LETTER]))
-            node = int(whole[node, words.PARENT])
+        item = self.graph.whole.item
+        while (parent := item(node, words.PARENT)) >= 0:
+            letters.append(item(node, words.LETTER))
+            node = parent
         return letters[::-1]
 
     def read(self, node: int, kind: int) -> tuple[list[Reports], int | None]:
@@ -305,13 +305,13 @@ class Side:
         return reports, None
 
     def _tables(self, depths: int) -> Tables:
-        """What the search reads; all labels, and sides laid out again, share the shortest.
+        """What the search reads; all labels, and sides laid out again, share most of them.
 
         They do not where what follows a point is told more of on the way.
         """
-        if depths > FIRST_DEPTHS or self.priors.shares is not None:
+        if (depths > FIRST_DEPTHS and self.nearest) or self.priors.shares is not None:
             return self._make_tables(depths)
-        place = self.pair, self.place[0], self.allowed, min(self.nearest, depths - 1)
+        place = self.pair, self.place[0], self.allowed, min(self.nearest, depths - 1), depths
         if place not in self.priors.tables:
             self.priors.tables[place] = self._make_tables(depths)
         return self.priors.tables[place]  # type: ignore[no-any-return]

@@ -10,7 +10,7 @@ import numpy as np
 from chainveil.errors import InvalidInput
 from chainveil.noise.base import Noise
 from chainveil.privacy.adversary import Adversary
-from chainveil.privacy.letters.attack import written_out
+from chainveil.privacy.letters.attack import in_letters, written_out
 from chainveil.privacy.letters.numbers import read_numbers
 from chainveil.privacy.letters.search import Search
 from chainveil.privacy.letters.sides import Script
@@ -49,11 +49,21 @@ class Closing:
         value = _replayed(attack, self.problem)
         if math.isfinite(value) and value > self._search.low:
             self._search.low, self._known = value, (attack, value)
+            if spelled := in_letters(self._search.script, attack):
+                self._search.begin_with((attack.value, attack.other), *spelled)
 
     @property
     def nodes(self) -> int:
         """Words that got a node so far."""
         return self._search.made
+
+    def others(self, above: float, most: int) -> list[Witness]:
+        """Attacks on other values than those of the best one, if they attain so much."""
+        search = self._search
+        found = (
+            written_out(self.problem, search.script, one) for one in search.others(above, most)
+        )
+        return [attack for attack in found if attack is not None]
 
     def to(self, effort: Effort, enough: float = math.inf) -> PrivacyLoss:
         """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""

@@ -51,17 +51,19 @@ class Allowed:
 class Priors:
     """What holds on one side for all pairs of values: above all the powers of the chain.
 
-    ``rows[j]`` is M to the power of the distance of a node of depth j, ``starts[j]`` the law
-    of the point j steps behind the first one. ``worth``: what was shown of the side so far, where
-    that is of use; ``shares`` of what follows, if no value is known.
+    ``first``: the chain from the target to the first point of the side. ``worth``: what was shown of
+    the side so far, where that is of use; ``shares`` of what follows, if no value is known.
     """
 
-    def __init__(self, numbers: Numbers, is_left: bool) -> None:
+    def __init__(self, numbers: Numbers, is_left: bool, first: FloatArray | None = None) -> None:
         self.numbers, self.is_left = numbers, is_left
         step = numbers.transition.T if is_left else numbers.transition
         self._step = np.ascontiguousarray(step)
-        first = np.eye(numbers.states) if is_left else self._step
-        self.rows, self.starts = [first], [numbers.start]
+        if first is None:
+            first = np.eye(numbers.states) if is_left else self._step
+        self.first = first
+        self._rows, self._starts = first[None].copy(), numbers.start[None].copy()
+        self._power = self._step
         self.worth: Worth | None = None
         self.shares: Shares | None = None
         self._earliest: dict[tuple[int, int], IntArray] = {}
@@ -70,13 +72,19 @@ class Priors:
         self.tables: dict[Any, Any] = {}
 
     def upto(self, depths: int) -> tuple[FloatArray, FloatArray]:
-        """The first ``depths`` powers and laws."""
-        while len(self.rows) < depths:
-            self.rows.append(self.rows[-1] @ self._step)
-            now = self.starts[-1]
-            same = self.numbers.is_stationary
-            self.starts.append(now if same else now @ self.numbers.transition)
-        return np.array(self.rows[:depths]), np.array(self.starts[:depths])
+        """For each of the first depths M to the power of its distance, and the law of the point.
+
+        The point at depth j is as many steps behind the first one. Both are read only.
+        """
+        while len(self._rows) < depths:
+            # As many again, by one power of the chain: no more rounding than step by step.
+            self._rows = np.concatenate([self._rows, self._rows @ self._power])
+            further = self._starts
+            if not self.numbers.is_stationary:
+                further = further @ (self._power.T if self.is_left else self._power)
+            self._starts = np.concatenate([self._starts, further])
+            self._power = self._power @ self._power
+        return self._rows[:depths], self._starts[:depths]
 
     def earliest(self, period: int, first: int) -> IntArray:
         """The first index from ``first`` on, of each residue, at which each value is possible.

@@ -24,8 +24,11 @@ from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 from chainveil.privacy.witness import Witness
 
-# How close losses come at first, as a share of the budget.
-COARSE = 0.02
+# How close losses come at first, as a share of the budget; bounds that are further apart do not
+# meet.
+NEAR, COARSE = 8e-3, 0.02
+# They come no closer where that took so many nodes, or where looking for attacks takes so many.
+DEAR, DEAR_TO_SEEK = 40_000, 8_000
 # Nodes that a loss may have while noise is looked for, and more of them to bring bounds together.
 # With more than four states there are more pairs of values on every point; where few points report,
 # each node takes longer, and there are fewer.
@@ -35,21 +38,25 @@ MORE_NODES = 3
 # Silent points to a report that have as many nodes again, and how many times as many there are at
 # most.
 SILENT, MOST_SILENT = 8, 4
-# The share of nodes with which attacks alone are looked for.
-SEEKING = 0.15
+# The share of nodes with which attacks alone are looked for, by how much of the budget one exceeds
+# it so that no other is looked for, and how many more are noted.
+SEEKING, ABOVE, MORE_ATTACKS = 0.15, 0.3, 5
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
 # what is gained over noise that tells nothing.
 CLOSE, ALIKE = 1e-2, 0.04
 # The same where they meet: one more loss is computed for it, unless that took too many nodes.
-SHARP, SHARPENED_NODES = 1e-6, 100_000
+SHARP = 1e-6
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 24
 # By how much less the cost of another round must be.
 WORTH = 1e-4
-# Of more states than these each loss takes long, so that they come less close, and end further
-# below the budget where bounds do not meet.
-FEW, LOOKING_AT_MANY, MANY_CLOSE = 5, 8e-3, 0.1
+# How often the cheapest numbers are looked for from another start, and by how much of the budget
+# they may exceed it.
+MOST_STARTS, ROOM = 3, 1e-4
+# Of more states than these each loss takes long, and they end further below the budget where
+# bounds do not meet.
+FEW, MANY_CLOSE = 5, 0.1
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
 
@@ -63,6 +70,9 @@ class Closing(Protocol):
 
     def begin_with(self, attack: Witness) -> None:
         """Take note of an attack before anything is searched."""
+
+    def others(self, above: float, most: int) -> list[Witness]:
+        """Attacks on other values than those of the best one, if they attain so much."""
 
     def to(self, effort: Effort, enough: float = ...) -> PrivacyLoss:
         """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""
@@ -98,10 +108,9 @@ class Quest:
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._losses: dict[Noise, PrivacyLoss] = {}
-        self._coarse = COARSE
         self._many = self.every == 1 and self.problem.model.states > FEW
         if self._many:
-            self._coarse = self.looking = max(self.looking, LOOKING_AT_MANY)
+            self.looking = max(self.looking, NEAR)
         # The last loss, which may be brought closer.
         self._last: tuple[Noise, Closing] | None = None
 
@@ -138,24 +147,30 @@ class Quest:
         if noise in self._losses:
             return self._losses[noise]
         effort = replace(self._effort(COARSE, int(SEEKING * self._most)), attacks_only=True)
-        found = self._closing(noise).to(effort, self.aim.epsilon * (1 + COARSE))
+        closing = self._closing(noise)
+        found = closing.to(effort, self.aim.epsilon * (1 + ABOVE))
         self.attacks.add(found.witness, noise)
+        for attack in closing.others(self.aim.epsilon, MORE_ATTACKS):
+            self.attacks.add(attack, noise)
+        if closing.nodes > DEAR_TO_SEEK and self.every == 1:
+            self.looking = max(self.looking, NEAR)
         return found
 
-    def _loss(self, noise: Noise) -> PrivacyLoss:
+    def _loss(self, noise: Noise, patient: bool = True) -> PrivacyLoss:
         """Of this noise and the earlier releases, as closely as the budget makes it matter."""
         if noise in self._losses:
             return self._losses[noise]
         epsilon = self.aim.epsilon
         found = self._sought(noise)
         closing = self._closing(noise)
+        near = max(NEAR, self.looking)
         if found.lower <= epsilon:
-            found = closing.to(self._effort(self._coarse), epsilon * (1 + self._coarse))
-        if found.lower <= epsilon and math.isinf(found.epsilon) and self.every == 1:
+            found = closing.to(self._effort(near), epsilon * (1 + near))
+        if patient and found.lower <= epsilon < math.inf == found.epsilon and self.every == 1:
             # On very slow chains a first bound takes more than bringing it closer takes on others.
-            more = self._effort(self._coarse, MORE_NODES * self._most)
-            found = closing.to(more, epsilon * (1 + self._coarse))
-        if found.lower <= epsilon and self._coarse > self.looking:
+            more = self._effort(near, MORE_NODES * self._most)
+            found = closing.to(more, epsilon * (1 + near))
+        if found.lower <= epsilon and near > self.looking and closing.nodes < DEAR:
             found = closing.to(self._effort(self.looking), epsilon)
         self.attacks.add(found.witness, noise)
         self._losses[noise] = found
@@ -185,23 +200,31 @@ class Quest:
 
     def best(self, shapes: Sequence[Shape], guesses: Sequence[Guess | None] = ()) -> Calibrated:
         """The best of the best of each shape, certified; ``guesses``: those made already."""
-        level, plain, best = 0.5, None, None
+        level, hoped = 0.5, list[Guess]()
         for shape, known in zip(shapes, guesses or [None] * len(shapes), strict=True):
             guess = known or self.guess(shape, self.starts(shape, level))
-            if plain is None or best is None:
-                level = float(guess.numbers[0])
-                plain = best = self._certified(guess, math.inf)
+            level = level if hoped else float(guess.numbers[0])
+            hoped.append(guess)
+        # The cheapest first: certifying takes long, and of the others most cost more for certain.
+        hoped.sort(key=lambda guess: guess.cost)
+        best: Calibrated | None = None
+        for place, guess in enumerate(hoped):
+            worth = self._nearly(best.noise if best else None)
+            if guess.cost >= worth:
                 continue
-            found = self._certified(guess, self._cost(best.noise))
-            if self._cost(found.noise) < self._cost(best.noise):
+            # Where it comes to cost more than another is hoped to, that one is certified first.
+            others = [other.cost for other in hoped[place + 1 :]]
+            found = self._sharpened(self._certified(guess, min([worth, *others])))
+            if best is None or self._cost(found.noise) < self._cost(best.noise):
                 best = found
-        assert plain is not None
         assert best is not None
-        finished = self._sharpened(best)
-        if best is not plain and self._gain(finished.noise) < (1 + CLOSE) * self._gain(plain.noise):
-            # Which is better may depend on how much of the budget is used up.
-            return min(finished, self._sharpened(plain), key=lambda one: self._cost(one.noise))
-        return finished
+        return best
+
+    def _nearly(self, noise: Noise | None) -> float:
+        """A little more than what noise costs: how much of the budget is used up may matter."""
+        if noise is None:
+            return math.inf
+        return self._cost(noise) + self._gain(noise) * (1 - 1 / (1 + CLOSE))
 
     def better(self, found: Calibrated, endless: Calibrated) -> Calibrated:
         """The cheaper of two, of which the second one keeps its bound for every length."""
@@ -241,9 +264,9 @@ class Quest:
             move = self._least_move(shape, numbers, target) if round_ else 0.0
             noise = shape.make(shape.moved(numbers, move)).on_grid()
             costs = self._cost(noise)
-            if costs >= worth:
+            if costs >= worth and round_:
                 break
-            found = self._loss(noise)
+            found = self._loss(noise, shape.size == 1)
             if found.epsilon <= epsilon:
                 kept, fits = Kept(noise, found, shape, numbers), target
                 # Without a failure no attack asks for more noise than there is.
@@ -295,7 +318,7 @@ class Quest:
         """The same with next to no room below the budget, where the bounds meet."""
         epsilon, loss = self.aim.epsilon, kept.loss
         meets = max(SHARP / 10, self.looking if self.certifying < self.looking else 0.0)
-        dear = self._closing(kept.noise).nodes > SHARPENED_NODES
+        dear = self._closing(kept.noise).nodes > DEAR
         if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear:
             return Calibrated(kept.noise, loss)
         move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - SHARP))
@@ -367,9 +390,16 @@ class Quest:
             values = self.attacks.values([shape.make(x), *moved])
             return -(values[:, 1:] - values[:, :1]) / step / self.aim.epsilon
 
-        found = minimize(
-            goal, numbers, method="SLSQP", bounds=[(1e-6, 1 - 1e-6)] * shape.size,
-            constraints=[{"type": "ineq", "fun": room, "jac": slopes}],
-            options={"maxiter": 60, "ftol": 1e-8},
-        )  # fmt: skip
-        return np.asarray(np.clip(found.x, 1e-6, 1 - 1e-6))
+        for _ in range(MOST_STARTS):
+            found = minimize(
+                goal, numbers, method="SLSQP", bounds=[(1e-6, 1 - 1e-6)] * shape.size,
+                constraints=[{"type": "ineq", "fun": room, "jac": slopes}],
+                options={"maxiter": 60, "ftol": 1e-8},
+            )  # fmt: skip
+            numbers = np.asarray(np.clip(found.x, 1e-6, 1 - 1e-6))
+            if room(numbers).min() > -ROOM:
+                break
+            # It ended outside, and begins again from where all attacks keep below the budget.
+            move = self._least_move(shape, numbers, self._target)
+            numbers = shape.moved(numbers, move)
+        return numbers

@@ -20,6 +20,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.letters.cases import NODES, Case, Half, Laid, Nothing, Pair
+from chainveil.privacy.letters.coarse import Coarse, points_of_a_block
 from chainveil.privacy.letters.cones import Cones
 from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
 from chainveil.privacy.letters.priors import Allowed, Priors
@@ -76,7 +77,7 @@ class Search:
     length: int | None
     effort: Effort
     low: float = 0.0
-    best: tuple[Case, int, int] | None = None
+    best: Case | None = None
     made: int = 0
     started: float = field(default_factory=time.monotonic)
     longest: int = 0
@@ -113,6 +114,15 @@ class Search:
             return None
         left, right = zip(self.spellings, self.priors, strict=True)
         return Cones(*left), Cones(*right)
+
+    @cached_property
+    def coarse(self) -> tuple[Coarse, Coarse]:
+        """Both sides in blocks of several points, where attacks are sought on slow chains."""
+        numbers = self.script.numbers
+        # Where points may be missing, letters are not numbered by labels alone.
+        points = 1 if self.script.missing else points_of_a_block(numbers)
+        left, right = self.spellings
+        return Coarse(left, numbers, points), Coarse(right, numbers, points)
 
     @cached_property
     def told(self) -> list[Told]:
@@ -219,6 +229,17 @@ class Search:
             return max([MOST_SHOWN, *(end for end in ends if end is not None)]) + 2
         return 0 if self.length is None else min(MOST_DEPTHS, self.length - 1)
 
+    def begin_with(self, pair: Pair, label: int, words: list[list[int]]) -> None:
+        """Take note of the words of an attack, each improved letter by letter."""
+        if self._kept is None:
+            self._kept = self.cases()
+        for case in self._kept:
+            if case.pair == pair and case.place[1] == label:
+                for side, word in zip((case.left, case.right), words, strict=True):
+                    if isinstance(side, Laid) and word:
+                        side.try_word(word)
+                self._measure(case)
+
     def run(self, enough: float = math.inf) -> Found:
         """Bring both bounds together as far as the effort allows, or the lower above ``enough``.
 
@@ -226,8 +247,8 @@ class Search:
         """
         if self._kept is None:
             self._kept = self.cases()
-            if not self._every_length:
-                self._measure_rest()
+        if not self._every_length:
+            self._measure_rest()
         cases = self._kept
         while self._left > 0 and self.low <= enough:
             still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
@@ -253,7 +274,8 @@ class Search:
             # No target has two values that can both occur.
             return Found(0.0, None, self.made)
         upper = max(upper, 0.0)
-        return Found(upper + 64 * UNIT * (1 + abs(upper)), self._attack(), self.made)
+        attack = None if self.best is None else self._attack_on(self.best)
+        return Found(upper + 64 * UNIT * (1 + abs(upper)), attack, self.made)
 
     @property
     def _every_length(self) -> bool:
@@ -306,16 +328,14 @@ class Search:
         room = max(0.0, goal - sum(attained)) / len(sides)
         nodes = self.effort.max_nodes // PARTS if self._deep else ENCLOSING * case.nodes
         most = STEPS * min(self._left, nodes)
+        if self.effort.attacks_only:
+            self._seek(case, sides, attained, goal, most)
+            return self._deep
         found: list[float] = []
         for cones, side, least in zip(self.cones[-len(sides) :], sides, attained, strict=True):
             walks = Walks(cones, case.pair, case.place[1], case.width)
             start = max(least, goal - found[0]) if found else least + room
-            margin = 0.3 * self.effort.tolerance
-            if self.effort.attacks_only:
-                walks.seek(start, margin, most)
-                found.append(walks.bound)
-            else:
-                found.append(walks.enclose(start, margin, most))
+            found.append(walks.enclose(start, 0.3 * self.effort.tolerance, most))
             self.made += walks.steps // STEPS
             if word := walks.word():
                 side.try_word(word)
@@ -324,8 +344,6 @@ class Search:
                 self.too_slow = self._deep
                 return False
         case.sought = True
-        if self.effort.attacks_only:
-            return self._deep
         case.width *= 2
         for side, bound in zip(sides, found, strict=True):
             side.most = min(side.most, bound)
@@ -337,6 +355,32 @@ class Search:
         # Cones know nothing of lengths, and more functionals do not always say more: where less
         # than half of the gap is closed, graphs are laid out as well.
         return upper <= goal or upper - self.low < (case.upper - self.low) / 2
+
+    def _seek(
+        self, case: Case, sides: list[Laid], attained: list[float], goal: float, most: int
+    ) -> None:
+        """Look for words of a case that are worth more than the goal together, on slow chains.
+
+        Sides are looked through for what is worth more than a share of it; if one is, the other
+        is for its best word.
+        """
+        case.sought = True
+        label, margin = case.place[1], 0.3 * self.effort.tolerance
+        bounds = [least + max(0.0, goal - sum(attained)) / len(sides) for least in attained]
+        open_ = list(zip(range(len(sides)), sides, self.coarse[-len(sides) :], strict=True))
+        for best_ones in (False, True):
+            if best_ones and sum(bounds) <= goal:
+                break
+            for number, side, coarse in tuple(open_):
+                others = sum(bounds) - bounds[number]
+                start = attained[number] if best_ones else max(attained[number], goal - others)
+                walks = Walks(coarse.cones, case.pair, label, 1)
+                walks.seek(start, margin, most)
+                self.made += walks.steps // STEPS
+                bounds[number] = walks.bound
+                if word := walks.word():
+                    side.try_word(coarse.written_out(word, label))
+                    open_.remove((number, side, coarse))
 
     @property
     def _deep(self) -> bool:
@@ -373,9 +417,9 @@ class Search:
         upper, _ = self._divide(*uppers)
         # Sides may leave out words with which the sum would not exceed what is attained.
         case.upper = min(case.upper, max(upper, self.low) if self._every_length else upper)
-        lower, divided = self._divide(*lowers)
-        if lower > self.low or (self.best is None and lower > -math.inf):
-            self.low, self.best = max(lower, self.low), (case, *divided)
+        case.lower, case.divided = self._divide(*lowers)
+        if case.lower > self.low or (self.best is None and case.lower > -math.inf):
+            self.low, self.best = max(case.lower, self.low), case
 
     def _divide(self, left: FloatArray, right: FloatArray) -> tuple[float, tuple[int, int]]:
         """The largest sum of two sides in the room there is, and how it is divided."""
@@ -393,12 +437,14 @@ class Search:
         place = int(np.argmax(total))
         return float(total[place]), (int(taken[place]), int(rest[place]))
 
-    def _attack(self) -> Attack | None:
-        if self.best is None:
-            return None
-        case, first, second = self.best
-        if self._every_length:
-            first = second = MOST_SHOWN
+    def others(self, above: float, most: int) -> list[Attack]:
+        """The best attacks on other values than those of the best one, if they attain so much."""
+        cases = [case for case in self._kept or [] if case.lower > above and case is not self.best]
+        cases = sorted(cases, key=lambda case: -case.lower)[:most]
+        return [self._attack_on(case) for case in cases]
+
+    def _attack_on(self, case: Case) -> Attack:
+        first, second = (MOST_SHOWN, MOST_SHOWN) if self._every_length else case.divided
         left, right = case.left.half(first), case.right.half(second)
         return Attack(left.value + right.value, case.pair, left, right)
 

@@ -231,22 +231,33 @@ class Walks:
                 best, label = float(worth.max()), place
                 vector = vectors[int(np.argmax(worth.max(axis=0)))]
         word = []
+        # Letters that lead to each label, by the label they stand at.
+        leading = [
+            [
+                (place, np.flatnonzero(letters.next[0, place, : letters.counts[0, place]] == to))
+                for place in range(self._cones.spelling.labels)
+            ]
+            for to in range(self._cones.spelling.labels)
+        ]
+        counts = room.counts[: distance + 1].tolist()
         for layer in range(1, distance + 1):
             flow = layers.step[end, layer - 1] @ vector
-            best, taken, before = -math.inf, 0, label
-            for place in range(self._cones.spelling.labels):
-                slopes = room.slopes[layer, place, 0, : room.counts[layer, place]]
-                there = letters.next[0, place, : letters.counts[0, place]] == before
-                if not len(slopes) or not there.any():
+            best, image = -math.inf, vector
+            for place, numbers in leading[label]:
+                if not counts[layer][place] or not len(numbers):
                     continue
-                images = letters.weight[0, place, : len(there)] * flow
-                worth = np.where(there, (slopes @ images.T).max(axis=0), -np.inf)
-                if worth.max() > best:
-                    best, label, taken = float(worth.max()), place, int(np.argmax(worth))
-            word.append(taken)
-            vector = letters.weight[0, label, taken] * flow
-            if not vector.max() > 0.0:
+                images = letters.weight[0, place, numbers] * flow
+                worth = room.slopes[layer, place, 0, : counts[layer][place]] @ images.T
+                which = int(worth.argmax()) % len(numbers)
+                if (value := float(worth.max())) > best:
+                    best, choice, image = value, (place, int(numbers[which])), images[which]
+            if best == -math.inf:
+                choice, image = (label, 0), letters.weight[0, label, 0] * flow
+            label = choice[0]
+            word.append(choice[1])
+            most = float(image.max())
+            if not most > 0.0:
                 # Rounding led to letters that cannot follow each other.
                 return []
-            vector = vector / vector.max()
+            vector = image / most
         return word[::-1]

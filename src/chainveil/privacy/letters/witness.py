@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.model.chain import MarkovChain
+from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.privacy.letters.numbers import exact_emission, exact_start, exact_transition
+from chainveil.privacy.memory.witness import MemoryWitness, digits_of
 from chainveil.privacy.witness import Witness, log_odds_gained
 
 if TYPE_CHECKING:
@@ -121,6 +123,25 @@ class SequenceWitness(Witness):
 
     def __str__(self) -> str:
         return self.in_words(_in_words(self.runs))
+
+
+def reports_of(attack: Witness, releases: Sequence[Noise]) -> list[tuple[int | None, ...]]:
+    """What each release reports at each point of an attack; None where it is silent."""
+    found = {}
+    symbols = attack.output_array().tolist()
+    for symbol in set(symbols):
+        if isinstance(attack, MemoryWitness):
+            digits = digits_of(symbol, releases)
+        else:
+            digits, rest = [], symbol
+            for noise in reversed(releases):
+                rest, digit = divmod(rest, noise.outputs)
+                digits.insert(0, digit)
+        found[symbol] = tuple(
+            None if digit == noise.outputs else digit
+            for digit, noise in zip(digits, releases, strict=True)
+        )
+    return [found[symbol] for symbol in symbols]
 
 
 def _in_words(runs: Iterable[tuple[int, int]], most: int = 12) -> str:

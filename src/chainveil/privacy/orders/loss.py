@@ -59,6 +59,10 @@ class Closing:
     def begin_with(self, attack: Witness) -> None:
         """No attack on other noise is of use: the search keeps words by what they attain."""
 
+    def others(self, above: float, most: int) -> list[Witness]:
+        """None: only the best attack is followed back."""
+        return []
+
     def to(self, effort: Effort, enough: float = math.inf) -> PrivacyLoss:
         """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""
         problem, search = self.problem, self._search

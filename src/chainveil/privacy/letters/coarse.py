@@ -1,0 +1,94 @@
+"""A slow chain seen at every B-th point: attacks are sought there, and then tried point by point.
+
+The best words of slow chains are long runs of one report, or, where noise remembers, of two in
+turn. A word over blocks of B points has so many letters less, and is found so much sooner. Between
+two blocks there are B steps of the chain, and what the reports of a block say is taken to be said
+of its middle, which is only about right: what such a word is worth is known when it has been
+written out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.privacy.letters.cones import Cones
+from chainveil.privacy.letters.numbers import Numbers
+from chainveil.privacy.letters.priors import Priors
+from chainveil.privacy.letters.sides import Letter, Spelling
+
+# A chain tells next to nothing of points so far away that the logs of all its odds are below this.
+LITTLE = 0.1
+# Blocks up to there, the longest distance that is looked at, and the longest block.
+BLOCKS, FURTHEST, LONGEST = 8, 1024, 8
+
+
+def points_of_a_block(numbers: Numbers) -> int:
+    """How many points are taken together: so many that few blocks reach as far as the chain."""
+    law, distance = numbers.transition, 1
+    while distance < FURTHEST and not _tells_little(law):
+        law, distance = law @ law, 2 * distance
+    return min(max(1, distance // BLOCKS), LONGEST)
+
+
+def _tells_little(law: FloatArray) -> bool:
+    """Whether no column has odds that matter."""
+    least = law.min(axis=0)
+    return bool(np.all(law.max(axis=0) <= np.exp(LITTLE) * least))
+
+
+class Coarse:
+    """One side of a chain in blocks of so many points, where every point reports."""
+
+    def __init__(self, spelling: Spelling, numbers: Numbers, points: int) -> None:
+        self._spelling, self._points = spelling, points
+        labels = range(spelling.labels)
+        self._blocks = {label: self._blocks_at(label) for label in labels}
+        letters = {
+            (0, label): [self._letter(label, block) for block in self._blocks[label]]
+            for label in labels
+        }
+        power = np.linalg.matrix_power(spelling.matrix, points)
+        # What a block says is said of the point in its middle.
+        half = (points - 1 if spelling.is_left else points + 1) // 2
+        first = np.linalg.matrix_power(spelling.matrix, half)
+        between = replace(numbers, transition=power.T if spelling.is_left else power)
+        priors = Priors(between, spelling.is_left, first)
+        self.cones = Cones(replace(spelling, matrix=power, letters=letters), priors)
+
+    def _blocks_at(self, label: int) -> list[list[int]]:
+        """The letters of each block at a label: all lead to one label, or back and forth.
+
+        The letters of a label are numbered by the label they lead to and by other reports.
+        """
+        if self._points == 1:
+            return [[number] for number in range(len(self._spelling.letters[0, label]))]
+        others = len(self._spelling.letters[0, label]) // self._spelling.labels
+        found = []
+        for to, number in product(range(self._spelling.labels), range(others)):
+            found.append([to * others + number] * self._points)
+            if to != label and self._points % 2 == 0:
+                there_and_back = [to * others + number, label * others + number]
+                found.append(there_and_back * (self._points // 2))
+        return found
+
+    def _letter(self, label: int, block: list[int]) -> Letter:
+        """A block as one letter."""
+        weight = np.ones(len(self._spelling.matrix))
+        for number in block:
+            letter = self._spelling.letters[0, label][number]
+            weight, label = weight * letter.weight, letter.following
+        return Letter(weight, label, letter.reports)
+
+    def written_out(self, word: list[int], label: int) -> list[int]:
+        """The word point by point; ``label``: that of the target."""
+        found = []
+        for number in word:
+            block = self._blocks[label][number]
+            found += block
+            for letter in block:
+                label = self._spelling.letters[0, label][letter].following
+        return found
