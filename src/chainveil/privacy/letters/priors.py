@@ -51,8 +51,8 @@ class Allowed:
 class Priors:
     """What holds on one side for all pairs of values: above all the powers of the chain.
 
-    ``first``: the chain from the target to the first point of the side. ``worth``: what was shown of
-    the side so far, where that is of use; ``shares`` of what follows, if no value is known.
+    ``first``: the chain from the target to the first point of the side. ``worth``: what was shown
+    of the side so far, where that is of use; ``shares`` of what follows, if no value is known.
     """
 
     def __init__(self, numbers: Numbers, is_left: bool, first: FloatArray | None = None) -> None:

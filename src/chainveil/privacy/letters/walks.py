@@ -64,11 +64,6 @@ class Walks:
         first, upto, k = 0, FIRST_DISTANCES, self._cones.states
         while upto <= MOST_DISTANCES:
             self._set_out(upto)
-            # A few of them first, since they raise the bound for their neighbours.
-            some = range(upto, first, -max(1, (upto - first) // SOME))
-            order = np.array([(j, end) for j in some for end in range(k + 1)])
-            if not self._raise(self._abreast(order), margin, most):
-                return math.inf
             if not self._clear(first, margin, most):
                 return math.inf
             if self._sweep(np.array([(upto, k + 1)])) == 1:
