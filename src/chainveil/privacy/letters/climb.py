@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chainveil.compiled import compiled
-from chainveil.privacy.letters.words import OVER, UNDER, inner, spell
+from chainveil.privacy.letters.words import OVER, PLAIN, UNDER, inner, spell
 
 # Times that all letters of a word are gone through to improve it.
 SWEEPS = 20
@@ -38,7 +38,7 @@ def ratio(rows: Any, at: int, after: Any, behind: int) -> float:
     return above / below if above > 0.0 and below > 0.0 else -1.0
 
 
-@compiled(error_model="numpy")
+@compiled(**PLAIN)
 def climb(tables: Any, rows: Any, after: Any, letters: Any, labels: Any, free: bool) -> float:
     """Improve a word one letter at a time, in place; the log ratio that it reaches.
 

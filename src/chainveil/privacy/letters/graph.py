@@ -195,7 +195,9 @@ class Side:
 
     def settle(self, room: int | None) -> float:
         """The bound within ``room`` points."""
-        words.settle(self.graph, self.tables, NEVER - 1 if room is None else room)
+        tables = self.tables
+        counts = tables.counts[0, tables.phase]
+        words.settle(self.graph, tables.used, counts, NEVER - 1 if room is None else room)
         return self.upper
 
     def _deepen(self) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from chainveil.compiled import compiled
 from chainveil.privacy.letters.cone_kernel import FURTHEST
-from chainveil.privacy.letters.words import UNIT, inner
+from chainveil.privacy.letters.words import PLAIN, UNIT, inner
 
 # The first rows: mean, largest value and largest slope of a functional, then quotients of two
 # functionals: least and largest where both are positive, and where both are negative, whether only
@@ -57,7 +57,7 @@ def scale_by(
     return min(max(by, 1.0 / FURTHEST), FURTHEST)
 
 
-@compiled(error_model="numpy")
+@compiled(**PLAIN)
 def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, failed: Any) -> int:
     """Which walks have words that do not keep below their factor; how many steps it took.
 
@@ -103,8 +103,6 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, fail
                                 row = slope + label * k + x
                                 for i in range(n):
                                     work[image + u, i] += weight * work[row, i]
-                        for i in range(n):
-                            work[image + u, i] *= work[reference + u, i]
                 for i in range(n):
                     # Rounding may have lowered a functional by so much.
                     work[MEAN, i] = rounding * work[STEEPEST, i]
@@ -112,9 +110,12 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, fail
                     work[LEAST, i] = work[BELOW_LEAST, i] = np.inf
                     work[LARGEST, i] = work[BELOW_LARGEST, i] = work[ONLY, i] = 0.0
                 for u in range(k):
-                    row = share + following * k + u
+                    # At the target nothing is multiplied: the rows of ``alive`` are ones there.
+                    row, part = reference + u if s > 0 else alive, share + following * k + u
                     for i in range(n):
-                        work[MEAN, i] += work[image + u, i] * work[row, i]
+                        flow = work[image + u, i] * work[row, i]
+                        work[image + u, i] = flow
+                        work[MEAN, i] += flow * work[part, i]
                 # Values on the rays, minus infinity where there is none, and their quotients with
                 # the functional so far.
                 for u in range(k):

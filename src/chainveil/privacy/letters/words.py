@@ -44,8 +44,10 @@ BOUND, BEST, REACH = 0, 1, 2
 END, BEHIND = 0, 1
 LEAST, FURTHER = 1, 2
 
+# The loops here allocate nothing, so that no references are counted: there is less to compile.
+PLAIN: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 # Functions that only other loops call need no way in from Python.
-inner = compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inner = compiled(**PLAIN, no_cpython_wrapper=True)
 
 
 @inner
@@ -118,62 +120,52 @@ def spell(rows: Any, at: int, to: int, matrix: Any, weight: Any, where: Any) -> 
 
 
 @inner
-def attain(tables: Any, depth: int, label: int, rows: Any, at: int, attained: Any) -> int:
-    """What a word is worth if its side ends here, by known value and at an end; which end."""
-    k, ending = rows.shape[2], -1
-    phase = tables.phase[depth]
-    for y in range(k):
-        over, under, prior = rows[at, OVER, y], rows[at, UNDER, y], tables.prior[depth, y]
-        attained[at, y] = -np.inf
-        if over > 0.0 and prior > -np.inf and tables.used[depth, label, y] <= tables.limit:
-            attained[at, y] = np.inf if under == 0.0 else np.log(over / under) + prior
-    attained[at, k] = -np.inf
-    prior = tables.prior[depth, k + END]
-    if prior == -np.inf or tables.used[depth, label, k] > tables.limit:
-        return ending
-    for end in range(tables.counts[1, phase, label]):
-        over, under = 0.0, 0.0
-        for x in range(k):
-            over += rows[at, OVER, x] * tables.ends[phase, label, end, x]
-            under += rows[at, UNDER, x] * tables.ends[phase, label, end, x]
-        if over > 0.0:
-            value = np.inf if under == 0.0 else np.log(over / under) + prior
-            if value > attained[at, k]:
-                attained[at, k], ending = value, end
-    return ending
+def appraise(tables: Any, depth: int, label: int, rows: Any, at: int, attained: Any) -> Any:
+    """Bound for a word and all that go on from it, and the end with which it is worth most.
 
-
-@inner
-def bound_of(tables: Any, depth: int, label: int, rows: Any, at: int, attained: Any) -> float:
-    """Bound for a word and all that go on from it; fills its rows from afar.
-
-    What follows has at least the share ``mix[x]`` of its sum in x, so it is a mixture of the rays
-    ``mix + rest e_x``, and a row is worth most on one of them.
+    Fills in what it is worth if its side ends here, by known value and at an end, and its rows
+    from afar: what follows has at least the share ``mix[x]`` of its sum in x, so it is a mixture of
+    the rays ``mix + rest e_x``, and a row is worth most on one of them.
     """
-    k = rows.shape[2]
+    k, ending, phase = rows.shape[2], -1, tables.phase[depth]
     rest, over, under = 1.0, 0.0, 0.0
     for x in range(k):
         share = tables.mix[depth, label, x]
         rest -= share
         over += rows[at, OVER, x] * share
         under += rows[at, UNDER, x] * share
-    quotient = 0.0
-    most: float = attained[at, k]
+    quotient, most = 0.0, -np.inf
     for x in range(k):
-        above, below = over + rest * rows[at, OVER, x], under + rest * rows[at, UNDER, x]
+        one, two, prior = rows[at, OVER, x], rows[at, UNDER, x], tables.prior[depth, x]
+        value = -np.inf
+        if one > 0.0 and prior > -np.inf and tables.used[depth, label, x] <= tables.limit:
+            value = np.inf if two == 0.0 else np.log(one / two) + prior
+        attained[at, x] = value
+        most = max(most, value)
+        above, below = over + rest * one, under + rest * two
         rows[at, FAR_OVER, x], rows[at, FAR_UNDER, x] = above, below
         if above > 0.0:
             quotient = np.inf if below == 0.0 else max(quotient, above / below)
-        most = max(most, attained[at, x])
-    most += 64 * UNIT
+    best, prior = -np.inf, tables.prior[depth, k + END]
+    if prior > -np.inf and tables.used[depth, label, k] <= tables.limit:
+        for end in range(tables.counts[1, phase, label]):
+            over, under = 0.0, 0.0
+            for x in range(k):
+                over += rows[at, OVER, x] * tables.ends[phase, label, end, x]
+                under += rows[at, UNDER, x] * tables.ends[phase, label, end, x]
+            if over > 0.0:
+                value = np.inf if under == 0.0 else np.log(over / under) + prior
+                if value > best:
+                    best, ending = value, end
+    attained[at, k] = best
+    most = max(most, best) + 64 * UNIT
     behind = tables.prior[depth, k + BEHIND]
-    if quotient == 0.0 or behind == -np.inf:
-        return most
-    found: float = max(most, np.log(quotient) + behind + 16 * (k + 16) * UNIT)
-    return found
+    if quotient > 0.0 and behind > -np.inf:
+        most = max(most, np.log(quotient) + behind + 16 * (k + 16) * UNIT)
+    return most, ending
 
 
-@compiled(error_model="numpy")
+@compiled(**PLAIN)
 def build(
     graph: Any, tables: Any, first: int, last: int, share: Any, most: int, low: Any, word: Any
 ) -> int:
@@ -214,8 +206,9 @@ def build(
                 node = whole[node, OLDER]
         for at in range(behind, behind + words):
             label = whole[at, LABEL]
-            whole[at, ENDING] = attain(tables, depth + 1, label, rows, at, attained)
-            real[at, BOUND] = bound_of(tables, depth + 1, label, rows, at, attained)
+            real[at, BOUND], whole[at, ENDING] = appraise(
+                tables, depth + 1, label, rows, at, attained
+            )
             above, below = 0.0, 0.0
             for x in range(k):
                 above += rows[at, OVER, x]
@@ -281,49 +274,50 @@ def build(
     return last
 
 
-@compiled(error_model="numpy")
-def settle(graph: Any, tables: Any, room: int) -> None:
-    """The largest value of each node, from the deepest to the root, and of the way to it."""
-    k = graph.rows.shape[2]
-    depths, labels = graph.newest.shape[0], graph.newest.shape[1]
+@compiled(**PLAIN)
+def settle(graph: Any, used: Any, counts: Any, room: int) -> None:
+    """The largest value of each node, from the deepest to the root, and of the way to it.
+
+    ``counts`` (depths, labels): letters that go on.
+    """
+    attained, real, whole, kids = graph.attained, graph.real, graph.whole, graph.kids
+    cost, newest, k = graph.cost, graph.newest, attained.shape[1] - 1
+    depths, labels = newest.shape[0], newest.shape[1]
     for depth in range(depths - 1, -1, -1):
         for label in range(labels):
-            node = graph.newest[depth, label, 0]
-            letters = tables.counts[0, tables.phase[depth], label]
-            last = tables.used[depth, label, k + FURTHER] > room
+            node = newest[depth, label, 0]
+            last = used[depth, label, k + FURTHER] > room
             while node >= 0:
                 best = -np.inf
                 for kind in range(k + 1):
-                    if tables.used[depth, label, kind] <= room:
-                        best = max(best, graph.attained[node, kind])
-                if not last and graph.kids[node, 0] == -1:
-                    best = graph.real[node, BOUND]
+                    if used[depth, label, kind] <= room:
+                        best = max(best, attained[node, kind])
+                if not last and kids[node, 0] == -1:
+                    best = real[node, BOUND]
                 elif not last:
-                    for letter in range(letters):
-                        kid, value = graph.kids[node, letter], graph.cost[node, letter]
-                        if kid >= 0:
-                            value += graph.real[kid, BEST]
+                    for letter in range(counts[depth, label]):
+                        value = cost[node, letter]
+                        if kids[node, letter] >= 0:
+                            value += real[kids[node, letter], BEST]
                         best = max(best, value)
-                    best = min(best, graph.real[node, BOUND])
-                graph.real[node, BEST], graph.real[node, REACH] = best, -np.inf
-                node = graph.whole[node, OLDER]
-    graph.real[0, REACH] = 0.0
+                    best = min(best, real[node, BOUND])
+                real[node, BEST], real[node, REACH] = best, -np.inf
+                node = whole[node, OLDER]
+    real[0, REACH] = 0.0
     for depth in range(depths):
         for label in range(labels):
-            node = graph.newest[depth, label, 0]
-            letters = tables.counts[0, tables.phase[depth], label]
+            node = newest[depth, label, 0]
             while node >= 0:
-                reach = graph.real[node, REACH]
-                if graph.kids[node, 0] != -1 and reach > -np.inf:
-                    for letter in range(letters):
-                        kid = graph.kids[node, letter]
+                reach = real[node, REACH]
+                if kids[node, 0] != -1 and reach > -np.inf:
+                    for letter in range(counts[depth, label]):
+                        kid = kids[node, letter]
                         if kid >= 0:
-                            way = reach + graph.cost[node, letter]
-                            graph.real[kid, REACH] = max(graph.real[kid, REACH], way)
-                node = graph.whole[node, OLDER]
+                            real[kid, REACH] = max(real[kid, REACH], reach + cost[node, letter])
+                node = whole[node, OLDER]
 
 
-@compiled(error_model="numpy")
+@compiled(**PLAIN)
 def prepare(tables: Any, first: int, image: Any) -> None:
     """Fill in the points that words take up at least, and the least shares of what follows.
 
