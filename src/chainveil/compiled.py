@@ -30,6 +30,8 @@ _told = False
 def compiled(**options: Any) -> Callable[[Loop], Loop]:
     """``numba.njit`` with its cache; without it where nothing may be written.
 
+    No way in from C is made: none is used, and it takes time to compile.
+
     The cache lies in the folder of the package, or in that of the user. Where neither can be
     written to, every process compiles for itself. No other folder is taken instead: a cache is
     code, and one that others can write to would let them run theirs.
@@ -38,14 +40,15 @@ def compiled(**options: Any) -> Callable[[Loop], Loop]:
     def wrap(function: Loop) -> Loop:
         source = Path(inspect.getfile(function))
         function.__qualname__ += "_" + _digest(source.parent)
+        settings: dict[str, Any] = {"no_cfunc_wrapper": True} | options
         try:
-            kept: Loop = numba.njit(cache=True, **options)(function)
+            kept: Loop = numba.njit(cache=True, **settings)(function)
             return kept
         except RuntimeError as error:
             if _NOWHERE not in str(error):
                 raise
         _tell()
-        made: Loop = numba.njit(**options)(function)
+        made: Loop = numba.njit(**settings)(function)
         return made
 
     return wrap

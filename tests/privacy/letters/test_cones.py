@@ -257,23 +257,17 @@ def _assert_some_multiple_is_below(images: list[Fraction], values: list[Fraction
 
 
 def test_functionals_are_joined_at_a_scale_that_neither_overflows_nor_vanishes() -> None:
-    on, size = np.ones(2), np.ones(1)
+    on = np.ones(2)
     for old, new in ((1e-300, 1e300), (1e300, 1e-300), (1e-300, 1.0)):
         for sign in (1.0, -1.0):
             values = sign * np.array([[[old, old], [new, new]]])
             with np.errstate(over="ignore", under="ignore"):
                 by = cone_kernel.scale_to.py_func(values, 0, 1, on)  # type: ignore[attr-defined]
-                quotient = np.array([old / new])
+                quotient = np.float64(old) / np.float64(new)
             assert 0.999e-30 <= by <= 1.001e30
-            none = np.array([np.inf]), np.array([0.0])
-            pairs = ((quotient, quotient), none) if sign > 0 else (none, (quotient, quotient))
-            line = np.zeros((9, 1))
-            line[lane_kernel.LEAST : lane_kernel.ONLY] = [one for pair in pairs for one in pair]
-            line[lane_kernel.MOST] = 1.0
-            lane_kernel.choose.py_func(  # type: ignore[attr-defined]
-                1, line, size.copy(), size, size
-            )
-            assert line[lane_kernel.LEAST, 0] == by
+            some, none = (quotient, quotient), (np.inf, 0.0)
+            pairs = (*some, *none) if sign > 0 else (*none, *some)
+            assert lane_kernel.scale_by.py_func(*pairs, 0.0) == by  # type: ignore[attr-defined]
 
 
 def test_walks_end_when_their_steps_are_spent() -> None:

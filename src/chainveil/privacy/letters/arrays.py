@@ -33,7 +33,10 @@ class Tables(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """What the compiled search writes; see ``words``."""
+    """What the compiled search writes; see ``words``.
+
+    Behind the room for nodes there is as much for new words, but in ``kids`` and ``cost``.
+    """
 
     made: IntArray
     rows: FloatArray
@@ -69,9 +72,9 @@ def empty(nodes: int, tables: Tables) -> Graph:
     """Room for so many nodes."""
     k, letters = len(tables.matrix), tables.weight.shape[2]
     return Graph(
-        np.zeros(1, np.int64), np.zeros((nodes, 4, k)), np.zeros((nodes, 6), np.int64),
-        np.zeros((nodes, 3)), np.zeros((nodes, k + 1)), np.zeros((nodes, letters), np.int64),
-        np.zeros((nodes, letters)), no_nodes(tables),
+        np.zeros(1, np.int64), np.zeros((2 * nodes, 4, k)), np.zeros((2 * nodes, 6), np.int64),
+        np.zeros((2 * nodes, 3)), np.zeros((2 * nodes, k + 1)),
+        np.zeros((nodes, letters), np.int64), np.zeros((nodes, letters)), no_nodes(tables),
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.compiled import compiled
-from chainveil.privacy.letters.words import UNIT
+from chainveil.privacy.letters.words import PLAIN, UNIT, inner
 
 # What a cone leaves free at least, as a share: a functional on a thinner one would be steep.
 FREE = 1e-3
@@ -66,7 +66,7 @@ class Room(NamedTuple):
     first: NDArray[np.float64]
 
 
-@compiled(error_model="numpy")
+@compiled(**PLAIN)
 def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
     """Cones of all layers from an end inwards; layer 0 is given. ``image``: room for k numbers.
 
@@ -123,7 +123,7 @@ def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
                     cones.share[end, i + 1, label, x] *= (1.0 - FREE) / total
 
 
-@compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def scale_to(values: Any, old: int, new: int, on: Any) -> float:
     """By how much the new functional is best multiplied before it is joined with the old one.
 
@@ -151,7 +151,7 @@ def scale_to(values: Any, old: int, new: int, on: Any) -> float:
     return min(max(by, 1.0 / FURTHEST), FURTHEST)
 
 
-@compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def keep(values: Any, counts: Any, label: int, at: Any, on: Any) -> None:
     """Take in the functional behind the last of a label; the counts say how many there are.
 
@@ -181,7 +181,7 @@ def keep(values: Any, counts: Any, label: int, at: Any, on: Any) -> None:
                 values[line, nearest, x] = scale * values[line, count, x]
 
 
-@compiled(error_model="numpy")
+@compiled(**PLAIN)
 def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any) -> None:
     """Functionals of all layers for words of ``at[0]`` letters before an end.
 
@@ -196,9 +196,9 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
     known by values within 1 is lowered on no ray if its slopes are raised by ``(4 k + 32) UNIT``
     over what is free.
     """
-    k, labels = len(letters.matrix), letters.weight.shape[1]
-    values, slopes, counts, told = room.values, room.slopes, room.counts, room.told
-    last, lines = at[0], at[3]
+    weight, counts, values, slopes = letters.weight, room.counts, room.values, room.slopes
+    reference, share, told = cones.reference, cones.share, room.told
+    k, labels, last, lines = weight.shape[3], weight.shape[1], at[0], at[3]
     largest, total = 0.0, 1
     for x in range(k):
         slopes[last + 1, 0, 0, 0, x] = room.first[0, x] - factor * room.first[1, x]
@@ -209,69 +209,60 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
         for label in range(labels):
             counts[i, label] = 0
         for label in range(labels if i < last else 1):
-            letter_count = letters.counts[0, label] if i < last else 1
             for number in range(counts[i + 1, label] if i < last else 1):
                 told[STEPS] += 1
-                for letter in range(letter_count):
+                for letter in range(letters.counts[0, label] if i < last else 1):
                     following = at[1]
                     if i < last:
                         following = letters.next[0, label, letter]
-                    if cones.share[end, i, following, 0] < 0.0:
+                    if share[end, i, following, 0] < 0.0:
                         continue
                     count, matters = counts[i, following], False
                     for line in range(lines):
-                        for x in range(k):
-                            values[i, following, line, count, x] = 0.0
-                        for x in range(k):
-                            slope = slopes[i + 1, label, line, number, x]
-                            if i == last:
-                                values[i, following, line, count, x] = slope
-                                continue
-                            slope *= letters.weight[0, label, letter, x]
-                            for u in range(k):
-                                flow = slope * cones.step[end, i, x, u]
-                                values[i, following, line, count, u] += flow
                         mean, rest = slack * (1 - line), 1.0
-                        for x in range(k):
-                            share = cones.share[end, i, following, x]
-                            mean += values[i, following, line, count, x] * share
-                            rest -= share
+                        for u in range(k):
+                            value = slopes[i + 1, label, line, number, u]
+                            if i < last:
+                                value = 0.0
+                                for x in range(k):
+                                    slope = slopes[i + 1, label, line, number, x]
+                                    slope *= weight[0, label, letter, x]
+                                    value += slope * cones.step[end, i, x, u]
+                            values[i, following, line, count, u] = value
+                            mean += value * share[end, i, following, u]
+                            rest -= share[end, i, following, u]
                         for x in range(k):
                             value = mean + rest * values[i, following, line, count, x]
                             values[i, following, line, count, x] = value
-                            if line == 0 and value > 0.0 and cones.reference[end, i, x] > 0.0:
+                            if line == 0 and value > 0.0 and reference[end, i, x] > 0.0:
                                 matters = True
                     # What is nowhere positive keeps below, whatever follows.
                     if matters:
-                        keep(
-                            values[i, following], counts[i], following, at, cones.reference[end, i]
-                        )
+                        keep(values[i, following], counts[i], following, at, reference[end, i])
         total, largest = 0, 0.0
         for label in range(labels):
             total += counts[i, label]
             for number in range(counts[i, label]):
                 for x in range(k):
-                    if cones.reference[end, i, x] > 0.0:
+                    if reference[end, i, x] > 0.0:
                         largest = max(largest, abs(values[i, label, 0, number, x]))
         if total == 0:
             break
         scale, largest = 1.0 / largest, 0.0
         for label in range(labels):
-            rest = 1.0
-            for x in range(k):
-                rest -= cones.share[end, i, label, x]
             for number in range(counts[i, label]):
                 for line in range(lines):
-                    mean = 0.0
+                    mean, rest = 0.0, 1.0
                     for x in range(k):
                         value = 0.0
-                        if cones.reference[end, i, x] > 0.0:
+                        if reference[end, i, x] > 0.0:
                             value = values[i, label, line, number, x] * scale
                         values[i, label, line, number, x] = value
-                        mean += value * cones.share[end, i, label, x]
+                        mean += value * share[end, i, label, x]
+                        rest -= share[end, i, label, x]
                     for x in range(k):
                         slope = 0.0
-                        if cones.reference[end, i, x] > 0.0:
+                        if reference[end, i, x] > 0.0:
                             slope = values[i, label, line, number, x] - mean
                             slope = (slope + (4 * k + 32) * UNIT * (1 - line)) / rest
                         slopes[i, label, line, number, x] = slope
@@ -283,5 +274,5 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
             for x in range(k):
                 below = values[0, label, 1, number, x]
                 above = values[0, label, 0, number, x] + factor * below
-                if cones.reference[end, 0, x] > 0.0 and above * told[BELOW] >= told[ABOVE] * below:
+                if reference[end, 0, x] > 0.0 and above * told[BELOW] >= told[ABOVE] * below:
                     told[ABOVE], told[BELOW] = above, below

@@ -55,10 +55,12 @@ class Side:
         while nodes < len(word) + 2:
             nodes *= 2
         self.tables = self._tables(depths)
-        self.graph = empty(nodes, self.tables)
-        letters, states = np.array(word, np.int64), len(self.spelling.matrix)
-        room = np.zeros((len(word) + 1, states + 1))
-        words.begin(self.graph, self.tables, self._rows(len(word)), room, self.place[1], letters)
+        self.graph = graph = empty(nodes, self.tables)
+        graph.rows[nodes] = self._rows(0)[0]
+        graph.whole[nodes, [words.LABEL, words.PARENT, words.LETTER]] = self.place[1], -1, -1
+        letters, none = np.array(word, np.int64), np.zeros((len(word) + 1, 2))
+        words.build(graph, self.tables, -1, len(word), none, 0, none[0], letters)
+        graph.real[0, words.REACH] = 0.0
 
     def _rows(self, letters: int) -> FloatArray:
         """Room for the rows of a word, behind those of the target."""
@@ -143,11 +145,13 @@ class Side:
         """Lay out the words, until the bounds of what lies further out do not matter."""
         limit = self.allowed.limit
         attained = np.full(1 if limit is None else min(limit, 2 * MOST_DEPTHS) + 1, low)
-        first, last = 0, FIRST_DEPTHS - 1
+        first, last, letters = 0, FIRST_DEPTHS - 1, np.zeros(0, np.int64)
         while first < MOST_DEPTHS:
             far = 10 + np.arange(len(self.tables.phase))
             share = tolerance * np.stack([1 - 10 / far, 5 / far**2], axis=1)
-            first = words.build(self.graph, self.tables, first, last, share, most, attained)
+            first = words.build(
+                self.graph, self.tables, first, last, share, most, attained, letters
+            )
             furthest = self.allowed.furthest
             if first == last and not self._is_settled(last, attained, tolerance):
                 if furthest is not None and last >= furthest:
@@ -158,7 +162,7 @@ class Side:
                 if last >= len(self.tables.phase):
                     self._deepen()
             elif first < last and self.nodes < nodes and self._waits(first):
-                self._widen(2 * len(self.graph.whole))
+                self._widen(2 * len(self.graph.kids))
             else:
                 return
 
@@ -191,7 +195,9 @@ class Side:
 
     def settle(self, room: int | None) -> float:
         """The bound within ``room`` points."""
-        words.settle(self.graph, self.tables, NEVER - 1 if room is None else room)
+        tables = self.tables
+        counts = tables.counts[0, tables.phase]
+        words.settle(self.graph, tables.used, counts, NEVER - 1 if room is None else room)
         return self.upper
 
     def _deepen(self) -> None:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import cone_kernel, lane_kernel
 from chainveil.privacy.letters.cones import Cones
-from chainveil.privacy.letters.lane_kernel import LaneRoom
 from chainveil.privacy.letters.sides import IntArray
 
 # Distances up to which walks are made at first, and at most.
@@ -153,13 +152,8 @@ class Walks:
         layers, failed = self._cones.layers(self._upto), np.zeros(len(order), np.bool_)
         possible, first, away = self._begin(order)
         walks = np.column_stack([order[possible], possible])
-        shape = self._cones.spelling.labels, self._cones.states, len(possible)
-        room = LaneRoom(
-            first, np.zeros(shape[1:]), np.zeros(shape),
-            np.zeros(shape[::2]), np.zeros(shape), np.zeros(shape), np.zeros(shape[1:]),
-            np.zeros(shape[::2]), np.zeros(shape[::2]), np.zeros((9, len(possible))),
-        )  # fmt: skip
-        room.line[lane_kernel.FACTOR] = np.exp(np.minimum(self.bound - away, MOST_EXPONENT))
+        factor = np.exp(np.minimum(self.bound - away, MOST_EXPONENT))
+        room = lane_kernel.room(self._cones.spelling.labels, first, factor)
         letters = self._cones.letters
         steps = lane_kernel.abreast(letters, layers, self._label, walks, room, failed)
         self.steps += steps // ABREAST

@@ -44,51 +44,51 @@ BOUND, BEST, REACH = 0, 1, 2
 END, BEHIND = 0, 1
 LEAST, FURTHER = 1, 2
 
+# The loops here allocate nothing, so that no references are counted: there is less to compile.
+PLAIN: dict[str, Any] = {"error_model": "numpy", "_nrt": False}
 # Functions that only other loops call need no way in from Python.
-inner = compiled(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+inner = compiled(**PLAIN, no_cpython_wrapper=True)
 
 
 @inner
-def sort_rising(score: Any, order: Any) -> None:
-    """Places by rising score: Shell's sort."""
-    for i in range(len(score)):
-        order[i] = i
+def sort_rising(score: Any, order: Any, first: int, count: int) -> None:
+    """Numbers of rows from the first on, in the column ``OLDER``, by rising score: Shell's sort."""
     gap = 1
-    while 3 * gap < len(score):
+    while 3 * gap < count:
         gap = 3 * gap + 1
     while gap > 0:
-        for i in range(gap, len(score)):
-            moved, j = order[i], i
-            while j >= gap and score[order[j - gap]] > score[moved]:
-                order[j] = order[j - gap]
+        for i in range(first + gap, first + count):
+            moved, j = order[i, OLDER], i
+            while j >= first + gap and score[order[j - gap, OLDER], BEST] > score[moved, BEST]:
+                order[j, OLDER] = order[j - gap, OLDER]
                 j -= gap
-            order[j] = moved
+            order[j, OLDER] = moved
         gap //= 3
 
 
 @inner
-def cover(rows: Any, one: int, others: Any, two: int, most: float) -> float:
+def cover(rows: Any, one: int, two: int, most: float) -> float:
     """The least g by coefficients with which the second word covers the first; inf: above most."""
     k = rows.shape[2]
     worst = 0.0
     # Most words that do not cover another are seen in a state alone.
     for x in range(k):
-        above = rows[one, FAR_OVER, x] * others[two, FAR_UNDER, x]
+        above = rows[one, FAR_OVER, x] * rows[two, FAR_UNDER, x]
         if above > 0.0:
-            below = others[two, FAR_OVER, x] * rows[one, FAR_UNDER, x]
+            below = rows[two, FAR_OVER, x] * rows[one, FAR_UNDER, x]
             if not above < most * below:
                 return np.inf
             worst = max(worst, above / below)
     for x in range(k):
         for y in range(x + 1, k):
             above = (
-                rows[one, FAR_OVER, x] * others[two, FAR_UNDER, y]
-                + rows[one, FAR_OVER, y] * others[two, FAR_UNDER, x]
+                rows[one, FAR_OVER, x] * rows[two, FAR_UNDER, y]
+                + rows[one, FAR_OVER, y] * rows[two, FAR_UNDER, x]
             )
             if above > 0.0:
                 below = (
-                    others[two, FAR_OVER, x] * rows[one, FAR_UNDER, y]
-                    + others[two, FAR_OVER, y] * rows[one, FAR_UNDER, x]
+                    rows[two, FAR_OVER, x] * rows[one, FAR_UNDER, y]
+                    + rows[two, FAR_OVER, y] * rows[one, FAR_UNDER, x]
                 )
                 if not above < most * below:
                     return np.inf
@@ -97,256 +97,227 @@ def cover(rows: Any, one: int, others: Any, two: int, most: float) -> float:
 
 
 @inner
-def spell(rows: Any, at: int, tables: Any, where: Any, new: Any, to: int) -> None:
+def spell(rows: Any, at: int, to: int, matrix: Any, weight: Any, where: Any) -> None:
     """The rows behind one more letter, scaled together; tiny entries to the safe side.
 
-    ``where``: phase, label and letter, as they stand in ``tables.weight``.
+    ``where``: phase, label and letter, as they stand in ``weight``.
     """
     k = rows.shape[2]
     most = 0.0
     for y in range(k):
         above, below = 0.0, 0.0
         for x in range(k):
-            step = tables.weight[where[0], where[1], where[2], x] * tables.matrix[x, y]
+            step = weight[where[0], where[1], where[2], x] * matrix[x, y]
             above += rows[at, OVER, x] * step
             below += rows[at, UNDER, x] * step
-        new[to, OVER, y], new[to, UNDER, y] = above, below
-        most = max(most, above, below)
+        rows[to, OVER, y], rows[to, UNDER, y] = above, below
+        most = max(most, max(above, below))
     for y in range(k if most > 0.0 else 0):
-        above, below = new[to, OVER, y] / most, new[to, UNDER, y] / most
+        above, below = rows[to, OVER, y] / most, rows[to, UNDER, y] / most
         if 0.0 < above < SMALLEST:
             above = SMALLEST
-        new[to, OVER, y], new[to, UNDER, y] = above, 0.0 if below < SMALLEST else below
+        rows[to, OVER, y], rows[to, UNDER, y] = above, 0.0 if below < SMALLEST else below
 
 
 @inner
-def attain(tables: Any, depth: int, label: int, rows: Any, at: int, attained: Any) -> int:
-    """What a word is worth if its side ends here, by known value and at an end; which end."""
-    k, ending = rows.shape[2], -1
-    phase = tables.phase[depth]
-    for y in range(k):
-        over, under, prior = rows[at, OVER, y], rows[at, UNDER, y], tables.prior[depth, y]
-        attained[at, y] = -np.inf
-        if over > 0.0 and prior > -np.inf and tables.used[depth, label, y] <= tables.limit:
-            attained[at, y] = np.inf if under == 0.0 else np.log(over / under) + prior
-    attained[at, k] = -np.inf
-    prior = tables.prior[depth, k + END]
-    if prior == -np.inf or tables.used[depth, label, k] > tables.limit:
-        return ending
-    for end in range(tables.counts[1, phase, label]):
-        over, under = 0.0, 0.0
-        for x in range(k):
-            over += rows[at, OVER, x] * tables.ends[phase, label, end, x]
-            under += rows[at, UNDER, x] * tables.ends[phase, label, end, x]
-        if over > 0.0:
-            value = np.inf if under == 0.0 else np.log(over / under) + prior
-            if value > attained[at, k]:
-                attained[at, k], ending = value, end
-    return ending
+def appraise(tables: Any, depth: int, label: int, rows: Any, at: int, attained: Any) -> Any:
+    """Bound for a word and all that go on from it, and the end with which it is worth most.
 
-
-@inner
-def bound_of(tables: Any, depth: int, label: int, rows: Any, at: int, attained: Any) -> float:
-    """Bound for a word and all that go on from it; fills its rows from afar.
-
-    What follows has at least the share ``mix[x]`` of its sum in x, so it is a mixture of the rays
-    ``mix + rest e_x``, and a row is worth most on one of them.
+    Fills in what it is worth if its side ends here, by known value and at an end, and its rows
+    from afar: what follows has at least the share ``mix[x]`` of its sum in x, so it is a mixture of
+    the rays ``mix + rest e_x``, and a row is worth most on one of them.
     """
-    k = rows.shape[2]
+    k, ending, phase = rows.shape[2], -1, tables.phase[depth]
     rest, over, under = 1.0, 0.0, 0.0
     for x in range(k):
         share = tables.mix[depth, label, x]
         rest -= share
         over += rows[at, OVER, x] * share
         under += rows[at, UNDER, x] * share
-    quotient = 0.0
-    most: float = attained[at, k]
+    quotient, most = 0.0, -np.inf
     for x in range(k):
-        above, below = over + rest * rows[at, OVER, x], under + rest * rows[at, UNDER, x]
+        one, two, prior = rows[at, OVER, x], rows[at, UNDER, x], tables.prior[depth, x]
+        value = -np.inf
+        if one > 0.0 and prior > -np.inf and tables.used[depth, label, x] <= tables.limit:
+            value = np.inf if two == 0.0 else np.log(one / two) + prior
+        attained[at, x] = value
+        most = max(most, value)
+        above, below = over + rest * one, under + rest * two
         rows[at, FAR_OVER, x], rows[at, FAR_UNDER, x] = above, below
         if above > 0.0:
             quotient = np.inf if below == 0.0 else max(quotient, above / below)
-        most = max(most, attained[at, x])
-    most += 64 * UNIT
+    best, prior = -np.inf, tables.prior[depth, k + END]
+    if prior > -np.inf and tables.used[depth, label, k] <= tables.limit:
+        for end in range(tables.counts[1, phase, label]):
+            over, under = 0.0, 0.0
+            for x in range(k):
+                over += rows[at, OVER, x] * tables.ends[phase, label, end, x]
+                under += rows[at, UNDER, x] * tables.ends[phase, label, end, x]
+            if over > 0.0:
+                value = np.inf if under == 0.0 else np.log(over / under) + prior
+                if value > best:
+                    best, ending = value, end
+    attained[at, k] = best
+    most = max(most, best) + 64 * UNIT
     behind = tables.prior[depth, k + BEHIND]
-    if quotient == 0.0 or behind == -np.inf:
-        return most
-    found: float = max(most, np.log(quotient) + behind + 16 * (k + 16) * UNIT)
-    return found
+    if quotient > 0.0 and behind > -np.inf:
+        most = max(most, np.log(quotient) + behind + 16 * (k + 16) * UNIT)
+    return most, ending
 
 
-@inner
-def append(graph: Any, origin: Any, place: Any, rows: Any, at: int, attained: Any) -> int:
-    """A node of its own for a word; ``origin``: parent and letter, ``place``: depth and label."""
-    node: int = graph.made[0]
-    graph.made[0] = node + 1
-    k = rows.shape[2]
-    for x in range(k):
-        for line in range(4):
-            graph.rows[node, line, x] = rows[at, line, x]
-        graph.attained[node, x] = attained[at, x]
-    graph.attained[node, k] = attained[at, k]
-    depth, label = place
-    graph.whole[node, DEPTH], graph.whole[node, LABEL] = depth, label
-    graph.whole[node, PARENT], graph.whole[node, LETTER] = origin
-    graph.whole[node, OLDER] = graph.newest[depth, label, 0]
-    graph.newest[depth, label, 0] = node
-    graph.newest[depth, label, 1] += 1
-    graph.kids[node, 0] = -1
-    graph.real[node, REACH] = -np.inf
-    return node
-
-
-@compiled(error_model="numpy")
-def begin(graph: Any, tables: Any, rows: Any, attained: Any, label: int, word: Any) -> None:
-    """The target itself, and the words on the way to one that is known to be good.
-
-    ``rows`` (letters + 1, 4, k) begins with the rows of the target; ``attained``: room for as many.
-    """
-    node: Any = np.int64(-1)
-    for depth in range(len(word) + 1):
-        letter = -1
-        if depth > 0:
-            letter = word[depth - 1]
-            where = (tables.phase[depth - 1], label, letter)
-            spell(rows, depth - 1, tables, where, rows, depth)
-            label = tables.next[where[0], label, letter]
-        ending = attain(tables, depth, label, rows, depth, attained)
-        bound = bound_of(tables, depth, label, rows, depth, attained)
-        node = append(graph, (node, letter), (depth, label), rows, depth, attained)
-        graph.whole[node, ENDING] = ending
-        graph.real[node, BOUND] = graph.real[node, BEST] = bound
-    graph.real[0, REACH] = 0.0
-
-
-@compiled(error_model="numpy")
-def build(graph: Any, tables: Any, first: int, last: int, share: Any, most: int, low: Any) -> int:
+@compiled(**PLAIN)
+def build(
+    graph: Any, tables: Any, first: int, last: int, share: Any, most: int, low: Any, word: Any
+) -> int:
     """Lay the nodes out depth by depth, from ``first`` to ``last``; the depth that was reached.
 
     At each depth the strongest words come first. A word gets a node of its own where no other
     covers it within ``share[depth]`` along the whole way, and while there are fewer than
     ``most`` nodes of its label. ``low``: what is attained, ways below it are not followed; of
     shape (1,), or by points where they are limited: a longer word is no reason to drop a shorter.
+
+    New words are written behind the room for nodes. From the depth -1 on, the target itself gets a
+    node, which is given there, and then the words on the way to ``word``, and no others: a word
+    that is known to be good. No way leads to them yet.
     """
-    k, labels = graph.rows.shape[2], graph.newest.shape[1]
+    rows, attained, whole, real = graph.rows, graph.attained, graph.whole, graph.real
+    newest, kids, made = graph.newest, graph.kids, graph.made
+    k, labels, behind = rows.shape[2], newest.shape[1], len(kids)
     slack = np.log1p(16 * (k + 12) * UNIT)
+    is_led = first < 0
     for depth in range(first, last):
-        words, phase = 0, tables.phase[depth]
-        for label in range(labels):
-            words += graph.newest[depth, label, 1] * tables.counts[0, phase, label]
-        if words == 0 or graph.made[0] + words > len(graph.whole):
+        words = 1 if is_led else 0
+        for label in range(0 if is_led else labels):
+            words += newest[depth, label, 1] * tables.counts[0, tables.phase[depth], label]
+        if words == 0 or made[0] + words > behind:
             return depth
-        rows, attained = np.empty((words, 4, k)), np.empty((words, k + 1))
-        origin = np.empty((words, 5), np.int64)
-        score = np.empty((2, words))
-        found: Any = np.int64(0)
-        for label in range(labels):
-            node = graph.newest[depth, label, 0]
+        found = behind
+        for label in range(labels if depth >= 0 else 0):
+            phase, node = tables.phase[depth], newest[depth, label, 0]
             while node >= 0:
                 for letter in range(tables.counts[0, phase, label]):
-                    following = tables.next[phase, label, letter]
-                    spell(graph.rows, node, tables, (phase, label, letter), rows, found)
-                    origin[found, 0], origin[found, 1] = node, letter
-                    origin[found, 2] = following
-                    origin[found, 3] = attain(tables, depth + 1, following, rows, found, attained)
-                    bound = bound_of(tables, depth + 1, following, rows, found, attained)
-                    above, below = 0.0, 0.0
-                    for x in range(k):
-                        above += rows[found, OVER, x]
-                        below += rows[found, UNDER, x]
-                    gain = np.inf if below == 0.0 else np.log(max(above, 1e-300) / below)
-                    score[0, found] = -gain - graph.real[node, REACH]
-                    score[1, found] = bound
+                    if is_led and letter != word[depth]:
+                        continue
+                    where = phase, label, letter
+                    spell(rows, node, found, tables.matrix, tables.weight, where)
+                    whole[found, PARENT], whole[found, LETTER] = node, letter
+                    whole[found, LABEL] = tables.next[phase, label, letter]
                     found += 1
-                node = graph.whole[node, OLDER]
-        sort_rising(score[0], origin[:, 4])
-        for i in range(words):
-            place = origin[i, 4]
-            node, letter, following = origin[place, 0], origin[place, 1], origin[place, 2]
-            reach, bound = graph.real[node, REACH], score[1, place]
+                node = whole[node, OLDER]
+        for at in range(behind, behind + words):
+            label = whole[at, LABEL]
+            real[at, BOUND], whole[at, ENDING] = appraise(
+                tables, depth + 1, label, rows, at, attained
+            )
+            above, below = 0.0, 0.0
+            for x in range(k):
+                above += rows[at, OVER, x]
+                below += rows[at, UNDER, x]
+            gain = np.inf if below == 0.0 else np.log(max(above, 1e-300) / below)
+            real[at, BEST] = -gain - real[whole[at, PARENT], REACH]
+            whole[at, OLDER] = at
+        sort_rising(real, whole, behind, words)
+        for i in range(behind, behind + words):
+            place = whole[i, OLDER]
+            node, letter = whole[place, PARENT], whole[place, LETTER]
+            following = whole[place, LABEL]
+            reach, bound = real[node, REACH], real[place, BOUND]
             points = min(tables.used[depth + 1, following, k + LEAST], len(low) - 1)
-            if reach + bound <= low[points]:
-                graph.kids[node, letter], graph.cost[node, letter] = CLOSED, bound
+            if reach + bound <= low[points] and not is_led:
+                kids[node, letter], graph.cost[node, letter] = CLOSED, bound
                 continue
             nearest, cost, cheapest = -1, np.inf, np.inf
-            crowded = graph.newest[depth + 1, following, 1] >= most
+            crowded = newest[depth + 1, following, 1] >= most
             usual = max(share[depth, 0] - reach, share[depth, 1])
             usual_factor = np.exp(min(usual, 600.0))
-            other = graph.newest[depth + 1, following, 0]
+            other = newest[depth + 1, following, 0]
             while other >= 0:
                 # The first that is near enough; where there are too many, else the cheapest.
                 fits, limit = usual, usual_factor
-                if graph.real[other, REACH] > share[depth, 0]:
-                    fits = max(graph.real[other, REACH] - reach, share[depth, 1])
+                if real[other, REACH] > share[depth, 0]:
+                    fits = max(real[other, REACH] - reach, share[depth, 1])
                     limit = np.exp(min(fits, 600.0))
                 if crowded:
                     limit = max(limit, cheapest)
-                factor = cover(rows, place, graph.rows, other, limit)
+                factor = cover(rows, place, other, limit)
                 if factor < np.inf:
                     now = np.log(factor) + slack
                     if now <= fits or now < cost:
                         nearest, cost, cheapest = other, now, factor
                         if now <= fits:
                             break
-                other = graph.whole[other, OLDER]
+                other = whole[other, OLDER]
             if nearest < 0 or (other < 0 and not crowded):
-                where = (depth + 1, following)
-                nearest, cost = append(graph, (node, letter), where, rows, place, attained), slack
-                graph.whole[nearest, ENDING] = origin[place, 3]
-                graph.real[nearest, BOUND] = graph.real[nearest, BEST] = bound
+                nearest, cost = made[0], slack
+                made[0] += 1
+                for x in range(k):
+                    for line in range(4):
+                        rows[nearest, line, x] = rows[place, line, x]
                 for kind in range(k + 1):
+                    attained[nearest, kind] = attained[place, kind]
                     points = min(tables.used[depth + 1, following, kind], len(low) - 1)
                     while points < len(low) and low[points] < attained[place, kind]:
                         low[points] = attained[place, kind]
                         points += 1
-            graph.kids[node, letter], graph.cost[node, letter] = nearest, cost
-            graph.real[nearest, REACH] = max(graph.real[nearest, REACH], reach + cost)
+                whole[nearest, DEPTH], whole[nearest, LABEL] = depth + 1, following
+                whole[nearest, PARENT], whole[nearest, LETTER] = node, letter
+                whole[nearest, ENDING] = whole[place, ENDING]
+                whole[nearest, OLDER] = newest[depth + 1, following, 0]
+                newest[depth + 1, following, 0] = nearest
+                newest[depth + 1, following, 1] += 1
+                kids[nearest, 0] = -1
+                real[nearest, BOUND] = real[nearest, BEST] = bound
+                real[nearest, REACH] = -np.inf
+            if not is_led:
+                kids[node, letter], graph.cost[node, letter] = nearest, cost
+                real[nearest, REACH] = max(real[nearest, REACH], reach + cost)
     return last
 
 
-@compiled(error_model="numpy")
-def settle(graph: Any, tables: Any, room: int) -> None:
-    """The largest value of each node, from the deepest to the root, and of the way to it."""
-    k = graph.rows.shape[2]
-    depths, labels = graph.newest.shape[0], graph.newest.shape[1]
+@compiled(**PLAIN)
+def settle(graph: Any, used: Any, counts: Any, room: int) -> None:
+    """The largest value of each node, from the deepest to the root, and of the way to it.
+
+    ``counts`` (depths, labels): letters that go on.
+    """
+    attained, real, whole, kids = graph.attained, graph.real, graph.whole, graph.kids
+    cost, newest, k = graph.cost, graph.newest, attained.shape[1] - 1
+    depths, labels = newest.shape[0], newest.shape[1]
     for depth in range(depths - 1, -1, -1):
         for label in range(labels):
-            node = graph.newest[depth, label, 0]
-            letters = tables.counts[0, tables.phase[depth], label]
-            last = tables.used[depth, label, k + FURTHER] > room
+            node = newest[depth, label, 0]
+            last = used[depth, label, k + FURTHER] > room
             while node >= 0:
                 best = -np.inf
                 for kind in range(k + 1):
-                    if tables.used[depth, label, kind] <= room:
-                        best = max(best, graph.attained[node, kind])
-                if not last and graph.kids[node, 0] == -1:
-                    best = graph.real[node, BOUND]
+                    if used[depth, label, kind] <= room:
+                        best = max(best, attained[node, kind])
+                if not last and kids[node, 0] == -1:
+                    best = real[node, BOUND]
                 elif not last:
-                    for letter in range(letters):
-                        kid, value = graph.kids[node, letter], graph.cost[node, letter]
-                        if kid >= 0:
-                            value += graph.real[kid, BEST]
+                    for letter in range(counts[depth, label]):
+                        value = cost[node, letter]
+                        if kids[node, letter] >= 0:
+                            value += real[kids[node, letter], BEST]
                         best = max(best, value)
-                    best = min(best, graph.real[node, BOUND])
-                graph.real[node, BEST], graph.real[node, REACH] = best, -np.inf
-                node = graph.whole[node, OLDER]
-    graph.real[0, REACH] = 0.0
+                    best = min(best, real[node, BOUND])
+                real[node, BEST], real[node, REACH] = best, -np.inf
+                node = whole[node, OLDER]
+    real[0, REACH] = 0.0
     for depth in range(depths):
         for label in range(labels):
-            node = graph.newest[depth, label, 0]
-            letters = tables.counts[0, tables.phase[depth], label]
+            node = newest[depth, label, 0]
             while node >= 0:
-                reach = graph.real[node, REACH]
-                if graph.kids[node, 0] != -1 and reach > -np.inf:
-                    for letter in range(letters):
-                        kid = graph.kids[node, letter]
+                reach = real[node, REACH]
+                if kids[node, 0] != -1 and reach > -np.inf:
+                    for letter in range(counts[depth, label]):
+                        kid = kids[node, letter]
                         if kid >= 0:
-                            way = reach + graph.cost[node, letter]
-                            graph.real[kid, REACH] = max(graph.real[kid, REACH], way)
-                node = graph.whole[node, OLDER]
+                            real[kid, REACH] = max(real[kid, REACH], reach + cost[node, letter])
+                node = whole[node, OLDER]
 
 
-@compiled(error_model="numpy")
+@compiled(**PLAIN)
 def prepare(tables: Any, first: int, image: Any) -> None:
     """Fill in the points that words take up at least, and the least shares of what follows.
 
