@@ -76,7 +76,7 @@ class Cones:
     @staticmethod
     def group(upto: int) -> tuple[int, int]:
         """Distances that are taken together: letters before they are, and how many."""
-        return upto // 4, max(1, upto // 64)
+        return upto // 32, max(1, upto // 32)
 
     def _join_distances(self, layers: Layers, end: int, single: int, upto: int) -> None:
         """A first cone that holds those of several layers before a single end."""

@@ -131,6 +131,8 @@ class Walks:
         groups = np.stack(np.meshgrid(ends, starts, indexing="ij"), axis=-1).reshape(-1, 2)
         walks = np.column_stack([groups[:, 1] - behind, groups[:, 0] + k + 2])
         failed = self._abreast(walks)
+        if self._width > 1:
+            failed = self._still_failing(failed)
         # Those after the last whole group are walked by themselves.
         left = np.zeros((k + 1, upto + 1), np.bool_)
         left[:, starts[-1] + count :] = True
@@ -138,6 +140,14 @@ class Walks:
             left[end - k - 2, place + behind : place + behind + count] = True
         found: IntArray = single[left[single[:, 1], single[:, 0]]]
         return found
+
+    def _still_failing(self, order: IntArray) -> IntArray:
+        """Those walks that a few functionals do not show to keep below the bound either."""
+        found, done = [], 0
+        while (done := done + self._sweep(order[done:])) < len(order):
+            found.append(done)
+            done += 1
+        return order[found]
 
     def _abreast(self, order: IntArray) -> IntArray:
         """Those walks that one functional does not show to keep below the bound."""
