@@ -20,32 +20,44 @@ IntArray = NDArray[np.int64]
 SCALED = 4
 
 
-class Steps(NamedTuple):
-    """An attack step by step, without points that say nothing.
+class Points(NamedTuple):
+    """Points of one kind: what is reported at them, and how far they lie behind the ones before.
 
-    Points in a row that are alike are a few steps, of 2^power points each. ``gap`` : (n,) steps of
-    the chain to each point; ``last`` and ``report`` : (n,) of the open release, the number after
-    its last report for none; ``value`` : (n, contexts) that each context has there; ``given`` :
-    (n, 2, contexts) what all else says, for the two values of the target.
+    ``gap``: steps of the chain; ``last`` and ``report`` of the open release, the number after its
+    last report for none; ``value`` that each context has there.
     """
 
-    gap: IntArray
-    last: IntArray
-    report: IntArray
-    power: IntArray
-    value: IntArray
-    given: FloatArray
+    gap: int
+    last: int
+    report: int
+    value: tuple[int, ...]
 
 
-class Kinds(NamedTuple):
-    """The different steps of several attacks, and which of them each step is, (attacks, n)."""
+class Blocks:
+    """Blocks of 2^p points that attacks are made of; those that are alike are one.
 
-    move: FloatArray
-    last: IntArray
-    report: IntArray
-    power: IntArray
-    value: IntArray
-    which: IntArray
+    ``of[0]`` numbers points by their kind, ``of[p]`` pairs of blocks of half the size.
+    """
+
+    def __init__(self) -> None:
+        self.of: list[dict[Any, int]] = [{}]
+
+    def number(self, size: int, what: Any) -> int:
+        """The number of a block among those of its size."""
+        while len(self.of) <= size:
+            self.of.append({})
+        return self.of[size].setdefault(what, len(self.of[size]))
+
+    def cut(self, points: list[Points]) -> list[tuple[int, int]]:
+        """Points in a row as few blocks, each as size and number."""
+        row, found = [self.number(0, point) for point in points], []
+        size = 0
+        while row:
+            if len(row) % 2:
+                found.append((size, row.pop()))
+            size += 1
+            row = [self.number(size, pair) for pair in zip(row[::2], row[1::2], strict=True)]
+        return found[::-1]
 
 
 class Attacks:
@@ -63,9 +75,10 @@ class Attacks:
         self._powers = {0: np.eye(len(self._start)), 1: self._move}
         self._laws = [(noise.first_law(), _kernel(noise)) for noise in earlier]
         self._known: list[Witness] = []
-        # All attacks together, those that end early filled up with points that say nothing.
-        self._steps: Steps | None = None
-        self._kinds: Kinds | None = None
+        self._blocks = Blocks()
+        # Of each attack: its blocks, and what all else says behind each of them for the two values
+        # of the target, (blocks, 2, contexts).
+        self._made: list[tuple[list[tuple[int, int]], FloatArray]] = []
         self._priors = np.zeros(0)
 
     def __len__(self) -> int:
@@ -76,12 +89,11 @@ class Attacks:
         if attack is None or attack in self._known:
             return
         self._known.append(attack)
-        found, known = self._read(attack, noise)
-        self._steps = found if self._steps is None else _together(self._steps, found, noise.outputs)
+        blocks, given, known = self._read(attack, noise)
+        self._made.append((blocks, given))
         silent = np.ones((1, noise.outputs + 1, self._states, noise.outputs + 1))
-        prior = self._gained(known, self._different(found), silent)
+        prior = self._gained([(blocks, known)], silent)
         self._priors = np.append(self._priors, prior[0])
-        self._kinds = self._different(self._steps)
 
     def best(self, noise: Noise) -> Witness | None:
         """The attack that gains most from a noise."""
@@ -89,7 +101,7 @@ class Attacks:
 
     def values(self, noises: Sequence[Noise]) -> FloatArray:
         """What each attack gains, in nats, from each noise: shape (attacks, noises)."""
-        if self._steps is None or self._kinds is None:
+        if not self._made:
             return np.empty((0, len(noises)))
         outputs, k = noises[0].outputs, self._states
         # By the last report and by the report; behind those that there are, none.
@@ -97,20 +109,26 @@ class Attacks:
         for law, noise in zip(laws, noises, strict=True):
             law[:outputs, :, :outputs] = _kernel(noise)
             law[outputs, :, :outputs] = noise.first_law()
-        return self._gained(self._steps.given, self._kinds, laws) - self._priors[:, None]
+        return self._gained(self._made, laws) - self._priors[:, None]
 
-    def _gained(self, given: FloatArray, kinds: Kinds, laws: FloatArray) -> FloatArray:
+    def _gained(
+        self, attacks: Sequence[tuple[list[tuple[int, int]], FloatArray]], laws: FloatArray
+    ) -> FloatArray:
         """Log odds of the two values, shape (attacks, noises)."""
-        weight = laws[:, kinds.last[:, None], kinds.value, kinds.report[:, None]].swapaxes(0, 1)
-        # One matrix for each kind and noise, over and over with itself for its power.
-        step = kinds.move[:, None] * weight[:, :, None, :]
-        for power in range(int(kinds.power.max())):
-            more = kinds.power > power
-            squared = step[more] @ step[more]
-            step[more] = squared / np.maximum(squared.max(axis=(2, 3), keepdims=True), 1e-300)
-        seen = np.tile(self._start, (len(given), len(laws), 2, 1))
-        for n, which in enumerate(kinds.which.T):
-            seen = (seen @ step[which]) * given[:, n, None]
+        sizes = self._matrices(laws)
+        # Behind its blocks an attack is filled up with steps that change nothing.
+        contexts, length = len(self._start), max(len(blocks) for blocks, _ in attacks)
+        nothing = np.broadcast_to(np.eye(contexts), (1, *sizes[0].shape[1:]))
+        steps = np.concatenate([*sizes, nothing])
+        first = np.cumsum([0, *map(len, sizes)])
+        which = np.full((len(attacks), length), first[-1])
+        given = np.ones((len(attacks), length, 2, contexts))
+        for place, (blocks, says) in enumerate(attacks):
+            which[place, : len(blocks)] = [first[size] + number for size, number in blocks]
+            given[place, : len(blocks)] = says
+        seen = np.tile(self._start, (len(attacks), len(laws), 2, 1))
+        for n in range(length):
+            seen = (seen @ steps[which[:, n]]) * given[:, n, None]
             if n % SCALED == SCALED - 1:
                 seen /= np.maximum(seen.max(axis=(2, 3), keepdims=True), 1e-300)
         sums = seen.sum(axis=3)
@@ -119,20 +137,27 @@ class Attacks:
         # Reports that cannot be made gain nothing.
         return np.where(sums[:, :, 0] > 0, gained, -np.inf)
 
-    def _different(self, steps: Steps) -> Kinds:
-        """The kinds of steps that there are."""
-        for gap in set(steps.gap.ravel().tolist()) - set(self._powers):
-            self._powers[gap] = np.linalg.matrix_power(self._move, gap)
-        numbers = [steps.gap, steps.last, steps.report, steps.power]
-        rows = np.concatenate([np.stack(numbers, axis=2), steps.value], axis=2)
-        flat = rows.reshape(-1, rows.shape[2])
-        kinds, which = np.unique(flat, axis=0, return_inverse=True)
-        moves = np.stack([self._powers[gap] for gap in kinds[:, 0].tolist()])
-        where = which.reshape(steps.gap.shape)
-        return Kinds(moves, kinds[:, 1], kinds[:, 2], kinds[:, 3], kinds[:, 4:], where)
+    def _matrices(self, laws: FloatArray) -> list[FloatArray]:
+        """What all blocks of each size do, (blocks, noises, contexts, contexts), scaled."""
+        gap, last, report, value = map(np.array, zip(*self._blocks.of[0], strict=True))
+        for steps in set(gap.tolist()) - set(self._powers):
+            self._powers[steps] = np.linalg.matrix_power(self._move, steps)
+        moves = np.stack([self._powers[steps] for steps in gap.tolist()])
+        weight = laws[:, last[:, None], value, report[:, None]].swapaxes(0, 1)
+        found = [moves[:, None] * weight[:, :, None, :]]
+        for pairs in self._blocks.of[1:]:
+            one, two = np.array(list(pairs)).T
+            both = found[-1][one] @ found[-1][two]
+            found.append(both / np.maximum(both.max(axis=(2, 3), keepdims=True), 1e-300))
+        return found
 
-    def _read(self, attack: Witness, noise: Noise) -> tuple[Steps, FloatArray]:
-        """The points of an attack that say something, and ``given`` without any report."""
+    def _read(
+        self, attack: Witness, noise: Noise
+    ) -> tuple[list[tuple[int, int]], FloatArray, FloatArray]:
+        """The blocks of an attack, what all else says behind each, and that without any report.
+
+        Points that say nothing are left out.
+        """
         releases, contexts = (*self._earlier, noise), len(self._start)
         last: list[int | None] = [None] * len(releases)
         found, before = [], 0
@@ -157,61 +182,32 @@ class Attacks:
                     open_last, open_report = noise.outputs if held is None else held, digit
             if open_report < noise.outputs or not np.all(given == 1):
                 steps = max(0, index - self._order + 1)
-                found.append((steps - before, open_last, open_report, value, given, known))
+                kind = Points(steps - before, open_last, open_report, tuple(value.tolist()))
+                found.append((kind, given, known))
                 before = steps
-        *parts, without = (np.array(part)[None] for part in zip(*_in_powers(found), strict=True))
-        return Steps(*parts), without
+        blocks: list[tuple[int, int]] = []
+        says, without, row = list[FloatArray](), list[FloatArray](), list[Points]()
+        nothing = np.ones((2, contexts))
+        for kind, given, known in found:
+            row.append(kind)
+            if np.all(given == 1):
+                continue
+            # A point of which something else is said ends a block.
+            for points in (row[:-1], row[-1:]):
+                blocks += (cut := self._blocks.cut(points))
+                says += [nothing] * len(cut)
+                without += [nothing] * len(cut)
+            says[-1], without[-1], row = given, known, []
+        blocks += (cut := self._blocks.cut(row))
+        says += [nothing] * len(cut)
+        without += [nothing] * len(cut)
+        return blocks, np.array(says), np.array(without)
 
     def _value(self, index: int) -> IntArray:
         """The value that each context has at a point: the first points are one context."""
         place = max(self._order - 1 - index, 0)
         contexts = np.arange(len(self._start))
         return np.asarray(contexts // self._states**place % self._states)
-
-
-def _in_powers(points: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Points with how many twos of them there are: those in a row that are alike, in few steps."""
-    found, begin = [], 0
-    while begin < len(points):
-        gap, last, report, value, given, known = points[begin]
-        end = begin + 1
-        if np.all(given == 1):
-            while end < len(points) and _alike(points[begin], points[end]):
-                end += 1
-        for power in range((end - begin).bit_length()):
-            if (end - begin) >> power & 1:
-                found.append((gap, last, report, power, value, given, known))
-        begin = end
-    return found
-
-
-def _alike(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Whether two points are."""
-    same = one[:3] == other[:3] and np.array_equal(one[3], other[3])
-    return same and bool(np.all(other[4] == 1))
-
-
-def _together(one: Steps, other: Steps, none: int) -> Steps:
-    """Attacks of both, shape (attacks, n, …); points that say nothing stand at the end.
-
-    A step of the chain keeps the sum of a row, so one stands before each of those, as before most.
-    """
-    length = max(one.gap.shape[1], other.gap.shape[1])
-    filled = []
-    for steps in (one, other):
-        more = length - steps.gap.shape[1]
-        by = [(0, 0), (0, more)]
-        filled.append(
-            Steps(
-                np.pad(steps.gap, by, constant_values=1),
-                np.pad(steps.last, by, constant_values=none),
-                np.pad(steps.report, by, constant_values=none),
-                np.pad(steps.power, by),
-                np.pad(steps.value, [*by, (0, 0)]),
-                np.pad(steps.given, [*by, (0, 0), (0, 0)], constant_values=1.0),
-            )
-        )
-    return Steps(*(np.concatenate(parts) for parts in zip(*filled, strict=True)))
 
 
 def _kernel(noise: Noise) -> FloatArray:
