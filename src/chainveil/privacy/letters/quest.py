@@ -85,6 +85,8 @@ class Quest:
         At most, for each loss; None: the usual number.
     every : int
         Points to a report: silent points have nodes too.
+    rough : bool
+        Each loss takes long: where bounds do not meet, noise ends further from the budget.
     """
 
     problem: Problem
@@ -94,6 +96,7 @@ class Quest:
     certifying: float = 1e-8
     nodes: int | None = None
     every: int = 1
+    rough: bool = False
 
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
@@ -102,6 +105,7 @@ class Quest:
         self._many = self.every == 1 and self.problem.model.states > FEW
         if self._many:
             self._coarse = self.looking = max(self.looking, LOOKING_AT_MANY)
+        self._many |= self.rough
         # The last loss, which may be brought closer.
         self._last: tuple[Noise, Closing] | None = None
 
