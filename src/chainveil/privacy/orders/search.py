@@ -47,7 +47,7 @@ FIRST_LOOK, FIRST_PASS, LONGER = 1e5, 1.2e6, 4.0
 # How far above what is attained the bound of a pass is at least, mostly, as a share of its cost.
 PASS_SHARE = 0.5
 # By how much more a pass may take where the last one did not end; by how much a finer one takes
-# more, mostly; and entries of a row beyond which passes do not end in time.
+# more, mostly; and entries of a row beyond which it is not tried again.
 FAILED_PASS, FINER, LONGEST_ROW = 5.0, 1.5, 64
 # Passes begin behind so much work: their loops take longest to compile.
 PASSES_FROM = 1e6
@@ -171,7 +171,12 @@ class Search:
     @property
     def _work_of_a_comparison(self) -> float:
         """About: most of them end early."""
-        return 0.1 + self.graph.rows.shape[2] ** 1.5 / ENTRIES_OF_COMPARISON
+        return 0.1 + math.sqrt(self._row) ** 3 / ENTRIES_OF_COMPARISON
+
+    @property
+    def _row(self) -> int:
+        """Entries of a row of a pass."""
+        return int(self.graph.rows.shape[2])
 
     def _in_time(self, work: float) -> float:
         """As much of the work as there seems to be time for."""
@@ -264,14 +269,7 @@ class Search:
     def _is_laid_out(self) -> bool:
         """Whether passes bring nothing more."""
         over = self._idle >= PATIENCE or self._laid_out >= self._most_nodes
-        if self.upper < math.inf:
-            over = over or not self._passes_end or self._least_pass > self._left
-        return over
-
-    @property
-    def _passes_end(self) -> bool:
-        """Whether rows are short enough: beyond these, words of few letters are too many."""
-        return bool(self.graph.rows.shape[2] <= LONGEST_ROW)
+        return over or (self.upper < math.inf and self._least_pass > self._left)
 
     def _next_pass(self) -> None:
         """The next pass, with what it shows."""
@@ -283,7 +281,9 @@ class Search:
         self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
         fine = self._cost <= self.effort.tolerance
         if not finished:
-            self._least_pass = self._room_for_pass
+            # With long rows words of few letters are too many already.
+            tries_again = self._row <= LONGEST_ROW
+            self._least_pass = self._room_for_pass if tries_again else math.inf
             self._room_for_pass *= FAILED_PASS
         else:
             self._least_pass = FINER * (self._compared - worked)
