@@ -95,6 +95,8 @@ class Quest:
         At most, for each loss; None: the usual number.
     every : int
         Points to a report: silent points have nodes too.
+    rough : bool
+        Each loss takes long: where bounds do not meet, noise ends further from the budget.
     """
 
     problem: Problem
@@ -104,6 +106,7 @@ class Quest:
     certifying: float = 1e-8
     nodes: int | None = None
     every: int = 1
+    rough: bool = False
 
     def __post_init__(self) -> None:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
@@ -111,6 +114,7 @@ class Quest:
         self._many = self.every == 1 and self.problem.model.states > FEW
         if self._many:
             self.looking = max(self.looking, NEAR)
+        self._many |= self.rough
         # The last loss, which may be brought closer.
         self._last: tuple[Noise, Closing] | None = None
 
@@ -152,7 +156,7 @@ class Quest:
         self.attacks.add(found.witness, noise)
         for attack in closing.others(self.aim.epsilon, MORE_ATTACKS):
             self.attacks.add(attack, noise)
-        if closing.nodes > DEAR_TO_SEEK and self.every == 1:
+        if closing.nodes > DEAR_TO_SEEK and self.every == 1 and self.nodes is None:
             self.looking = max(self.looking, NEAR)
         return found
 
@@ -170,7 +174,8 @@ class Quest:
             # On very slow chains a first bound takes more than bringing it closer takes on others.
             more = self._effort(near, MORE_NODES * self._most)
             found = closing.to(more, epsilon * (1 + near))
-        if found.lower <= epsilon and near > self.looking and closing.nodes < DEAR:
+        dear = closing.nodes > DEAR and self.nodes is None
+        if found.lower <= epsilon and near > self.looking and not dear:
             found = closing.to(self._effort(self.looking), epsilon)
         self.attacks.add(found.witness, noise)
         self._losses[noise] = found

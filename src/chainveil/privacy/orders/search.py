@@ -42,7 +42,13 @@ HALFWAY = 20
 # take than was expected of it.
 ENTRIES_A_WORD, ENTRIES_A_UNIT = 400, 400
 WORK_A_NODE = 150
-FIRST_LOOK, FIRST_PASS, LONGER = 1e5, 2e5, 4.0
+ENTRIES_OF_COMPARISON = 700
+FIRST_LOOK, FIRST_PASS, LONGER = 1e5, 1.2e6, 4.0
+# How far above what is attained the bound of a pass is at least, mostly, as a share of its cost.
+PASS_SHARE = 0.5
+# By how much more a pass may take where the last one did not end; by how much a finer one takes
+# more, mostly; and entries of a row beyond which it is not tried again.
+FAILED_PASS, FINER, LONGEST_ROW = 5.0, 1.5, 64
 # Passes begin behind so much work: their loops take longest to compile.
 PASSES_FROM = 1e6
 # How many units are done in a second, where seconds are limited and it is not known yet, and at
@@ -50,7 +56,10 @@ PASSES_FROM = 1e6
 FIRST_RATE, LEAST_WORK = 1e5, 1e3
 # How near to what is attained words are looked at first, as a share of it, by how much nearer each
 # time, and at the least; words become more with this power of it, and more than that if one fails.
-FIRST_SHARE, NEARER, LEAST_NEARER, POWER, STEEPER = 0.1, 4.0, 1.2, 1.6, 1.5
+FIRST_WIDTH, FIRST_SHARE, NEARER, LEAST_NEARER = 1.2, 0.1, 4.0, 1.2
+POWER, LEAST_POWER, STEEPER = 4.0, 1.6, 1.5
+# By how much less near, and with how much more work, until there is a first bound.
+WIDER, MORE_WORK = 4.0, 2.0
 # Bytes for the rows of all nodes.
 MOST_BYTES = 1 << 30
 # Passes finer than the tolerance without a better bound after which the search is given up.
@@ -86,15 +95,16 @@ class Search:
     _width: float = math.inf
     _work: float = 0.0
     _power: float = POWER
-    _first: tuple[float, float] = (0.0, FIRST_LOOK)
+    _seen_power: float = POWER
+    _first: tuple[float, float] = (FIRST_WIDTH, FIRST_LOOK)
     _cost: float = FIRST_COST
-    # Passes that brought nothing, work that was done, of passes, and that of the last one.
+    # Passes that brought nothing, work that was done by passes, and what the next one may take,
+    # and takes at least, it seems.
     _idle: int = 0
     _compared: float = 0.0
-    _pass_work: float = FIRST_PASS / LONGER
+    _room_for_pass: float = FIRST_PASS
+    _least_pass: float = 0.0
     _until: float = math.inf
-    # A pass that does not end with several times the work of the last one: finer ones take more.
-    _gave_up: bool = False
     _begun: float = field(default_factory=time.monotonic)
     _rate: float = FIRST_RATE
 
@@ -112,7 +122,9 @@ class Search:
         """
         if self._found[1] is None:
             self._keep(*self.both_sides.attack())
-        self._idle, self._power = 0, POWER
+        if self.effort.attacks_only:
+            return
+        self._idle, self._power = 0, self._seen_power
         while not self._is_done(enough):
             width, work = self._next_look()
             if self._is_pass_next(work):
@@ -156,6 +168,16 @@ class Search:
     def _work_of_a_word(self) -> float:
         return (self.both_sides.entries + ENTRIES_A_WORD) / ENTRIES_A_UNIT
 
+    @property
+    def _work_of_a_comparison(self) -> float:
+        """About: most of them end early."""
+        return 0.1 + math.sqrt(self._row) ** 3 / ENTRIES_OF_COMPARISON
+
+    @property
+    def _row(self) -> int:
+        """Entries of a row of a pass."""
+        return int(self.graph.rows.shape[2])
+
     def _in_time(self, work: float) -> float:
         """As much of the work as there seems to be time for."""
         if self.effort.max_seconds is None:
@@ -176,8 +198,12 @@ class Search:
     def _next_look(self) -> tuple[float, float]:
         """How near words on both sides are looked at next, and about what work that takes.
 
-        Infinite: nothing nearer is worth a look.
+        Infinite: nothing nearer is worth a look, or passes have shown more than it could.
         """
+        width, work = self._nearer()
+        return width, work if width < self.upper - self.lower else math.inf
+
+    def _nearer(self) -> tuple[float, float]:
         if self._width == math.inf:
             width, work = self._first
             return max(width, FIRST_SHARE * self.lower, self._least_width), work
@@ -185,7 +211,8 @@ class Search:
             return self._width, math.inf
         room = self._work / max(self._left, 1.0)
         # Not so near where that may take all that is left.
-        nearer = NEARER if NEARER**self._power * room < 1 / NEARER else math.sqrt(NEARER)
+        nearer = NEARER ** min(1.0, LEAST_POWER / self._power)
+        nearer = nearer if nearer**self._power * room < 1 / NEARER else math.sqrt(nearer)
         width = max(
             self._least_width, self._width / nearer, self._width * room ** (1 / self._power)
         )
@@ -201,9 +228,14 @@ class Search:
     def _is_pass_next(self, work: float) -> bool:
         """Whether a pass has cost less so far, with the next one, than words on both sides have."""
         looked = self._worked - self._compared
-        if self._is_laid_out or (work < math.inf and looked + work < PASSES_FROM):
+        if self._is_laid_out:
             return False
-        return self._compared + LONGER * self._pass_work < looked + work
+        if work < math.inf and looked + work < PASSES_FROM:
+            return False
+        if work < math.inf and self.upper - self.lower < PASS_SHARE * self._cost:
+            # This pass would show nothing new, and finer ones take longer.
+            return False
+        return self._compared + self._room_for_pass / 2 < looked + work
 
     def _look(self, width: float, work: float) -> None:
         """Bring the bound nearer by words on both sides.
@@ -221,9 +253,10 @@ class Search:
             worked = self._worked - before
             if self._width < math.inf:
                 self._power = max(1.0, _power(self._width / width, worked / self._work))
+                self._seen_power = self._power
             self._width, self._work = width, worked
         elif self._width == math.inf:
-            self._first = 2 * width, LONGER * work
+            self._first = WIDER * width, MORE_WORK * work
         else:
             self._power *= STEEPER
 
@@ -235,22 +268,26 @@ class Search:
     @property
     def _is_laid_out(self) -> bool:
         """Whether passes bring nothing more."""
-        over = self._gave_up or self._idle >= PATIENCE
-        return over or self._laid_out >= self._most_nodes
+        over = self._idle >= PATIENCE or self._laid_out >= self._most_nodes
+        return over or (self.upper < math.inf and self._least_pass > self._left)
 
     def _next_pass(self) -> None:
         """The next pass, with what it shows."""
         if self._laid_out == 0:
             self._compile_passes()
         before, worked = self.upper, self._compared
-        self._until = self._worked + LONGER * max(self._pass_work, FIRST_PASS)
+        self._until = self._worked + self._room_for_pass
         finished = self._pass(self._cost)
-        self._pass_work = self._compared - worked
         self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
         fine = self._cost <= self.effort.tolerance
         if not finished:
-            self._gave_up = True
+            # With long rows words of few letters are too many already.
+            tries_again = self._row <= LONGEST_ROW
+            self._least_pass = self._room_for_pass if tries_again else math.inf
+            self._room_for_pass *= FAILED_PASS
         else:
+            self._least_pass = FINER * (self._compared - worked)
+            self._room_for_pass = max(LONGER * (self._compared - worked), FIRST_PASS)
             self._idle = self._idle + 1 if fine and self.upper == before else 0
             self._cost *= FALL
 
@@ -316,11 +353,12 @@ class Search:
     def _fill_side(self, arguments: tuple[int, bool, FloatArray, int, FloatArray]) -> int:
         """Fill one side of a level with as many comparisons as are allowed."""
         low, begun = arguments[-1], time.monotonic()
-        allowed = self._in_time(max(1.0, self._most_pass_work - self._worked))
-        low[3] = allowed
+        room = self._in_time(max(1.0, self._most_pass_work - self._worked))
+        low[3] = allowed = room / self._work_of_a_comparison
         found = words.fill(self.graph, self.tables, *arguments)
-        self._compared += allowed - low[3]
-        self._timed(begun, allowed - low[3])
+        worked = (allowed - low[3]) * self._work_of_a_comparison
+        self._compared += worked
+        self._timed(begun, worked)
         return int(found)
 
     def _make_room(self, needed: int) -> bool:
