@@ -70,6 +70,8 @@ class Laid:
         self._left_out = -math.inf
         # What the side is worth at most, as was shown otherwise.
         self.most = math.inf
+        # Whether some word seems to come close to that.
+        self.raised = False
         # A word that was found otherwise, if it is worth more than all of the graph.
         self._better: Side | None = None
         self._upper: FloatArray | None = None
@@ -164,6 +166,8 @@ class Case:
     # were asked for an attack.
     width: int = 1
     sought: bool = False
+    # Whether cones took too long, or found no bound.
+    too_slow: bool = False
 
     @property
     def nodes(self) -> int:

@@ -128,7 +128,7 @@ class Quest:
         """Nodes that a loss may have; for all pairs of values at least."""
         k = self.problem.model.states
         few = int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
-        return self.nodes or (LOOKING_NODES * max(1, k - 3) if self.every == 1 else few)
+        return self.nodes or (LOOKING_NODES * max(1, (k - 2) // 2) if self.every == 1 else few)
 
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget."""

@@ -81,7 +81,6 @@ class Search:
     made: int = 0
     started: float = field(default_factory=time.monotonic)
     longest: int = 0
-    too_slow: bool = False
     _kept: list[Case] | None = None
 
     @cached_property
@@ -320,33 +319,36 @@ class Search:
         is found, and a word that comes close to it.
         """
         large = case.turn >= FIRST_ENCLOSED and case.nodes >= LARGE
-        if self.cones is None or self.too_slow or not (self._deep or large):
+        if self.cones is None or case.too_slow or not (self._deep or large):
             return False
         sides = [side for side in (case.left, case.right) if isinstance(side, Laid)]
         goal = self.low + 0.9 * self.effort.tolerance
         attained = [max(0.0, float(side.lower_by_points(self.points)[-1])) for side in sides]
-        room = max(0.0, goal - sum(attained)) / len(sides)
         nodes = self.effort.max_nodes // PARTS if self._deep else ENCLOSING * case.nodes
         most = STEPS * min(self._left, nodes)
         if self.effort.attacks_only:
             self._seek(case, sides, attained, goal, most)
             return self._deep
+        # What each side seems to be worth: halfway from what is attained to what it was raised to.
+        hoped = [
+            (least + side.most) / 2 if side.raised else least
+            for side, least in zip(sides, attained, strict=True)
+        ]
+        start = max(attained[0], hoped[0] + (goal - sum(hoped)) / len(sides))
         found: list[float] = []
-        for cones, side, least in zip(self.cones[-len(sides) :], sides, attained, strict=True):
-            walks = Walks(cones, case.pair, case.place[1], case.width)
-            start = max(least, goal - found[0]) if found else least + room
-            found.append(walks.enclose(start, 0.3 * self.effort.tolerance, most))
-            self.made += walks.steps // STEPS
-            if word := walks.word():
-                side.try_word(word)
+        for side, least in zip(sides, attained, strict=True):
+            start = max(least, goal - found[0]) if found else start
+            found.append(self._enclosed(case, side, start, most))
             if math.isinf(found[-1]):
                 # Graphs bound such chains at least loosely, if enough nodes are left.
-                self.too_slow = self._deep
+                case.too_slow = self._deep
                 return False
+        start = max(attained[0], goal - found[-1])
+        if not sides[0].raised and start < found[0] and sum(found) > goal:
+            # The first one may be worth less than it was asked for, which leaves more to the other.
+            found[0] = min(found[0], self._enclosed(case, sides[0], start, most))
         case.sought = True
         case.width *= 2
-        for side, bound in zip(sides, found, strict=True):
-            side.most = min(side.most, bound)
         if self._deep and self._every_length:
             return sum(found) < sum(float(side.side.upper) for side in sides)
         upper, _ = self._divide(
@@ -355,6 +357,19 @@ class Search:
         # Cones know nothing of lengths, and more functionals do not always say more: where less
         # than half of the gap is closed, graphs are laid out as well.
         return upper <= goal or upper - self.low < (case.upper - self.low) / 2
+
+    def _enclosed(self, case: Case, side: Laid, start: float, most: int) -> float:
+        """A bound for one side by cones, at least ``start``; its best word is tried."""
+        assert self.cones is not None
+        cones = self.cones[0 if side is case.left else 1]
+        walks = Walks(cones, case.pair, case.place[1], case.width)
+        found = walks.enclose(start, 0.3 * self.effort.tolerance, most)
+        self.made += walks.steps // STEPS
+        if word := walks.word():
+            side.try_word(word)
+        side.raised = found > start
+        side.most = min(side.most, found)
+        return found
 
     def _seek(
         self, case: Case, sides: list[Laid], attained: list[float], goal: float, most: int
@@ -390,7 +405,7 @@ class Search:
     @property
     def _seeks(self) -> bool:
         """Whether attacks are read off cones."""
-        return self._deep and self.cones is not None and not self.too_slow
+        return self._deep and self.cones is not None
 
     @property
     def _left(self) -> int:

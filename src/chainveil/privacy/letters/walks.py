@@ -51,8 +51,8 @@ class Walks:
     def __init__(self, cones: Cones, pair: tuple[int, int], label: int, width: int) -> None:
         self._cones, self._pair, self._label, self._width = cones, pair, label, width
         self.bound, self.steps, self._away = -math.inf, 0, 0.0
-        # Distance and end that raised the bound last, and to what.
-        self._worst: tuple[int, int, float] | None = None
+        # Distance and end that raised the bound last, from and to what.
+        self._worst: tuple[int, int, float, float] | None = None
 
     def enclose(self, start: float, margin: float, most: int) -> float:
         """A bound of the side, at least ``start``; infinite where none is found in ``most`` steps.
@@ -201,7 +201,7 @@ class Walks:
                 if not asked < MOST_EXPONENT or self.steps > most:
                     return False
                 distance, end = order[done]
-                self._worst = int(distance), int(end), max(asked, self.bound)
+                self._worst = int(distance), int(end), self.bound, max(asked, self.bound)
                 self.bound = max(asked, self.bound) + margin
             else:
                 return False
@@ -214,9 +214,12 @@ class Walks:
         """
         if self._worst is None:
             return []
-        distance, end, bound = self._worst
-        self.bound = bound - 1e-7 * (1 + abs(bound))
-        if self._sweep(np.array([(distance, end)])):
+        distance, end, failing, bound = self._worst
+        # Just below what was asked for, if that is above what some word is worth.
+        for self.bound in (bound - 1e-7 * (1 + abs(bound)), failing):
+            if not self._sweep(np.array([(distance, end)])):
+                break
+        else:
             return []
         letters, layers, room = self._cones.letters, self._cones.layers(self._upto), self._room
         vector, reference = layers.reference[end, 0], layers.reference[end, 0]
