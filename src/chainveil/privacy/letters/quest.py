@@ -263,6 +263,8 @@ class Quest:
         epsilon, shape, numbers = self.aim.epsilon, guess.shape, guess.numbers
         # What attacks may reach: less of it where the certified loss stays above them.
         target, fits, fails, kept = self._target, 0.0, math.inf, None
+        # Losses of noise with several numbers take longer, and gain less.
+        many = self._many or (shape.size > 1 and self.every == 1)
         before: tuple[float, float] | None = None
         too_little = 0.0
         for round_ in range(MOST_ROUNDS):
@@ -275,7 +277,7 @@ class Quest:
             if found.epsilon <= epsilon:
                 kept, fits = Kept(noise, found, shape, numbers), target
                 # Without a failure no attack asks for more noise than there is.
-                close = MANY_CLOSE if self._many and found.gap > COARSE * epsilon else CLOSE
+                close = MANY_CLOSE if many and found.gap > COARSE * epsilon else CLOSE
                 if found.epsilon >= epsilon * (1 - close) or fails in (math.inf, target):
                     return kept
             # Bounds that are apart ask for more noise than an attack that is somewhat too good.
@@ -284,7 +286,7 @@ class Quest:
             if found.epsilon > epsilon and (apart or found.lower <= epsilon):
                 fails, too_little = min(fails, target), max(too_little, costs)
             if kept is not None:
-                alike = (MANY_CLOSE if self._many else ALIKE) * self._gain(kept.noise)
+                alike = (MANY_CLOSE if many else ALIKE) * self._gain(kept.noise)
                 if self._cost(kept.noise) - too_little <= alike:
                     break
             if apart or found.lower <= epsilon:

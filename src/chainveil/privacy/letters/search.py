@@ -42,7 +42,7 @@ FIRST_ENCLOSED, LARGE, STEPS, ENCLOSING = 2, 400, 3, 4
 # On chains whose words are long, the part of all nodes that one case may cost.
 PARTS = 2
 # Words of more letters are long: graphs are large then, and cones come first.
-DEEP = 64
+DEEP = 48
 # Series of fewer points are short.
 SHORT = 32
 # Points for which the laws after two values are compared.
