@@ -19,6 +19,8 @@ from chainveil.privacy.letters.sides import IntArray, Reports, Spelling
 
 # Nodes and depths that are made room for at first; both double as they are needed.
 FIRST_NODES, FIRST_DEPTHS = 8, 16
+# Tables of more depths are not kept.
+SHARED_DEPTHS = 1024
 # Depths beyond which no word is followed.
 MOST_DEPTHS = 1 << 15
 UNIT = words.UNIT
@@ -315,7 +317,8 @@ class Side:
 
         They do not where what follows a point is told more of on the way.
         """
-        if (depths > FIRST_DEPTHS and self.nearest) or self.priors.shares is not None:
+        shared = depths <= FIRST_DEPTHS or (self.nearest == 0 and depths <= SHARED_DEPTHS)
+        if not shared or self.priors.shares is not None:
             return self._make_tables(depths)
         place = self.pair, self.place[0], self.allowed, min(self.nearest, depths - 1), depths
         if place not in self.priors.tables:

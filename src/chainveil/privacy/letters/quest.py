@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -109,6 +110,8 @@ class Quest:
     rough: bool = False
 
     def __post_init__(self) -> None:
+        # While noise is looked for, losses may come less close.
+        self._afresh = partial(replace, self, looking=self.looking)
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._losses: dict[Noise, PrivacyLoss] = {}
         self._many = self.every == 1 and self.problem.model.states > FEW
@@ -219,7 +222,11 @@ class Quest:
                 continue
             # Where it comes to cost more than another is hoped to, that one is certified first.
             others = [other.cost for other in hoped[place + 1 :]]
-            found = self._sharpened(self._certified(guess, min([worth, *others])))
+            if guess.shape.size == 1 and len(hoped) > 1 and self.every == 1:
+                # As if it were alone: noise with more numbers is never to be worse.
+                found = self._afresh().best([guess.shape])
+            else:
+                found = self._sharpened(self._certified(guess, min([worth, *others])))
             if best is None or self._cost(found.noise) < self._cost(best.noise):
                 best = found
         assert best is not None
