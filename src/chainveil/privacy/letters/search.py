@@ -17,13 +17,13 @@ from itertools import permutations, product
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.errors import NotSupported
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.letters.cases import NODES, Case, Half, Laid, Nothing, Pair
 from chainveil.privacy.letters.coarse import Coarse, points_of_a_block
 from chainveil.privacy.letters.cones import Cones
 from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
-from chainveil.privacy.letters.priors import Allowed, Priors
+from chainveil.privacy.letters.places import Places
+from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.shares import Shares
 from chainveil.privacy.letters.sides import Script, Spelling
 from chainveil.privacy.letters.silent import Told
@@ -124,64 +124,24 @@ class Search:
         return Coarse(left, numbers, points), Coarse(right, numbers, points)
 
     @cached_property
+    def places(self) -> Places:
+        """Where targets and the ends of their sides may be."""
+        return Places(self.script, self.adversary, self.length)
+
+    @cached_property
     def told(self) -> list[Told]:
         """What both sides tell of silent points."""
         worth = [one.worth for one in self.priors if self.script.every > 1]
         return [Told(one) for one in worth if one is not None]
 
-    @cached_property
-    def allowed(self) -> list[tuple[Allowed, Allowed]]:
-        """Where both sides may end: the ways there are."""
-        if isinstance(self.adversary, Adversary):
-            return [self._named(self.adversary)]
-        room = None if self.length is None else self.length - 1
-        if self.adversary != "informed":
-            one = Allowed(known=self.adversary == "any", limit=room)
-            return [(one, one)]
-        known, end = Allowed(end=False, known_at=1, limit=room), Allowed(known=False, end_at=0)
-        if self.length == 1:
-            return [(end, end)]
-        ways = [(end, known), (known, end)] + [(known, known)] * (self.length != 2)
-        return ways + [(end, end)] * (self.length is None)
-
-    def _named(self, adversary: Adversary) -> tuple[Allowed, Allowed]:
-        target = adversary.target
-        before, behind = adversary.nearest
-        spans = [target - (before or 0), 0 if behind is None else behind - target]
-        if behind is None and self.length is not None:
-            spans.append(self.length - 1 - target)
-        if max(spans) > MOST_DEPTHS:
-            raise NotSupported(
-                "adversary: a named adversary on a chain of more than two states is offered up to "
-                f"{MOST_DEPTHS} points on either side of its target."
-            )
-        left = Allowed(known=False, end_at=target, limit=target)
-        if before is not None:
-            values = self._possible_at(before)
-            left = Allowed(end=False, known_at=target - before, limit=target, values=values)
-        last = None if self.length is None else self.length - 1 - target
-        right = Allowed(known=False, end_at=last)
-        if behind is not None:
-            right = Allowed(end=False, known_at=behind - target)
-        return left, right
-
-    def _possible_at(self, index: int) -> tuple[int, ...]:
-        """The values that the point ``index`` may have."""
-        possible, step = self.script.numbers.start > 0, self.script.numbers.transition > 0
-        while index:
-            if index & 1:
-                possible = possible @ step
-            step, index = step @ step, index >> 1
-        return tuple(np.flatnonzero(possible).tolist())
-
     def cases(self) -> list[Case]:
         """All pairs, residues and labels, and all ways to end."""
         script, (left, right) = self.script, self.spellings
         found = []
-        places = product(range(script.every), range(script.labels), self.allowed)
+        places = product(range(script.every), range(script.labels), self.places.allowed)
         for residue, label, allowed in places:
             early = script.has_none and label == script.labels - 1
-            if not self._fits(residue, early, allowed):
+            if not self.places.fits(residue, early, allowed):
                 continue
             for pair in permutations(range(script.numbers.states), 2):
                 place = residue, label
@@ -203,28 +163,11 @@ class Search:
             total += np.abs(law[:, None] - law).sum(axis=2)
         return total
 
-    def _fits(self, residue: int, early: bool, allowed: tuple[Allowed, Allowed]) -> bool:
-        """Whether a target may stand there, with or without a report before it."""
-        script = self.script
-        if early and not (script.missing or residue < script.first):
-            return False
-        if isinstance(self.adversary, Adversary):
-            target = self.adversary.target
-            is_early = target < script.first and bool(script.sticky)
-            return target % script.every == residue and (script.missing or early == is_early)
-        if self.adversary != "informed":
-            return True
-        left, right = allowed
-        if early and left.known != (residue > 0) and not script.missing:
-            return False
-        last = self.length is not None and right.end
-        return not last or (self.length - 1) % script.every == residue  # type: ignore[operator]
-
     @property
     def points(self) -> int:
         """Entries of the tables by points; the last one stands for more of them as well."""
         if isinstance(self.adversary, Adversary):
-            ends = (one.furthest for one in self.allowed[0])
+            ends = (one.furthest for one in self.places.allowed[0])
             return max([MOST_SHOWN, *(end for end in ends if end is not None)]) + 2
         return 0 if self.length is None else min(MOST_DEPTHS, self.length - 1)
 
