@@ -49,9 +49,11 @@ CLOSE, ALIKE = 1e-2, 0.04
 # The same where they meet: one more loss is computed for it, unless that took too many nodes.
 SHARP = 1e-6
 # Losses that are computed at most, for one number and for several.
-MOST_ROUNDS, MOST_ATTACKS = 40, 24
+MOST_ROUNDS, MOST_ATTACKS = 40, 32
 # By how much less the cost of another round must be.
 WORTH = 1e-4
+# What is kept back at most for attacks that are found later, as a share of the budget.
+SPARE = 5e-4
 # How often the cheapest numbers are looked for from another start, and by how much of the budget
 # they may exceed it.
 MOST_STARTS, ROOM = 3, 1e-4
@@ -111,7 +113,8 @@ class Quest:
 
     def __post_init__(self) -> None:
         # While noise is looked for, losses may come less close.
-        self._afresh = partial(replace, self, looking=self.looking)
+        self._closest = self.looking
+        self._afresh = partial(replace, self, looking=self._closest)
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._losses: dict[Noise, PrivacyLoss] = {}
         self._many = self.every == 1 and self.problem.model.states > FEW
@@ -124,7 +127,7 @@ class Quest:
     @property
     def _target(self) -> float:
         """What attacks may gain, so that bounds that meet lie within the budget."""
-        return self.aim.epsilon * (1 - 1.5 * self.looking)
+        return self.aim.epsilon * (1 - self.looking - min(self.looking / 2, SPARE))
 
     @property
     def _most(self) -> int:
@@ -178,8 +181,9 @@ class Quest:
             more = self._effort(near, MORE_NODES * self._most)
             found = closing.to(more, epsilon * (1 + near))
         dear = closing.nodes > DEAR and self.nodes is None
-        if found.lower <= epsilon and near > self.looking and not dear:
-            found = closing.to(self._effort(self.looking), epsilon)
+        matters = near > self.looking or found.epsilon > epsilon
+        if found.lower <= epsilon and matters and not dear:
+            found = closing.to(self._effort(self._closest), epsilon)
         self.attacks.add(found.witness, noise)
         self._losses[noise] = found
         return found
@@ -281,22 +285,24 @@ class Quest:
             if costs >= worth and round_:
                 break
             found = self._loss(noise, shape.size == 1)
+            if found.lower > epsilon and shape.size > 1 and kept is None:
+                # A better attack than any before: other numbers may be cheaper now.
+                others = numbers, self._against(shape, numbers)
+                numbers = min(others, key=lambda some: self._moved_cost(shape, some, target))
             if found.epsilon <= epsilon:
                 kept, fits = Kept(noise, found, shape, numbers), target
                 # Without a failure no attack asks for more noise than there is.
                 close = MANY_CLOSE if many and found.gap > COARSE * epsilon else CLOSE
                 if found.epsilon >= epsilon * (1 - close) or fails in (math.inf, target):
                     return kept
-            # Bounds that are apart ask for more noise than an attack that is somewhat too good.
-            apart = COARSE * epsilon < found.gap < math.inf
-            apart = apart and found.lower <= epsilon * (1 + COARSE)
-            if found.epsilon > epsilon and (apart or found.lower <= epsilon):
+            # Where an attack is too good, bounds were not brought together.
+            if found.epsilon > epsilon >= found.lower:
                 fails, too_little = min(fails, target), max(too_little, costs)
             if kept is not None:
                 alike = (MANY_CLOSE if many else ALIKE) * self._gain(kept.noise)
                 if self._cost(kept.noise) - too_little <= alike:
                     break
-            if apart or found.lower <= epsilon:
+            if found.lower <= epsilon:
                 if math.isinf(found.epsilon) or fails - fits < CLOSE / 2 * epsilon:
                     break
                 before, target = (target, found.epsilon), self._next_target(target, found, before)
@@ -306,6 +312,11 @@ class Quest:
             return kept
         nothing = self.nothing(shape)
         return Kept(nothing.noise, nothing.loss, shape, numbers)
+
+    def _moved_cost(self, shape: Shape, numbers: Numbers, target: float) -> float:
+        """What numbers cost after the least move."""
+        move = self._least_move(shape, numbers, target)
+        return self._cost(shape.make(shape.moved(numbers, move)))
 
     def _gain(self, noise: Noise) -> float:
         """How much less noise costs than noise that tells nothing."""
@@ -385,6 +396,11 @@ class Quest:
                 if self._sought(noise).lower <= self.aim.epsilon:
                     best, least = numbers, value
                     break
+            else:
+                # Certifying will say whether more noise is asked for than by the attacks so far.
+                numbers = shape.moved(numbers, self._least_move(shape, numbers, self._target))
+                value = self._cost(shape.make(numbers).on_grid())
+                best, least = (numbers, value) if value < least else (best, least)
         return Guess(shape, best, least)
 
     def _against(self, shape: Shape, numbers: Numbers) -> Numbers:
