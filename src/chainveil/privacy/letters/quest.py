@@ -427,7 +427,7 @@ class Quest:
                 options={"maxiter": 60, "ftol": 1e-8},
             )  # fmt: skip
             numbers = np.asarray(np.clip(found.x, 1e-6, 1 - 1e-6))
-            if room(numbers).min() > -ROOM:
+            if room(numbers).min(initial=0.0) > -ROOM:
                 break
             # It ended outside, and begins again from where all attacks keep below the budget.
             move = self._least_move(shape, numbers, self._target)
