@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import chainveil as cv
@@ -12,6 +13,7 @@ from chainveil.privacy.orders.loss import Closing, loss
 from chainveil.privacy.orders.numbers import Alphabet, read_numbers
 from chainveil.privacy.orders.search import Search
 from chainveil.privacy.problem import Effort, read_problem
+from tests.privacy.family.test_calibrate import second_order
 from tests.privacy.orders.test_both_sides import THREE, _heart
 from tests.privacy.orders.test_loss import CHAIN, NOISE
 
@@ -54,12 +56,42 @@ def test_a_pass_that_did_not_end_is_tried_again_with_more_room(
     assert search._is_laid_out
 
 
-def test_a_pass_that_could_show_nothing_new_waits() -> None:
+def test_passes_that_show_nothing_new_are_expected_to_take_more() -> None:
     search = _search()
-    search.lower, search.upper = 1.0, 1.0 + 0.9 * searches.PASS_SHARE
-    assert not search._is_pass_next(1e9)
-    search.upper = 2.0
-    assert search._is_pass_next(1e9)
+    search.lower, search.upper = 1.0, 3.0
+    search._next_pass()
+    assert search._passed > 0
+    shown = search._pass_share * search._cost
+    search.upper = search.lower + 1.1 * shown
+    expected = search._expected_pass
+    assert expected == search._least_pass
+    search.upper = search.lower + 0.3 * shown
+    assert search._expected_pass == expected * search._finer**2
+    # Then looks come first as long as they take less.
+    assert search._is_pass_next(expected * search._finer**2 + 2 * search._compared)
+    assert not search._is_pass_next(expected)
+
+
+def test_looks_begin_where_passes_have_come_to() -> None:
+    search = _search()
+    search.run()
+    search.effort = Effort(1e-6)
+    search._width, search._work = 0.5, 1e3
+    search.upper = search.lower + 0.01
+    width, work = search._next_look()
+    assert width < 0.01
+    assert work > 1e3
+
+
+def test_passes_that_take_little_close_a_chain_of_order_two() -> None:
+    # Words on both sides took a thousand times the work of passes here, and were preferred.
+    chain = second_order(np.random.default_rng(1))
+    search = Search(
+        Alphabet(read_numbers(chain, cv.Channel.binary(0.44, 0.44)), "any"), None, Effort(1e-3)
+    )
+    search.run()
+    assert search.is_close
+    assert search._worked < 1e6
 
 
 @pytest.mark.slow

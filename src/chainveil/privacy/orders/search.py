@@ -44,11 +44,12 @@ ENTRIES_A_WORD, ENTRIES_A_UNIT = 400, 400
 WORK_A_NODE = 150
 ENTRIES_OF_COMPARISON = 700
 FIRST_LOOK, FIRST_PASS, LONGER = 1e5, 1.2e6, 4.0
-# How far above what is attained the bound of a pass is at least, mostly, as a share of its cost.
+# How far above what is attained the bound of a pass is, as a share of its cost: the first, mostly.
 PASS_SHARE = 0.5
 # By how much more a pass may take where the last one did not end; by how much a finer one takes
-# more, mostly; and entries of a row beyond which it is not tried again.
-FAILED_PASS, FINER, LONGEST_ROW = 5.0, 1.5, 64
+# more, as long as only one is known, and at least; and entries of a row beyond which it is not
+# tried again.
+FAILED_PASS, FINER, LEAST_FINER, LONGEST_ROW = 5.0, 4.0, 1.5, 64
 # Passes begin behind so much work: their loops take longest to compile.
 PASSES_FROM = 1e6
 # How many units are done in a second, where seconds are limited and it is not known yet, and at
@@ -104,6 +105,11 @@ class Search:
     _compared: float = 0.0
     _room_for_pass: float = FIRST_PASS
     _least_pass: float = 0.0
+    # Work of the last pass that ended, by how much a finer one takes more, it seems, and how far
+    # its bound was above what is attained, as a share of its cost.
+    _passed: float = 0.0
+    _finer: float = FINER
+    _pass_share: float = PASS_SHARE
     _until: float = math.inf
     _begun: float = field(default_factory=time.monotonic)
     _rate: float = FIRST_RATE
@@ -198,27 +204,25 @@ class Search:
     def _next_look(self) -> tuple[float, float]:
         """How near words on both sides are looked at next, and about what work that takes.
 
-        Infinite: nothing nearer is worth a look, or passes have shown more than it could.
+        Infinite: nothing nearer is worth a look, or passes have shown more than a first one could.
         """
-        width, work = self._nearer()
-        return width, work if width < self.upper - self.lower else math.inf
-
-    def _nearer(self) -> tuple[float, float]:
         if self._width == math.inf:
             width, work = self._first
-            return max(width, FIRST_SHARE * self.lower, self._least_width), work
+            width = max(width, FIRST_SHARE * self.lower, self._least_width)
+            return width, work if width < self.upper - self.lower else math.inf
         if self._width <= self._least_width:
             return self._width, math.inf
-        room = self._work / max(self._left, 1.0)
+        # Both kinds of bounds tell how near they are.
+        near = min(self._width, self.upper - self.lower)
+        work = self._work * (self._width / near) ** self._power
+        room = work / max(self._left, 1.0)
         # Not so near where that may take all that is left.
         nearer = NEARER ** min(1.0, LEAST_POWER / self._power)
         nearer = nearer if nearer**self._power * room < 1 / NEARER else math.sqrt(nearer)
-        width = max(
-            self._least_width, self._width / nearer, self._width * room ** (1 / self._power)
-        )
-        if self._width < LEAST_NEARER * width and width > self._least_width:
-            return self._width, math.inf
-        return width, self._work * (self._width / width) ** self._power
+        width = max(self._least_width, near / nearer, near * room ** (1 / self._power))
+        if near < LEAST_NEARER * width and width > self._least_width:
+            return near, math.inf
+        return width, work * (near / width) ** self._power
 
     @property
     def _least_width(self) -> float:
@@ -230,12 +234,18 @@ class Search:
         looked = self._worked - self._compared
         if self._is_laid_out:
             return False
-        if work < math.inf and looked + work < PASSES_FROM:
+        if work < math.inf and self._laid_out == 0 and looked + work < PASSES_FROM:
             return False
-        if work < math.inf and self.upper - self.lower < PASS_SHARE * self._cost:
-            # This pass would show nothing new, and finer ones take longer.
-            return False
-        return self._compared + self._room_for_pass / 2 < looked + work
+        return self._compared + self._expected_pass < looked + work
+
+    @property
+    def _expected_pass(self) -> float:
+        """About what work passes take until one of them shows something new."""
+        least = self._least_pass or self._room_for_pass / 2
+        shown, known = self._pass_share * self._cost, self.upper - self.lower
+        if self._passed == 0 or shown <= known:
+            return least
+        return least * self._finer ** math.ceil(math.log(known / shown) / math.log(FALL))
 
     def _look(self, width: float, work: float) -> None:
         """Bring the bound nearer by words on both sides.
@@ -269,7 +279,7 @@ class Search:
     def _is_laid_out(self) -> bool:
         """Whether passes bring nothing more."""
         over = self._idle >= PATIENCE or self._laid_out >= self._most_nodes
-        return over or (self.upper < math.inf and self._least_pass > self._left)
+        return over or (self.upper < math.inf and self._expected_pass > self._left)
 
     def _next_pass(self) -> None:
         """The next pass, with what it shows."""
@@ -278,7 +288,8 @@ class Search:
         before, worked = self.upper, self._compared
         self._until = self._worked + self._room_for_pass
         finished = self._pass(self._cost)
-        self.upper = min(self.upper, float(words.settle(self.graph, self.tables)))
+        shown = float(words.settle(self.graph, self.tables))
+        self.upper = min(self.upper, shown)
         fine = self._cost <= self.effort.tolerance
         if not finished:
             # With long rows words of few letters are too many already.
@@ -286,8 +297,12 @@ class Search:
             self._least_pass = self._room_for_pass if tries_again else math.inf
             self._room_for_pass *= FAILED_PASS
         else:
-            self._least_pass = FINER * (self._compared - worked)
-            self._room_for_pass = max(LONGER * (self._compared - worked), FIRST_PASS)
+            passed = self._compared - worked
+            if self._passed:
+                self._finer = max(LEAST_FINER, passed / self._passed)
+            self._passed, self._least_pass = passed, self._finer * passed
+            self._pass_share = (shown - self.lower) / self._cost
+            self._room_for_pass = max(LONGER * passed, FIRST_PASS)
             self._idle = self._idle + 1 if fine and self.upper == before else 0
             self._cost *= FALL
 
@@ -356,7 +371,7 @@ class Search:
         room = self._in_time(max(1.0, self._most_pass_work - self._worked))
         low[3] = allowed = room / self._work_of_a_comparison
         found = words.fill(self.graph, self.tables, *arguments)
-        worked = (allowed - low[3]) * self._work_of_a_comparison
+        worked = float(allowed - low[3]) * self._work_of_a_comparison
         self._compared += worked
         self._timed(begun, worked)
         return int(found)
