@@ -13,7 +13,7 @@ from chainveil.privacy.orders.loss import Closing, loss
 from chainveil.privacy.orders.numbers import Alphabet, read_numbers
 from chainveil.privacy.orders.search import Search
 from chainveil.privacy.problem import Effort, read_problem
-from tests.privacy.family.test_calibrate import second_order
+from tests.privacy.family.families import second_order
 from tests.privacy.orders.test_both_sides import THREE, _heart
 from tests.privacy.orders.test_loss import CHAIN, NOISE
 
