@@ -20,7 +20,7 @@ from chainveil.privacy.letters.loss import loss as loss_by_words
 from chainveil.privacy.letters.numbers import exact_emission, exact_transition, read_numbers
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.sides import Script, Spelling
-from chainveil.privacy.letters.walks import Walks
+from chainveil.privacy.letters.walks import ANY, Walks
 from chainveil.privacy.problem import Effort, read_problem
 from tests.machines import LEVELS, THREE
 from tests.oracle.letters import letters_loss
@@ -145,6 +145,37 @@ def test_no_bound_is_below_any_word(name: str) -> None:
                 assert walks._sweep(np.array([(j, cones.states + 1)])) == 0
     # Nothing keeps below a word that reveals, and next to nothing where one transition is so rare.
     assert checked or name in ("zeros", "tiny probability")
+
+
+@pytest.mark.parametrize("name", ["sticky", "two releases"])
+def test_no_bound_for_any_label_is_below_a_word_of_one(name: str) -> None:
+    checked = 0
+    for cones, pair, _ in _sides(name):
+        best = np.max(
+            [_best(cones, pair, label, 3) for label in range(cones.spelling.labels)], axis=0
+        )
+        for width, start in ((1, 0.0), (3, 0.2)):
+            walks = Walks(cones, pair, ANY, width)
+            bound = walks.enclose(start, 1e-6, 30_000)
+            assert bound >= max(start, best.max() - NEAR)
+            label, word = walks.word()
+            assert not word or 0 <= label < cones.spelling.labels
+            checked += bound < math.inf and len(word) > 0
+        for j, end in zip(*np.nonzero(np.isfinite(best)), strict=True):
+            walks = _walks(cones, pair, ANY, 1)
+            walks.bound = best[j, end] - NEAR * (1 + abs(best[j, end]))
+            assert walks._sweep(np.array([(j, end)])) == 0
+            assert len(walks._abreast(np.array([(j, end)]))) == 1
+            # Nothing more is asked for than by the labels one by one.
+            walks.bound = best[j, end] + 2.0
+            for label in range(cones.spelling.labels):
+                alone = _walks(cones, pair, label, 1)
+                alone.bound = walks.bound
+                if len(alone._abreast(np.array([(j, end)]))):
+                    break
+            else:
+                assert not len(walks._abreast(np.array([(j, end)])))
+    assert checked
 
 
 @pytest.mark.parametrize("name", ["channel", "sticky", "near periodic"])
@@ -382,10 +413,17 @@ def test_distances_together_keep_below_only_what_each_does(upto: int, is_left: b
                 )
                 rows = rows / rows.max()
             worth = math.log(rows[0, end] / rows[1, end] * plain[1, end] / plain[0, end])
+            count = cones.group(upto)[1]
+            start = distance - (distance - first) % count
             walks.bound = worth - 1e-9
-            left = walks._together(first)
-            assert [distance, end] in left.tolist()
+            if start + count <= upto + 1:
+                assert len(walks._failing_groups(np.array([(start, end)]))) == 1
+            left = walks._singles(first, 1e-3, 10**9)
+            assert left is not None
+            assert walks.bound >= worth or [distance, end] in left.tolist()
             walks.bound = worth + 0.5
-            groups += len(walks._together(first)) < 4 * (upto + 1 - first)
+            left = walks._singles(first, 1e-3, 10**9)
+            assert left is not None
+            groups += len(left) < 4 * (upto + 1 - first)
     # They say something.
     assert groups > 0

@@ -89,6 +89,12 @@ class Laid:
         """Nodes of the graph."""
         return self.side.nodes
 
+    @property
+    def attained(self) -> float:
+        """What the best word so far is worth, at least nothing."""
+        made = self._better or self._side
+        return 0.0 if made is None else max(0.0, made.best)
+
     def improve(
         self, turn: int, low: float, tolerance: float, left: int, every_length: bool
     ) -> None:
@@ -166,8 +172,11 @@ class Case:
     # were asked for an attack.
     width: int = 1
     sought: bool = False
-    # Whether cones took too long, or found no bound.
+    # Whether cones took too long, or found no bound; whether cases of other labels were bounded
+    # together with this one, and asked for an attack.
     too_slow: bool = False
+    bounded_together: bool = False
+    sought_together: bool = False
 
     @property
     def nodes(self) -> int:

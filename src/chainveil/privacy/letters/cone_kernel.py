@@ -185,11 +185,11 @@ def keep(values: Any, counts: Any, label: int, at: Any, on: Any) -> None:
 def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any) -> None:
     """Functionals of all layers for words of ``at[0]`` letters before an end.
 
-    ``at``: letters, label of the target, most functionals of a label, and 2 if what they weigh for
-    b is kept beside them; ``room.first``: what the values a and b of the target weigh in the last
-    layer. The functional of a word is what it weighs for a, less ``factor`` times what it weighs
-    for b; where it is nowhere positive, the word keeps below the factor. Each functional here is on
-    all rays at least that of some words; where none is left, all words keep below.
+    ``at``: letters, label of the target (-1: any), most functionals of a label, and 2 if what they
+    weigh for b is kept beside them; ``room.first``: what the values a and b of the target weigh in
+    the last layer. The functional of a word is what it weighs for a, less ``factor`` times what it
+    weighs for b; where it is nowhere positive, the word keeps below the factor. Each functional
+    here is on all rays at least that of some words; where none is left, all words keep below.
 
     No step and no weight is above 1, so an image of a ray sums to at most k. Hence each value is
     within ``4 k (k + 24) UNIT`` times the largest slope of the exact one, and a functional that is
@@ -211,10 +211,12 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
         for label in range(labels if i < last else 1):
             for number in range(counts[i + 1, label] if i < last else 1):
                 told[STEPS] += 1
-                for letter in range(letters.counts[0, label] if i < last else 1):
-                    following = at[1]
+                for letter in range(letters.counts[0, label] if i < last else labels):
+                    following = letter
                     if i < last:
                         following = letters.next[0, label, letter]
+                    elif at[1] >= 0 and letter != at[1]:
+                        continue
                     if share[end, i, following, 0] < 0.0:
                         continue
                     count, matters = counts[i, following], False

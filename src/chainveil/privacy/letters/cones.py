@@ -9,13 +9,15 @@ inwards). Here are the cones; ``walks`` bounds words by them.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import cone_kernel
 from chainveil.privacy.letters.cone_kernel import Layers, Letters, Room
 from chainveil.privacy.letters.priors import Priors
-from chainveil.privacy.letters.sides import Spelling
+from chainveil.privacy.letters.sides import IntArray, Spelling
 from chainveil.privacy.letters.words import UNIT
 
 # What priors are raised and first shares lowered by: far more than rounding takes.
@@ -115,6 +117,21 @@ class Cones:
         if not len(vectors):
             return np.full(self.states, -1.0)
         return _widened((vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0))
+
+    @cached_property
+    def leading(self) -> list[tuple[IntArray, IntArray, FloatArray]]:
+        """Letters that lead to each label: where they stand, their numbers and weights, (n, k)."""
+        found, letters = [], self.letters
+        for to in range(self.spelling.labels):
+            some = [
+                (place, number)
+                for place in range(self.spelling.labels)
+                for number in range(int(letters.counts[0, place]))
+                if letters.next[0, place, number] == to
+            ]
+            places, numbers = np.array(some, np.int64).reshape(-1, 2).T
+            found.append((places, numbers, letters.weight[0, places, numbers]))
+        return found
 
     def room(self, upto: int, width: int) -> Room:
         """Room for functionals of so many layers."""

@@ -30,17 +30,19 @@ def room(
     ``first`` (2, k, n): what the values a and b of the target weigh; ``factor`` (n,). Behind the
     first rows lie the image of a functional (k rows) and the reference of a layer (k); by label
     what is free of a cone, whether a functional is there, and whether one was before; by label
-    and state the shares of a cone, the values of a functional and its slopes.
+    and state the shares of a cone, the values of a functional and its slopes. Those of the first
+    label hold the functional at the target.
     """
     _, k, n = first.shape
     found = np.zeros((LINES + 2 * k + 3 * labels * (k + 1), n))
     below = factor * first[1]
-    found[LINES : LINES + k] = first[0] - below
     found[STEEPEST] = (first[0] + below).max(axis=0)
     before = LINES + 2 * k + 2 * labels
     found[before : before + labels] = 1.0
     value = before + labels + labels * k
     found[value : value + labels * k] = -np.inf
+    slope = value + labels * k
+    found[slope : slope + k] = first[0] - below
     return found
 
 
@@ -61,8 +63,9 @@ def scale_by(
 def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, failed: Any) -> int:
     """Which walks have words that do not keep below their factor; how many steps it took.
 
-    ``walks`` (n, 3): distance, end and number of each, which are moved about; ``work``: ``room``.
-    Rows are read and written as seldom as can be, and set back where they are read last.
+    ``label_at``: that of the target, -1 for any; ``walks`` (n, 3): distance, end and number of
+    each, which are moved about; ``work``: ``room``. Rows are read and written as seldom as can be,
+    and set back where they are read last.
     """
     matrix, weights, counts = letters.matrix, letters.weight, letters.counts
     references, shares = cones.reference, cones.share
@@ -92,8 +95,14 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, fail
                     left -= part
                 work[rest + label, i] = 0.0 if empty else left
         for label in range(labels if s > 0 else 1):
-            for letter in range(counts[0, label] if s > 0 else 1):
-                following = label_at
+            for letter in range(counts[0, label] if s > 0 else labels):
+                following = letter
+                if s == 0 and label_at >= 0 and letter != label_at:
+                    continue
+                if s == 0:
+                    for u in range(k):
+                        for i in range(n):
+                            work[image + u, i] = work[slope + u, i]
                 if s > 0:
                     following = letters.next[0, label, letter]
                     for u in range(k):

@@ -41,7 +41,7 @@ MORE_NODES = 3
 SILENT, MOST_SILENT = 8, 4
 # The share of nodes with which attacks alone are looked for, by how much of the budget one exceeds
 # it so that no other is looked for, and how many more are noted.
-SEEKING, ABOVE, MORE_ATTACKS = 0.15, 0.3, 5
+SEEKING, ABOVE, MORE_ATTACKS = 0.07, 0.3, 5
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
 # what is gained over noise that tells nothing.
@@ -166,15 +166,18 @@ class Quest:
             self.looking = max(self.looking, NEAR)
         return found
 
-    def _loss(self, noise: Noise, patient: bool = True) -> PrivacyLoss:
-        """Of this noise and the earlier releases, as closely as the budget makes it matter."""
+    def _loss(self, noise: Noise, patient: bool = True, known: bool = False) -> PrivacyLoss:
+        """Of this noise and the earlier releases, as closely as the budget makes it matter.
+
+        ``known``: attacks on similar noise were looked for, and are not again.
+        """
         if noise in self._losses:
             return self._losses[noise]
         epsilon = self.aim.epsilon
-        found = self._sought(noise)
+        found = None if known else self._sought(noise)
         closing = self._closing(noise)
         near = max(NEAR, self.looking)
-        if found.lower <= epsilon:
+        if found is None or found.lower <= epsilon:
             found = closing.to(self._effort(near), epsilon * (1 + near))
         if patient and found.lower <= epsilon < math.inf == found.epsilon and self.every == 1:
             # On very slow chains a first bound takes more than bringing it closer takes on others.
@@ -277,14 +280,15 @@ class Quest:
         # Losses of noise with several numbers take longer, and gain less.
         many = self._many or (shape.size > 1 and self.every == 1)
         before: tuple[float, float] | None = None
-        too_little = 0.0
+        too_little, known = 0.0, False
         for round_ in range(MOST_ROUNDS):
             move = self._least_move(shape, numbers, target) if round_ else 0.0
             noise = shape.make(shape.moved(numbers, move)).on_grid()
             costs = self._cost(noise)
             if costs >= worth and round_:
                 break
-            found = self._loss(noise, shape.size == 1)
+            found = self._loss(noise, shape.size == 1, known)
+            known = shape.size > 1 and found.lower <= epsilon
             if found.lower > epsilon and shape.size > 1 and kept is None:
                 # A better attack than any before: other numbers may be cheaper now.
                 others = numbers, self._against(shape, numbers)

@@ -21,13 +21,13 @@ from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.letters.cases import NODES, Case, Half, Laid, Nothing, Pair
 from chainveil.privacy.letters.coarse import Coarse, points_of_a_block
 from chainveil.privacy.letters.cones import Cones
+from chainveil.privacy.letters.enclosing import Enclosing
 from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
 from chainveil.privacy.letters.places import Places
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.shares import Shares
 from chainveil.privacy.letters.sides import Script, Spelling
 from chainveil.privacy.letters.silent import Told
-from chainveil.privacy.letters.walks import Walks
 from chainveil.privacy.letters.worth import Worth
 from chainveil.privacy.problem import Effort
 
@@ -36,11 +36,13 @@ LAST_TURN = len(NODES) - 1
 SHARE = 0.3
 # More points of an attack than these count as so many.
 MOST_SHOWN = 4096
-# Sides are enclosed by cones as well from this turn on, if they have so many nodes; steps that cost
-# as much as a node, and how many they may cost, beside the nodes of the graphs so far.
-FIRST_ENCLOSED, LARGE, STEPS, ENCLOSING = 2, 400, 3, 4
+# Sides are enclosed by cones as well from this turn on, if they have so many nodes; how many more
+# that may cost, beside the nodes of the graphs so far.
+FIRST_ENCLOSED, LARGE, ENCLOSING = 2, 400, 4
 # On chains whose words are long, the part of all nodes that one case may cost.
 PARTS = 2
+# Functionals for each layer and label at most.
+MOST_WIDTH = 256
 # Words of more letters are long: graphs are large then, and cones come first.
 DEEP = 48
 # Series of fewer points are short.
@@ -115,13 +117,16 @@ class Search:
         return Cones(*left), Cones(*right)
 
     @cached_property
-    def coarse(self) -> tuple[Coarse, Coarse]:
-        """Both sides in blocks of several points, where attacks are sought on slow chains."""
+    def enclosing(self) -> Enclosing | None:
+        """Bounds by cones, and attacks that are sought in blocks of several points."""
+        if self.cones is None:
+            return None
         numbers = self.script.numbers
         # Where points may be missing, letters are not numbered by labels alone.
         points = 1 if self.script.missing else points_of_a_block(numbers)
         left, right = self.spellings
-        return Coarse(left, numbers, points), Coarse(right, numbers, points)
+        coarse = Coarse(left, numbers, points), Coarse(right, numbers, points)
+        return Enclosing(self.cones, coarse)
 
     @cached_property
     def places(self) -> Places:
@@ -196,7 +201,7 @@ class Search:
             still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
             if self.effort.attacks_only and self.script.every > 1:
                 still = [case for case in still if case.reports]
-            if self.effort.attacks_only and self._seeks:
+            if self.effort.attacks_only and self._deep and self.cones is not None:
                 still = [case for case in still if not case.sought]
             if not still:
                 break
@@ -256,42 +261,29 @@ class Search:
         self.longest = max(self.longest, *(int(depth.max()) for depth in laid))
 
     def _enclose(self, case: Case) -> bool:
-        """Bound both sides by cones, with more functionals turn by turn; whether that is best.
-
-        Each may be worth so much that the case just does not matter. Where it is worth more, that
-        is found, and a word that comes close to it.
-        """
+        """Bound both sides by cones, with more functionals turn by turn; whether that is best."""
         large = case.turn >= FIRST_ENCLOSED and case.nodes >= LARGE
-        if self.cones is None or case.too_slow or not (self._deep or large):
+        if self.enclosing is None or case.too_slow or not (self._deep or large):
             return False
-        sides = [side for side in (case.left, case.right) if isinstance(side, Laid)]
-        goal = self.low + 0.9 * self.effort.tolerance
-        attained = [max(0.0, float(side.lower_by_points(self.points)[-1])) for side in sides]
+        goal, tolerance = self.low + 0.9 * self.effort.tolerance, self.effort.tolerance
         nodes = self.effort.max_nodes // PARTS if self._deep else ENCLOSING * case.nodes
-        most = STEPS * min(self._left, nodes)
-        if self.effort.attacks_only:
-            self._seek(case, sides, attained, goal, most)
-            return self._deep
-        # What each side seems to be worth: halfway from what is attained to what it was raised to.
-        hoped = [
-            (least + side.most) / 2 if side.raised else least
-            for side, least in zip(sides, attained, strict=True)
-        ]
-        start = max(attained[0], hoped[0] + (goal - sum(hoped)) / len(sides))
-        found: list[float] = []
-        for side, least in zip(sides, attained, strict=True):
-            start = max(least, goal - found[0]) if found else start
-            found.append(self._enclosed(case, side, start, most))
-            if math.isinf(found[-1]):
-                # Graphs bound such chains at least loosely, if enough nodes are left.
-                case.too_slow = self._deep
-                return False
-        start = max(attained[0], goal - found[-1])
-        if not sides[0].raised and start < found[0] and sum(found) > goal:
-            # The first one may be worth less than it was asked for, which leaves more to the other.
-            found[0] = min(found[0], self._enclosed(case, sides[0], start, most))
+        nodes, before = min(self._left, nodes), self.enclosing.nodes
+        try:
+            if self.effort.attacks_only:
+                self._seek(case, goal, nodes)
+                return self._deep
+            if self._enclose_together(case, goal, nodes):
+                return True
+            found = self.enclosing.bounds([case], goal, tolerance, nodes)
+        finally:
+            self.made += self.enclosing.nodes - before
+        if math.isinf(found[-1]):
+            # Graphs bound such chains at least loosely, if enough nodes are left.
+            case.too_slow = self._deep
+            return False
         case.sought = True
-        case.width *= 2
+        case.width = min(2 * case.width, MOST_WIDTH)
+        sides = [side for side in (case.left, case.right) if isinstance(side, Laid)]
         if self._deep and self._every_length:
             return sum(found) < sum(float(side.side.upper) for side in sides)
         upper, _ = self._divide(
@@ -301,54 +293,41 @@ class Search:
         # than half of the gap is closed, graphs are laid out as well.
         return upper <= goal or upper - self.low < (case.upper - self.low) / 2
 
-    def _enclosed(self, case: Case, side: Laid, start: float, most: int) -> float:
-        """A bound for one side by cones, at least ``start``; its best word is tried."""
-        assert self.cones is not None
-        cones = self.cones[0 if side is case.left else 1]
-        walks = Walks(cones, case.pair, case.place[1], case.width)
-        found = walks.enclose(start, 0.3 * self.effort.tolerance, most)
-        self.made += walks.steps // STEPS
-        if word := walks.word():
-            side.try_word(word)
-        side.raised = found > start
-        side.most = min(side.most, found)
-        return found
+    def _enclose_together(self, case: Case, goal: float, nodes: int) -> bool:
+        """Bound all cases that differ in the label alone at once; whether there is a bound now."""
+        assert self.enclosing is not None
+        alike = self._alike(case)
+        if not self._deep or case.bounded_together or len(alike) == 1:
+            return False
+        found = self.enclosing.bounds(alike, goal, self.effort.tolerance, nodes)
+        for one in alike:
+            one.bounded_together = True
+            one.upper = min(one.upper, sum(found))
+        return math.isfinite(found[-1])
 
-    def _seek(
-        self, case: Case, sides: list[Laid], attained: list[float], goal: float, most: int
-    ) -> None:
-        """Look for words of a case that are worth more than the goal together, on slow chains.
+    def _seek(self, case: Case, goal: float, nodes: int) -> None:
+        """Look for an attack on this case; on all that differ in the label alone, at first."""
+        assert self.enclosing is not None
+        alike, tolerance = self._alike(case), self.effort.tolerance
+        if not case.sought_together and len(alike) > 1:
+            may_be = self.enclosing.seek(alike, goal, tolerance, nodes)
+            for one in alike:
+                one.sought_together = True
+                one.sought |= not may_be
+        if not case.sought:
+            case.sought = True
+            self.enclosing.seek([case], goal, tolerance, nodes)
 
-        Sides are looked through for what is worth more than a share of it; if one is, the other
-        is for its best word.
-        """
-        case.sought = True
-        label, margin = case.place[1], 0.3 * self.effort.tolerance
-        bounds = [least + max(0.0, goal - sum(attained)) / len(sides) for least in attained]
-        open_ = list(zip(range(len(sides)), sides, self.coarse[-len(sides) :], strict=True))
-        for best_ones in (False, True):
-            if best_ones and sum(bounds) <= goal:
-                break
-            for number, side, coarse in tuple(open_):
-                others = sum(bounds) - bounds[number]
-                start = attained[number] if best_ones else max(attained[number], goal - others)
-                walks = Walks(coarse.cones, case.pair, label, 1)
-                walks.seek(start, margin, most)
-                self.made += walks.steps // STEPS
-                bounds[number] = walks.bound
-                if word := walks.word():
-                    side.try_word(coarse.written_out(word, label))
-                    open_.remove((number, side, coarse))
+    def _alike(self, case: Case) -> list[Case]:
+        """Cases of the same values whose targets are anywhere, with all reports."""
+        if self.script.has_none:
+            return [case]
+        return [one for one in self._kept or [] if one.pair == case.pair]
 
     @property
     def _deep(self) -> bool:
         """Whether words of this chain are long, so that graphs are large."""
         return self.longest > DEEP
-
-    @property
-    def _seeks(self) -> bool:
-        """Whether attacks are read off cones."""
-        return self._deep and self.cones is not None
 
     @property
     def _left(self) -> int:

@@ -30,15 +30,17 @@ SOME = 16
 # An attack is sought up to where the chain tells so little, and at most so far away.
 LITTLE, MOST_SOUGHT = 0.1, 1024
 # Steps side by side that take as long as one by itself, and how many walks are side by side.
-ABREAST, CHUNK = 10, 512
+ABREAST, CHUNK = 10, 256
 # How often a factor is raised for one distance.
 MOST_RAISED = 40
+# The label of a target whose report may be any.
+ANY = -1
 # Logs of factors are below this.
 MOST_EXPONENT = 700.0
 
 
 class Walks:
-    """All walks for a pair of values and a label of the target, and the bound they ask for.
+    """All walks for a pair of values and a label of the target, or ANY, and the bound they ask for.
 
     Attributes
     ----------
@@ -108,19 +110,24 @@ class Walks:
 
     def _clear(self, first: int, margin: float, most: int) -> bool:
         """Raise the bound until words of all distances from ``first`` on keep below it."""
-        failed = self._abreast(self._together(first))
+        singles = self._singles(first, margin, most)
+        if singles is None:
+            return False
+        failed = self._abreast(singles)
         while len(failed) > SOME:
             before = self.bound
-            some = failed[:: -max(1, len(failed) // SOME)]
-            if not self._raise(some, margin, most):
+            if not self._raise(_some(failed), margin, most):
                 return False
             if self.bound == before:
                 break
             failed = self._abreast(failed)
         return self._raise(failed, margin, most)
 
-    def _together(self, first: int) -> IntArray:
-        """Distances from ``first`` on with all ends, but for groups that keep below the bound."""
+    def _singles(self, first: int, margin: float, most: int) -> IntArray | None:
+        """Distances from ``first`` on with all ends, but for groups that keep below the bound.
+
+        Where most do not, it is raised for a few of their distances first; None: in vain.
+        """
         k, upto = self._cones.states, self._upto
         behind, count = self._cones.group(upto)
         single = np.array([(j, end) for end in range(k + 1) for j in range(first, upto + 1)])
@@ -129,16 +136,30 @@ class Walks:
         starts = np.arange(first, upto + 2 - count, count)
         ends = np.arange(k + 1)
         groups = np.stack(np.meshgrid(ends, starts, indexing="ij"), axis=-1).reshape(-1, 2)
-        walks = np.column_stack([groups[:, 1] - behind, groups[:, 0] + k + 2])
-        failed = self._abreast(walks)
-        if self._width > 1:
-            failed = self._still_failing(failed)
+        failed = self._failing_groups(groups[:, ::-1])
+        while len(failed) > SOME:
+            before = self.bound
+            some = self._abreast(_some(failed))
+            if not self._raise(some, margin, most):
+                return None
+            if self.bound == before:
+                break
+            failed = self._failing_groups(failed)
         # Those after the last whole group are walked by themselves.
         left = np.zeros((k + 1, upto + 1), np.bool_)
         left[:, starts[-1] + count :] = True
         for place, end in failed:
-            left[end - k - 2, place + behind : place + behind + count] = True
+            left[end, place : place + count] = True
         found: IntArray = single[left[single[:, 1], single[:, 0]]]
+        return found
+
+    def _failing_groups(self, groups: IntArray) -> IntArray:
+        """Those groups of distances that are not shown to keep below the bound."""
+        away = np.array([self._cones.group(self._upto)[0], -self._cones.states - 2])
+        failed = self._abreast(groups - away)
+        if self._width > 1:
+            failed = self._still_failing(failed)
+        found: IntArray = failed + away
         return found
 
     def _still_failing(self, order: IntArray) -> IntArray:
@@ -207,20 +228,21 @@ class Walks:
                 return False
         return True
 
-    def word(self) -> list[int]:
+    def word(self) -> tuple[int, list[int]]:
         """The word to which the functionals lead at the end that raised the bound last.
 
-        It starts from the end and takes, letter by letter, what is worth most further in.
+        With the label of its target. It starts from the end and takes, letter by letter, what is
+        worth most further in; without a letter where there is none.
         """
         if self._worst is None:
-            return []
+            return self._label, []
         distance, end, failing, bound = self._worst
         # Just below what was asked for, if that is above what some word is worth.
         for self.bound in (bound - 1e-7 * (1 + abs(bound)), failing):
             if not self._sweep(np.array([(distance, end)])):
                 break
         else:
-            return []
+            return self._label, []
         letters, layers, room = self._cones.letters, self._cones.layers(self._upto), self._room
         vector, reference = layers.reference[end, 0], layers.reference[end, 0]
         label, best = 0, -math.inf
@@ -232,34 +254,30 @@ class Walks:
             if worth.size and worth.max() > best:
                 best, label = float(worth.max()), place
                 vector = vectors[int(np.argmax(worth.max(axis=0)))]
-        word = []
-        # Letters that lead to each label, by the label they stand at.
-        leading = [
-            [
-                (place, np.flatnonzero(letters.next[0, place, : letters.counts[0, place]] == to))
-                for place in range(self._cones.spelling.labels)
-            ]
-            for to in range(self._cones.spelling.labels)
-        ]
+        word, leading = [], self._cones.leading
         counts = room.counts[: distance + 1].tolist()
         for layer in range(1, distance + 1):
             flow = layers.step[end, layer - 1] @ vector
-            best, image = -math.inf, vector
-            for place, numbers in leading[label]:
-                if not counts[layer][place] or not len(numbers):
-                    continue
-                images = letters.weight[0, place, numbers] * flow
-                worth = room.slopes[layer, place, 0, : counts[layer][place]] @ images.T
-                which = int(worth.argmax()) % len(numbers)
-                if (value := float(worth.max())) > best:
-                    best, choice, image = value, (place, int(numbers[which])), images[which]
-            if best == -math.inf:
-                choice, image = (label, 0), letters.weight[0, label, 0] * flow
-            label = choice[0]
-            word.append(choice[1])
+            places, numbers, weights = leading[label]
+            images = weights * flow
+            count = max(counts[layer])
+            worth = np.einsum("inx,ix->in", room.slopes[layer, places, 0, :count], images)
+            worth[room.counts[layer, places, None] <= np.arange(count)] = -np.inf
+            worth = worth.max(axis=1, initial=-np.inf)
+            choice = int(worth.argmax())
+            if worth[choice] == -math.inf:
+                image, number = letters.weight[0, label, 0] * flow, 0
+            else:
+                image, number, label = images[choice], int(numbers[choice]), int(places[choice])
+            word.append(number)
             most = float(image.max())
             if not most > 0.0:
                 # Rounding led to letters that cannot follow each other.
-                return []
+                return self._label, []
             vector = image / most
-        return word[::-1]
+        return label, word[::-1]
+
+
+def _some(order: IntArray) -> IntArray:
+    """A few of them, the last ones first."""
+    return order[:: -max(1, len(order) // SOME)]
