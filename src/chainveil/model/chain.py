@@ -15,6 +15,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import Box, DataModel, HiddenChain, Origin, register
 from chainveil.model.region import ChainRegion, Interval, region_around, region_from_counts
+from chainveil.model.steps import check_irreducible, finite_stationary, two_state_power
 
 if TYPE_CHECKING:
     from chainveil.model.higher_order import HigherOrderChain
@@ -79,7 +80,7 @@ class MarkovChain(DataModel):
         origin: Origin | None = None,
     ) -> None:
         matrix = checks.stochastic_matrix("transition", transition)
-        _check_irreducible(matrix)
+        check_irreducible(matrix)
         start = None if initial is None else checks.distribution("initial", initial, len(matrix))
         object.__setattr__(self, "transition", matrix)
         object.__setattr__(self, "initial", start)
@@ -230,7 +231,7 @@ class MarkovChain(DataModel):
         t = checks.whole("t", t, 0)
         if self.states != 2:
             return np.linalg.matrix_power(self.transition, t)
-        return _two_state_power(float(self.transition[0, 1]), float(self.transition[1, 0]), t)
+        return two_state_power(float(self.transition[0, 1]), float(self.transition[1, 0]), t)
 
     def reverse(self) -> MarkovChain:
         """The stationary chain run backwards: ``Pr[X_t = b | X_{t+1} = a]`` at ``[a, b]``."""
@@ -331,27 +332,6 @@ def frozen_counts(counts: ArrayLike) -> IntArray:
     return frozen
 
 
-def _check_irreducible(matrix: FloatArray) -> None:
-    k = len(matrix)
-    if matrix.shape != (k, k) or k < 2:
-        raise InvalidInput(
-            "transition",
-            f"a matrix of shape {matrix.shape}",
-            "a square matrix of at least two states",
-        )
-    reach = (matrix > 0) | np.eye(k, dtype=bool)
-    for _ in range(max(1, (k - 1).bit_length())):
-        reach = reach @ reach
-    if not reach.all():
-        origin, goal = (int(index) for index in np.argwhere(~reach)[0])
-        raise InvalidInput(
-            "transition",
-            f"a chain that never gets from state {origin} to state {goal}",
-            "an irreducible chain, in which every state can be reached from every other",
-            "Drop the states that cannot recur, or treat the closed classes as separate chains.",
-        )
-
-
 def read_public(public: Any) -> Origin:
     """Where a fit comes from, by whether the data need no protection."""
     if not isinstance(public, bool):
@@ -372,46 +352,3 @@ def few_digits(probabilities: FloatArray) -> NDArray[np.bool_]:
     flat = probabilities.ravel()
     few = np.array([float(f"{number:.6g}") for number in flat.tolist()])
     return np.asarray(np.isclose(flat, few, rtol=1e-12, atol=0.0)).reshape(probabilities.shape)
-
-
-def finite_stationary(matrix: FloatArray) -> FloatArray:
-    """The stationary law of an irreducible chain; an error where doubles cannot hold it."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        result = _stationary(matrix)
-    if not np.all(np.isfinite(result)):
-        raise InvalidInput(
-            "transition",
-            "a state that is left more than 1e308 times as rarely as another",
-            "a chain whose stationary law doubles can hold",
-        )
-    return result
-
-
-def _stationary(matrix: FloatArray) -> FloatArray:
-    """Grassmann-Taksar-Heyman elimination: no subtraction, so small entries keep their digits."""
-    reduced = np.array(matrix)
-    np.fill_diagonal(reduced, 0.0)
-    k = len(reduced)
-    for last in range(k - 1, 0, -1):
-        reduced[:last, last] /= reduced[last, :last].sum()
-        reduced[:last, :last] += np.outer(reduced[:last, last], reduced[last, :last])
-    weights = np.zeros(k)
-    weights[0] = 1.0
-    for state in range(1, k):
-        weights[state] = weights[:state] @ reduced[:state, state]
-    return np.asarray(weights / weights.sum())
-
-
-def _two_state_power(q: float, r: float, t: int) -> FloatArray:
-    """P^t by its eigenvalue ``1-q-r``, without cancellation where the chain mixes slowly."""
-    if t == 0:
-        return np.eye(2)
-    second = (1 - q) - r
-    if abs(second) >= 1 and second < 0:
-        mixed = float(1 - second**t)
-    elif second > 0:
-        mixed = float(-np.expm1(t * np.log1p(-(q + r))))
-    else:
-        mixed = 1 - second**t
-    moved0, moved1 = q / (q + r) * mixed, r / (q + r) * mixed
-    return np.array([[1 - moved0, moved0], [moved1, 1 - moved1]])

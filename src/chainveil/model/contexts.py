@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.chain import finite_stationary
+from chainveil.model.steps import finite_stationary
 from chainveil.sequences import Sequences
 
 IntArray = NDArray[np.int64]

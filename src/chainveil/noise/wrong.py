@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.model.chain import finite_stationary
+from chainveil.model.steps import finite_stationary, reached
 from chainveil.noise.base import Noise
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ IntArray = NDArray[np.int64]
 # Pairs of a report and a hidden state: up to so many their long-run law is accurate entry by
 # entry, and beyond so many the equations for it are too large.
 FEW_PAIRS, MOST_PAIRS = 600, 8192
+# Up to so many what reaches what is found by squaring.
+FEW_STATES = 64
 
 
 def wrong_share(noise: Noise, model: DataModel) -> float:
@@ -67,14 +69,13 @@ def _long_run(
 ) -> FloatArray:
     """The law of a report and the hidden state at it in the long run, shape (m, s)."""
     move = np.linalg.matrix_power(transition, noise.every)
+    before = start @ np.linalg.matrix_power(transition, noise.first_place)
     if noise.sees == "point":
         # Reports follow the points, whatever was reported before.
-        before = start @ np.linalg.matrix_power(transition, noise.first_place)
         return np.asarray((long_run_law(move, before)[:, None] * noise.first_law()[value]).T)
     step = noise.step_law()[:, value[:, None], value[None, :], :]
     m, s = noise.outputs, len(value)
     steps = np.einsum("xy,zxyw->zxwy", move, step).reshape(m * s, m * s)
-    before = start @ np.linalg.matrix_power(transition, noise.first_place)
     first = (before[:, None] * noise.first_law()[value]).T.ravel()
     return long_run_law(steps, first).reshape(m, s)
 
@@ -84,7 +85,8 @@ def long_run_law(steps: FloatArray, start: FloatArray) -> FloatArray:
 
     It need not be irreducible: what it ends in may depend on where it began.
     """
-    if np.all(steps > 0):
+    # Most are irreducible, and what finds the parts of others takes long to import.
+    if np.all(steps > 0) or (len(steps) <= FEW_STATES and reached(steps).all()):
         return _stationary(steps)
     from scipy.sparse.csgraph import connected_components
 

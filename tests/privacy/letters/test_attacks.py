@@ -54,7 +54,7 @@ def test_attack_read_back_has_its_reports(name: str) -> None:
     attack = found.witness
     assert attack is not None
     script = Script(read_numbers(LEVELS, (noise,)), (noise,), False)
-    spelled = in_letters(script, attack)
+    spelled = in_letters(script, (script.spelling(True), script.spelling(False)), attack)
     assert spelled is not None
     label, words = spelled
     output, target = attack.output_array().tolist(), attack.target
@@ -74,7 +74,8 @@ def test_attack_read_back_has_its_reports(name: str) -> None:
 def test_thinned_attacks_are_not_read_back() -> None:
     thinned = PLAIN.thinned(3)
     script = Script(read_numbers(LEVELS, (thinned,)), (thinned,), False)
-    assert in_letters(script, SequenceWitness(3, 0, {}, 0, 1, (0, 0, 0))) is None
+    spellings = script.spelling(True), script.spelling(False)
+    assert in_letters(script, spellings, SequenceWitness(3, 0, {}, 0, 1, (0, 0, 0))) is None
 
 
 def test_blocks_of_equal_points_are_one() -> None:

@@ -12,7 +12,7 @@ from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.letters.cases import Half
 from chainveil.privacy.letters.numbers import Numbers, successors
 from chainveil.privacy.letters.search import Attack
-from chainveil.privacy.letters.sides import Reports, Script
+from chainveil.privacy.letters.sides import Reports, Script, Spelling
 from chainveil.privacy.letters.witness import SequenceWitness, reports_of
 from chainveil.privacy.memory.witness import MemoryWitness, in_runs
 from chainveil.privacy.problem import Problem
@@ -53,7 +53,9 @@ def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | N
     return MemoryWitness(*about, in_runs(symbols))
 
 
-def in_letters(script: Script, attack: Witness) -> tuple[int, list[list[int]]] | None:
+def in_letters(
+    script: Script, spellings: tuple[Spelling, Spelling], attack: Witness
+) -> tuple[int, list[list[int]]] | None:
     """The label of an attack's target and the words of both sides; None where it has none.
 
     The other way round than :func:`written_out`, where every point reports.
@@ -67,19 +69,21 @@ def in_letters(script: Script, attack: Witness) -> tuple[int, list[list[int]]] |
     first = max((place for place in attack.known if place < target), default=0)
     last = min((place for place in attack.known if place > target), default=len(digits))
     words: list[list[int]] = []
-    for is_left, points in ((True, range(target, first, -1)), (False, range(target + 1, last))):
-        letters, word = script.spelling(is_left).letters, list[int]()
-        for place in points:
-            at, to = (place, place - 1) if is_left else (place - 1, place)
-            fitting = [
-                number
-                for number, letter in enumerate(letters[0, labels[at]])
-                if letter.reports == digits[place] and letter.following == labels[to]
-            ]
-            if not fitting:
-                return None
-            word.append(fitting[0])
-        words.append(word)
+    sides = range(target, first, -1), range(target + 1, last)
+    for spelling, places in zip(spellings, sides, strict=True):
+        numbers = {
+            (label, letter.following, letter.reports): number
+            for label in range(script.labels)
+            for number, letter in enumerate(spelling.letters[0, label])
+        }
+        # A letter stands between the label further in and the one further out.
+        left = int(spelling.is_left)
+        steps = [
+            (labels[place - 1 + left], labels[place - left], digits[place]) for place in places
+        ]
+        if any(step not in numbers for step in steps):
+            return None
+        words.append([numbers[step] for step in steps])
     return labels[target], words
 
 

@@ -49,7 +49,8 @@ class Closing:
         value = _replayed(attack, self.problem)
         if math.isfinite(value) and value > self._search.low:
             self._search.low, self._known = value, (attack, value)
-            if spelled := in_letters(self._search.script, attack):
+            search = self._search
+            if spelled := in_letters(search.script, search.spellings, attack):
                 self._search.begin_with((attack.value, attack.other), *spelled)
 
     @property

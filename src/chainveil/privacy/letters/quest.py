@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -41,13 +40,13 @@ MORE_NODES = 3
 SILENT, MOST_SILENT = 8, 4
 # The share of nodes with which attacks alone are looked for, by how much of the budget one exceeds
 # it so that no other is looked for, and how many more are noted.
-SEEKING, ABOVE, MORE_ATTACKS = 0.07, 0.3, 5
+SEEKING, ABOVE, MORE_ATTACKS = 0.1, 0.3, 5
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
 # what is gained over noise that tells nothing.
 CLOSE, ALIKE = 1e-2, 0.04
-# The same where they meet: one more loss is computed for it, unless that took too many nodes.
-SHARP = 1e-6
+# The same where they meet: few more losses are computed for it, unless they took too many nodes.
+SHARP, MOST_SHARPENED = 1e-6, 3
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 32
 # By how much less the cost of another round must be.
@@ -114,7 +113,6 @@ class Quest:
     def __post_init__(self) -> None:
         # While noise is looked for, losses may come less close.
         self._closest = self.looking
-        self._afresh = partial(replace, self, looking=self._closest)
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._losses: dict[Noise, PrivacyLoss] = {}
         self._many = self.every == 1 and self.problem.model.states > FEW
@@ -179,7 +177,7 @@ class Quest:
         near = max(NEAR, self.looking)
         if found is None or found.lower <= epsilon:
             found = closing.to(self._effort(near), epsilon * (1 + near))
-        if patient and found.lower <= epsilon < math.inf == found.epsilon and self.every == 1:
+        if patient and found.lower <= epsilon and math.isinf(found.epsilon) and self.every == 1:
             # On very slow chains a first bound takes more than bringing it closer takes on others.
             more = self._effort(near, MORE_NODES * self._most)
             found = closing.to(more, epsilon * (1 + near))
@@ -231,7 +229,7 @@ class Quest:
             others = [other.cost for other in hoped[place + 1 :]]
             if guess.shape.size == 1 and len(hoped) > 1 and self.every == 1:
                 # As if it were alone: noise with more numbers is never to be worse.
-                found = self._afresh().best([guess.shape])
+                found = replace(self, looking=self._closest).best([guess.shape])
             else:
                 found = self._sharpened(self._certified(guess, min([worth, *others])))
             if best is None or self._cost(found.noise) < self._cost(best.noise):
@@ -350,10 +348,15 @@ class Quest:
         dear = self._closing(kept.noise).nodes > DEAR
         if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear:
             return Calibrated(kept.noise, loss)
-        move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - SHARP))
-        noise = kept.shape.make(kept.shape.moved(kept.numbers, move)).on_grid()
-        closing = self._closing(noise)
-        found = closing.to(self._effort(max(self.certifying, 0.9 * SHARP)), epsilon)
+        for _ in range(MOST_SHARPENED):
+            move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - SHARP))
+            noise = kept.shape.make(kept.shape.moved(kept.numbers, move)).on_grid()
+            closing = self._closing(noise)
+            found = closing.to(self._effort(max(self.certifying, 0.9 * SHARP)), epsilon)
+            if found.lower <= epsilon:
+                break
+            # A better attack than any before, which asks for a little more noise.
+            self.attacks.add(found.witness, noise)
         if found.epsilon > epsilon:
             noise, closing = kept.noise, self._closing(kept.noise)
             closing.to(self._effort(self.looking))
