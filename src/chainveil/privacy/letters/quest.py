@@ -15,10 +15,10 @@ from typing import Protocol
 
 import numpy as np
 
-from chainveil.checks import FloatArray
 from chainveil.errors import UnreachableBudget
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.attacks import Attacks
+from chainveil.privacy.letters.choosing import cheapest, least_move
 from chainveil.privacy.letters.shapes import Guess, Kept, Numbers, Shape, cost, hiding
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
@@ -53,14 +53,9 @@ MOST_ROUNDS, MOST_ATTACKS = 40, 32
 WORTH = 1e-4
 # What is kept back at most for attacks that are found later, as a share of the budget.
 SPARE = 5e-4
-# How often the cheapest numbers are looked for from another start, and by how much of the budget
-# they may exceed it.
-MOST_STARTS, ROOM = 3, 1e-4
 # Of more states than these each loss takes long, and they end further below the budget where
 # bounds do not meet.
 FEW, MANY_CLOSE = 5, 0.1
-# What hides everything, as a move: see Shape.moved.
-FURTHEST = 60.0
 
 
 class Closing(Protocol):
@@ -373,20 +368,7 @@ class Quest:
 
     def _least_move(self, shape: Shape, numbers: Numbers, target: float) -> float:
         """The least move after which no attack that is known gains more than the target."""
-        if not len(self.attacks):
-            return 0.0
-        low, high = math.log(float(np.min(1 - numbers[: shape.hides]))), FURTHEST
-        while high - low > 1e-8:
-            moves = np.linspace(low, high, 10)
-            noises = [shape.make(shape.moved(numbers, move)) for move in moves]
-            gained = self.attacks.values(noises).max(axis=0)
-            above = np.flatnonzero(~(gained <= target))
-            if not len(above):
-                return low
-            if above[-1] == len(moves) - 1:
-                return high
-            low, high = moves[above[-1]], moves[above[-1] + 1]
-        return high
+        return least_move(self.attacks, shape, numbers, target)
 
     def _collected(self, shape: Shape, starts: Sequence[Numbers]) -> Guess:
         """Numbers that keep the budget against the attacks that were found on the way."""
@@ -412,31 +394,5 @@ class Quest:
 
     def _against(self, shape: Shape, numbers: Numbers) -> Numbers:
         """The cheapest numbers with which no attack that is known exceeds the budget."""
-        from scipy.optimize import minimize
-
-        def goal(x: Numbers) -> float:
-            return self._cost(shape.make(x))
-
-        def room(x: Numbers) -> FloatArray:
-            gained = self.attacks.values([shape.make(x)])[:, 0]
-            return (self._target - gained) / self.aim.epsilon
-
-        def slopes(x: Numbers) -> FloatArray:
-            step = np.where(x < 0.5, 1e-6, -1e-6)
-            moved = [shape.make(x + step * unit) for unit in np.eye(len(x))]
-            values = self.attacks.values([shape.make(x), *moved])
-            return -(values[:, 1:] - values[:, :1]) / step / self.aim.epsilon
-
-        for _ in range(MOST_STARTS):
-            found = minimize(
-                goal, numbers, method="SLSQP", bounds=[(1e-6, 1 - 1e-6)] * shape.size,
-                constraints=[{"type": "ineq", "fun": room, "jac": slopes}],
-                options={"maxiter": 60, "ftol": 1e-8},
-            )  # fmt: skip
-            numbers = np.asarray(np.clip(found.x, 1e-6, 1 - 1e-6))
-            if room(numbers).min(initial=0.0) > -ROOM:
-                break
-            # It ended outside, and begins again from where all attacks keep below the budget.
-            move = self._least_move(shape, numbers, self._target)
-            numbers = shape.moved(numbers, move)
-        return numbers
+        target = self._target / self.aim.epsilon
+        return cheapest(self.attacks, shape, numbers, self.aim.epsilon, target, self._cost)
