@@ -413,11 +413,11 @@ def test_distances_together_keep_below_only_what_each_does(upto: int, is_left: b
                 )
                 rows = rows / rows.max()
             worth = math.log(rows[0, end] / rows[1, end] * plain[1, end] / plain[0, end])
-            count = cones.group(upto)[1]
+            behind, count = cones.group(upto)
             start = distance - (distance - first) % count
             walks.bound = worth - 1e-9
             if start + count <= upto + 1:
-                assert len(walks._failing_groups(np.array([(start, end)]))) == 1
+                assert len(walks._abreast(np.array([(start - behind, end + 5)]))) == 1
             left = walks._singles(first, 1e-3, 10**9)
             assert left is not None
             assert walks.bound >= worth or [distance, end] in left.tolist()

@@ -134,32 +134,25 @@ class Walks:
         if first <= behind or count == 1:
             return single
         starts = np.arange(first, upto + 2 - count, count)
-        ends = np.arange(k + 1)
-        groups = np.stack(np.meshgrid(ends, starts, indexing="ij"), axis=-1).reshape(-1, 2)
-        failed = self._failing_groups(groups[:, ::-1])
+        # Groups have ends of their own, so many letters behind the distances that they hold.
+        away = np.array([behind, -k - 2])
+        groups = np.array([(start, end) for end in range(k + 1) for start in starts]) - away
+        failed = self._abreast(groups)
         while len(failed) > SOME:
             before = self.bound
-            some = self._abreast(_some(failed))
-            if not self._raise(some, margin, most):
+            if not self._raise(self._abreast(_some(failed + away)), margin, most):
                 return None
             if self.bound == before:
                 break
-            failed = self._failing_groups(failed)
+            failed = self._abreast(failed)
+        if self._width > 1:
+            failed = self._still_failing(failed)
         # Those after the last whole group are walked by themselves.
         left = np.zeros((k + 1, upto + 1), np.bool_)
         left[:, starts[-1] + count :] = True
-        for place, end in failed:
+        for place, end in failed + away:
             left[end, place : place + count] = True
         found: IntArray = single[left[single[:, 1], single[:, 0]]]
-        return found
-
-    def _failing_groups(self, groups: IntArray) -> IntArray:
-        """Those groups of distances that are not shown to keep below the bound."""
-        away = np.array([self._cones.group(self._upto)[0], -self._cones.states - 2])
-        failed = self._abreast(groups - away)
-        if self._width > 1:
-            failed = self._still_failing(failed)
-        found: IntArray = failed + away
         return found
 
     def _still_failing(self, order: IntArray) -> IntArray:
