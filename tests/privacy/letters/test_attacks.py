@@ -193,3 +193,19 @@ def test_powers_of_the_chain(is_left: bool, stationary: bool) -> None:
         assert starts[depth] == pytest.approx(start, rel=1e-13)
         row = row @ step
         start = start if stationary else start @ numbers.transition
+
+
+@pytest.mark.parametrize("every", [1, 2])
+@pytest.mark.parametrize(("target", "known"), [(2, [0, 1]), (4, [3])])
+def test_noise_that_never_repeats_its_report_has_an_attack(
+    every: int, target: int, known: list[int]
+) -> None:
+    # Before the known point the attack said the report of that point all the time: it could not be.
+    answer = cv.Channel.randomized_response(3, 0.5).matrix
+    kernel = answer * (1 - np.eye(3))[:, None, :]
+    noise = StickyNoise(kernel / kernel.sum(axis=2, keepdims=True), answer, every)
+    chain = cv.MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
+    loss = cv.privacy_loss(chain, noise, 5, cv.Adversary(target, known))
+    assert loss.witness is not None
+    assert loss.lower == loss.witness.replay(chain, noise)
+    assert 0.6 < loss.epsilon < loss.lower + 1e-6

@@ -83,6 +83,16 @@ def test_looks_begin_where_passes_have_come_to() -> None:
     assert work > 1e3
 
 
+def test_a_look_that_would_take_more_than_any_number_is_not_taken() -> None:
+    # Passes come down to a small tolerance, where looks have become steep: this overflowed.
+    search = _search()
+    search.run()
+    search.effort = Effort(1e-10)
+    search._width, search._work, search._power = 0.5, 1e3, 50.0
+    search.upper = search.lower + 1e-9
+    assert search._next_look()[1] == math.inf
+
+
 def test_passes_that_take_little_close_a_chain_of_order_two() -> None:
     # Words on both sides took a thousand times the work of passes here, and were preferred.
     chain = second_order(np.random.default_rng(1))

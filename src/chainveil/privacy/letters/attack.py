@@ -126,17 +126,68 @@ def _likely(script: Script, state: int, label: tuple[int, ...] | None) -> Report
 def _up_to(script: Script, place: int, left: Half) -> list[Reports]:
     """Reports of the points 0 … place, of which the last has the known value.
 
-    Noise that remembers has said the label of the known point all the time.
+    Noise that remembers has said the label of the known point all the time, if it can.
     """
     states = _states_up_to(script.numbers, place, left.known or 0)
     none = script.has_none and left.label == script.labels - 1
-    label = None if none or not script.sticky else script.label_reports[left.label]
+    if none or not script.sticky:
+        return [
+            _likely(script, state, None)
+            if _reporting(script, index) and not (none and script.sticky)
+            else _silence(script)
+            for index, state in enumerate(states)
+        ]
+    series = [(state, left.label) for state in states]
+    if not _can_be(script, series):
+        series = _series_up_to(script, place, series[-1]) or series
     return [
-        _likely(script, state, label)
-        if _reporting(script, index) and not (none and script.sticky)
+        _likely(script, state, script.label_reports[label])
+        if _reporting(script, index)
         else _silence(script)
-        for index, state in enumerate(states)
+        for index, (state, label) in enumerate(series)
     ]
+
+
+def _can_be(script: Script, series: list[tuple[int, int]]) -> bool:
+    """Whether these states of the points 0, 1, … can have these labels."""
+    last = None
+    for index, (state, label) in enumerate(series):
+        if _reporting(script, index):
+            if not script.sticky_weight(last, label)[state] > 0:
+                return False
+            last = label
+    return True
+
+
+def _series_up_to(script: Script, place: int, end: tuple[int, int]) -> list[tuple[int, int]] | None:
+    """States and labels that can be those of the points 0 … place; None: not with this end.
+
+    The last label stands for none before the first report.
+    """
+    labels, move = range(len(script.label_reports)), script.numbers.transition > 0
+    said = np.array([[script.sticky_weight(last, now) > 0 for now in labels] for last in labels])
+    first = np.array([script.sticky_weight(None, now) > 0 for now in labels])
+    # Whether a report may follow another one or none, by both and by the state: (L + 1, L, k).
+    follows = np.concatenate([said, first[None]])
+    found, now = [], np.zeros((len(move), len(labels) + 1), np.bool_)
+    now[:, -1] = script.numbers.start > 0
+    for index in range(place + 1):
+        moved = move.T @ now if index else now
+        now = moved
+        if _reporting(script, index):
+            now = np.zeros_like(moved)
+            now[:, :-1] = (moved[:, :, None] & follows.transpose(2, 0, 1)).any(axis=1)
+        found.append((moved, now))
+    if not found[-1][1][end]:
+        return None
+    series = [end]
+    for index in range(place, 0, -1):
+        state, label = series[-1]
+        if _reporting(script, index):
+            label = int(np.argmax(found[index][0][state] & follows[:, label, state]))
+        before = found[index - 1][1][:, label] & move[:, state]
+        series.append((int(np.argmax(before)), label))
+    return series[::-1]
 
 
 def _states_up_to(numbers: Numbers, place: int, value: int) -> list[int]:

@@ -168,7 +168,7 @@ class Script:
             choices.append((dict(zip(self.channels, reports, strict=True)), weight))
         return choices
 
-    def _sticky_weight(self, before: int | None, now: int) -> FloatArray:
+    def sticky_weight(self, before: int | None, now: int) -> FloatArray:
         """What the reports of label ``now`` weigh after those of ``before`` (None: the first)."""
         weight = np.ones(self.numbers.states)
         for place, i in enumerate(self.sticky):
@@ -222,7 +222,7 @@ class Script:
         before = None if self._is_none(label) else label
         found = [self._silent(label)] if self.missing else []
         for now in range(len(self.label_reports)):
-            sticky = self._sticky_weight(before, now) if self.sticky else 1.0
+            sticky = self.sticky_weight(before, now) if self.sticky else 1.0
             for reports, weight in self._channel_reports():
                 following = now if self.sticky else 0
                 found.append(Letter(weight * sticky, following, self._reports(reports, now)))
@@ -236,12 +236,12 @@ class Script:
             return [self._silent(label)]
         found = [self._silent(label)] if self.missing else []
         for before in range(len(self.label_reports)):
-            sticky = self._sticky_weight(before, label) if self.sticky else 1.0
+            sticky = self.sticky_weight(before, label) if self.sticky else 1.0
             for reports, weight in self._channel_reports():
                 following = before if self.sticky else 0
                 found.append(Letter(weight * sticky, following, self._reports(reports, label)))
         if self.has_none:
-            sticky = self._sticky_weight(None, label)
+            sticky = self.sticky_weight(None, label)
             for reports, weight in self._channel_reports():
                 now = self._reports(reports, label)
                 found.append(Letter(weight * sticky, self.labels - 1, now))
@@ -256,7 +256,7 @@ class Script:
             # With memory, index 0 lies before the first report.
             reported = bool(self.sticky) and not self._is_none(label)
             return [] if reported else [(start, self._silence)]
-        sticky = self._sticky_weight(None, label) if self.sticky else 1.0
+        sticky = self.sticky_weight(None, label) if self.sticky else 1.0
         return [
             (start * weight * sticky, self._reports(reports, label))
             for reports, weight in self._channel_reports()

@@ -59,8 +59,8 @@ FIRST_RATE, LEAST_WORK = 1e5, 1e3
 # time, and at the least; words become more with this power of it, and more than that if one fails.
 FIRST_WIDTH, FIRST_SHARE, NEARER, LEAST_NEARER = 1.2, 0.1, 4.0, 1.2
 POWER, LEAST_POWER, STEEPER = 4.0, 1.6, 1.5
-# By how much less near, and with how much more work, until there is a first bound.
-WIDER, MORE_WORK = 4.0, 2.0
+# By how much less near, with how much more work, until there is a first bound; a log of too much.
+WIDER, MORE_WORK, TOO_MUCH = 4.0, 2.0, 700.0
 # Bytes for the rows of all nodes.
 MOST_BYTES = 1 << 30
 # Passes finer than the tolerance without a better bound after which the search is given up.
@@ -212,9 +212,10 @@ class Search:
             return width, work if width < self.upper - self.lower else math.inf
         if self._width <= self._least_width:
             return self._width, math.inf
-        # Both kinds of bounds tell how near they are.
+        # Both kinds of bounds tell how near they are; passes may be far nearer than looks can be.
         near = min(self._width, self.upper - self.lower)
-        work = self._work * (self._width / near) ** self._power
+        most = self._power * math.log(self._width / near)
+        work = self._work * (self._width / near) ** self._power if most < TOO_MUCH else math.inf
         room = work / max(self._left, 1.0)
         # Not so near where that may take all that is left.
         nearer = NEARER ** min(1.0, LEAST_POWER / self._power)
@@ -293,8 +294,7 @@ class Search:
         fine = self._cost <= self.effort.tolerance
         if not finished:
             # With long rows words of few letters are too many already.
-            tries_again = self._row <= LONGEST_ROW
-            self._least_pass = self._room_for_pass if tries_again else math.inf
+            self._least_pass = self._room_for_pass if self._row <= LONGEST_ROW else math.inf
             self._room_for_pass *= FAILED_PASS
         else:
             passed = self._compared - worked
