@@ -182,12 +182,3 @@ class Case:
     def nodes(self) -> int:
         """Nodes of both graphs."""
         return self.left.nodes + self.right.nodes
-
-    @property
-    def urgency(self) -> tuple[bool, float]:
-        """Which one is laid out next: points that report first, then the highest bound.
-
-        Attacks on points that report are mostly the best, and what they attain leaves little to
-        look for at the silent ones.
-        """
-        return self.reports and self.turn < EARLY_TURNS, self.upper

@@ -18,7 +18,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.letters.cases import NODES, Case, Half, Laid, Nothing, Pair
+from chainveil.privacy.letters.cases import EARLY_TURNS, NODES, Case, Half, Laid, Nothing, Pair
 from chainveil.privacy.letters.coarse import Coarse, points_of_a_block
 from chainveil.privacy.letters.cones import Cones
 from chainveil.privacy.letters.enclosing import Enclosing
@@ -84,6 +84,8 @@ class Search:
     started: float = field(default_factory=time.monotonic)
     longest: int = 0
     _kept: list[Case] | None = None
+    # What both sides had learned when they last told of silent points.
+    _told_of: list[int] = field(default_factory=list)
 
     @cached_property
     def spellings(self) -> tuple[Spelling, Spelling]:
@@ -197,15 +199,25 @@ class Search:
         if not self._every_length:
             self._measure_rest()
         cases = self._kept
+        # Points that report first: attacks on them are mostly the best, and what they attain leaves
+        # little to look for at the silent ones.
+        reporting = [case for case in cases if case.reports]
+        others = [case for case in cases if not case.reports]
+        attacks_only = self.effort.attacks_only
         while self._left > 0 and self.low <= enough:
-            still = [case for case in cases if self._is_open(case) and case.turn < LAST_TURN]
-            if self.effort.attacks_only and self.script.every > 1:
-                still = [case for case in still if case.reports]
-            if self.effort.attacks_only and self._deep and self.cones is not None:
+            # Bounds only come closer: a case that is not open any more stays so.
+            reporting = [case for case in reporting if self._is_open(case)]
+            still = [case for case in reporting if case.turn < EARLY_TURNS]
+            if not still and (self.script.every == 1 or not attacks_only):
+                others = [case for case in others if self._is_open(case)]
+                still = reporting + others
+            elif not still:
+                still = reporting
+            if attacks_only and self._deep and self.cones is not None:
                 still = [case for case in still if not case.sought]
             if not still:
                 break
-            case = max(still, key=lambda case: case.urgency)
+            case = max(still, key=lambda case: case.upper)
             if not case.reports and case.turn < 0 and self._lower_silent():
                 continue
             if not case.measured:
@@ -230,15 +242,18 @@ class Search:
 
     def _lower_silent(self) -> bool:
         """Whether points that report say more of a silent one than its own bound does."""
-        lowered = False
-        for case in (self._kept or []) if self.told else []:
-            residue, label = case.place
-            away = residue - self.script.first
+        changes = [one.changes for one in self.told]
+        if changes == self._told_of:
+            return False
+        self._told_of, lowered = changes, False
+        first, every = self.script.first, self.script.every
+        for case in self._kept or []:
             if case.reports:
                 continue
+            residue, label = case.place
             left, right = (
-                one.bound(label, distance % self.script.every)[case.pair]
-                for one, distance in zip(self.told, (away, -away), strict=True)
+                one.bound(label, distance % every)[case.pair]
+                for one, distance in zip(self.told, (residue - first, first - residue), strict=True)
             )
             if left + right < case.upper:
                 case.upper, lowered = float(left + right), True
@@ -338,7 +353,8 @@ class Search:
         return self.effort.max_nodes - self.made
 
     def _is_open(self, case: Case) -> bool:
-        return case.upper > self.low + self.effort.tolerance * 0.95
+        """Whether a case may be worth more than what is attained, and can be laid out again."""
+        return case.upper > self.low + self.effort.tolerance * 0.95 and case.turn < LAST_TURN
 
     def _measure_rest(self) -> None:
         """Bounds of the cases that have none yet."""

@@ -30,11 +30,15 @@ class Told:
         self._powers = [np.eye(len(worth.spelling.matrix))]
         self._found: dict[tuple[int, int], FloatArray] = {}
 
+    @property
+    def changes(self) -> int:
+        """How often a bound of the points that report was lowered."""
+        return self._worth.changes[self._worth.spelling.first]
+
     def bound(self, label: int, distance: int) -> FloatArray:
         """Of silent points so far from the next that reports, for all pairs of values, (k, k)."""
-        changes = self._worth.changes[self._worth.spelling.first]
-        if changes > self._changes:
-            self._changes, self._found = changes, {}
+        if self.changes > self._changes:
+            self._changes, self._found = self.changes, {}
         if (label, distance) not in self._found:
             while len(self._powers) <= distance:
                 self._powers.append(self._powers[-1] @ self._worth.spelling.matrix)
