@@ -278,7 +278,7 @@ class Search:
     def _enclose(self, case: Case) -> bool:
         """Bound both sides by cones, with more functionals turn by turn; whether that is best."""
         large = case.turn >= FIRST_ENCLOSED and case.nodes >= LARGE
-        if self.enclosing is None or case.too_slow or not (self._deep or large):
+        if case.too_slow or not (self._deep or large) or self.enclosing is None:
             return False
         goal, tolerance = self.low + 0.9 * self.effort.tolerance, self.effort.tolerance
         nodes = self.effort.max_nodes // PARTS if self._deep else ENCLOSING * case.nodes
