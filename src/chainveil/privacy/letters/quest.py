@@ -129,6 +129,11 @@ class Quest:
         few = int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
         return self.nodes or (LOOKING_NODES * max(1, (k - 2) // 2) if self.every == 1 else few)
 
+    @property
+    def _dear(self) -> float:
+        """Nodes above which a loss is not brought closer; those of silent points are cheap."""
+        return DEAR if self.every == 1 else math.inf
+
     def _effort(self, share: float, nodes: int | None = None) -> Effort:
         """Bounds within a share of the budget."""
         within = min(max(share * self.aim.epsilon, 1e-9), 1.0)
@@ -176,7 +181,7 @@ class Quest:
             # On very slow chains a first bound takes more than bringing it closer takes on others.
             more = self._effort(near, MORE_NODES * self._most)
             found = closing.to(more, epsilon * (1 + near))
-        dear = closing.nodes > DEAR and self.nodes is None
+        dear = closing.nodes > self._dear and self.nodes is None
         matters = near > self.looking or found.epsilon > epsilon
         if found.lower <= epsilon and matters and not dear:
             found = closing.to(self._effort(self._closest), epsilon)
@@ -340,7 +345,7 @@ class Quest:
         """The same with next to no room below the budget, where the bounds meet."""
         epsilon, loss = self.aim.epsilon, kept.loss
         meets = max(SHARP / 10, self.looking if self.certifying < self.looking else 0.0)
-        dear = self._closing(kept.noise).nodes > DEAR
+        dear = self._closing(kept.noise).nodes > self._dear
         if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear:
             return Calibrated(kept.noise, loss)
         for _ in range(MOST_SHARPENED):
