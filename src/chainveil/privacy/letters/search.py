@@ -334,7 +334,7 @@ class Search:
             self.enclosing.seek([case], goal, tolerance, nodes)
 
     def _alike(self, case: Case) -> list[Case]:
-        """Cases of the same values whose targets are anywhere, with all reports."""
+        """Cases of the same values, whatever the report of the target is."""
         if self.script.has_none:
             return [case]
         return [one for one in self._kept or [] if one.pair == case.pair]
