@@ -30,6 +30,9 @@ from chainveil.privacy.letters.shapes import Numbers, Shape
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated
 
+# A plan that leaves less of the budget, as a share of it, has used it up; series of so many points
+# are much like those of every length.
+USED_UP, LONG = 1e-4, 64
 # Probabilities to repeat with which the search for sticky response begins.
 REPEATS = (0.5, 0.85)
 
@@ -88,9 +91,13 @@ def _least(problem: Problem, aim: Aim, every: int, sticky: bool) -> Calibrated:
     if _never_fades(problem):
         return quest.nothing(shapes[0])
     found = quest.best(shapes)
-    if problem.length is None or found.loss.gap <= 2 * quest.looking * aim.epsilon:
+    if problem.length is None:
         return found
-    # Bounds for series of this length did not meet, and those for every length may have.
+    # With several numbers the search may end elsewhere for every length, and better.
+    sure = problem.length < LONG or all(shape.size == 1 for shape in shapes)
+    if sure and found.loss.epsilon >= aim.epsilon * (1 - USED_UP):
+        return found
+    # Bounds for series of this length did not come close, and those for every length may have.
     endless = _least(replace(problem, length=None), aim, every, sticky)
     return quest.better(found, endless)
 

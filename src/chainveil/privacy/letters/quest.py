@@ -45,8 +45,9 @@ SEEKING, ABOVE, MORE_ATTACKS = 0.1, 0.3, 5
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
 # what is gained over noise that tells nothing.
 CLOSE, ALIKE = 1e-2, 0.04
-# The same where they meet: few more losses are computed for it, unless they took too many nodes.
-SHARP, MOST_SHARPENED = 1e-6, 3
+# The same where they meet, in turn: few more losses are computed for it, unless they took too many
+# nodes.
+SHARP = 1e-6, 1e-5, 1e-4, 1e-3
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 32
 # By how much less the cost of another round must be.
@@ -344,26 +345,30 @@ class Quest:
     def _sharpened(self, kept: Kept) -> Calibrated:
         """The same with next to no room below the budget, where the bounds meet."""
         epsilon, loss = self.aim.epsilon, kept.loss
-        meets = max(SHARP / 10, self.looking if self.certifying < self.looking else 0.0)
+        meets = max(SHARP[0] / 10, self.looking if self.certifying < self.looking else 0.0)
         dear = self._closing(kept.noise).nodes > self._dear
         if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear:
             return Calibrated(kept.noise, loss)
-        for _ in range(MOST_SHARPENED):
-            move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - SHARP))
+        # How far bounds stay apart, as a share of the budget: less is not asked for again.
+        apart, found = 0.0, loss
+        for sharp in SHARP:
+            if sharp < apart:
+                continue
+            move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - sharp))
             noise = kept.shape.make(kept.shape.moved(kept.numbers, move)).on_grid()
             closing = self._closing(noise)
-            found = closing.to(self._effort(max(self.certifying, 0.9 * SHARP)), epsilon)
-            if found.lower <= epsilon:
+            found = closing.to(self._effort(max(self.certifying, 0.9 * sharp)))
+            if found.epsilon <= epsilon:
                 break
+            apart = found.gap / epsilon
             # A better attack than any before, which asks for a little more noise.
             self.attacks.add(found.witness, noise)
         if found.epsilon > epsilon:
-            noise, closing = kept.noise, self._closing(kept.noise)
+            noise, closing, found = kept.noise, self._closing(kept.noise), loss
             closing.to(self._effort(self.looking))
-        found = closing.to(self._effort(self.certifying, closing.nodes + CERTIFYING_NODES))
+        closer = closing.to(self._effort(self.certifying, closing.nodes + CERTIFYING_NODES))
         # A search that goes another way may stop above what the first one had shown.
-        known = loss if noise == kept.noise else found
-        return Calibrated(noise, min(known, found, key=lambda one: one.epsilon))
+        return Calibrated(noise, min(found, closer, key=lambda one: one.epsilon))
 
     def nothing(self, shape: Shape) -> Calibrated:
         """Noise of the kind of a shape whose reports do not depend on the points at all."""
