@@ -68,14 +68,14 @@ def _least_independent(problem: Problem, aim: Aim) -> Calibrated:
     name = "least_noise"
     if _has_many_states(problem):
         room = "letters"
+    elif model.order != 1 and _in_room("orders", "loss", "solves")(problem):
+        room = "orders"
     elif aim.every != 1 or problem.ordered or not problem.plain:
         room, name = "memory", "least_independent"
     elif not model.single:
         room = "region"
-    elif model.order == 1:
-        room = "two_state"
     else:
-        room = "orders" if _in_room("orders", "loss", "solves")(problem) else "enumeration"
+        room = "two_state" if model.order == 1 else "enumeration"
     found: Calibrated = _in_room(room, "calibrate", name)(problem, aim)
     return found
 

@@ -130,7 +130,7 @@ def reports_of(attack: Witness, releases: Sequence[Noise]) -> list[tuple[int | N
     found = {}
     symbols = attack.output_array().tolist()
     for symbol in set(symbols):
-        if isinstance(attack, MemoryWitness):
+        if isinstance(attack, MemoryWitness) or releases[0].every != 1:
             digits = digits_of(symbol, releases)
         else:
             digits, rest = [], symbol

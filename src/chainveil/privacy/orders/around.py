@@ -6,9 +6,10 @@ alone. What is said of these and lies further out enters as nonnegative weights 
 no way to go on is worth more than the largest quotient of tables 0 and 1 and the largest of 3 and 2
 together. Either is attained, by who knows the m values, though mostly not both at once.
 
-Entries are products and sums of nonnegative numbers, as in ``rows``, and lose at most
-``tables.slack`` with each letter. One loop is compiled, that in which nearly all time is spent:
-more of them would make a first loss take longer.
+Entries are products and sums of nonnegative numbers, and lose at most ``slack`` with each letter.
+
+One loop is compiled, that in which nearly all time is spent: more of them would make a first loss
+take longer.
 """
 
 from __future__ import annotations
@@ -20,24 +21,18 @@ from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
 from chainveil.compiled import compiled
-from chainveil.privacy.orders.graph import IntArray, Tables
-from chainveil.privacy.orders.rows import (
-    FOLLOWING,
-    KNOWN,
-    LABELS,
-    MAY_KNOW,
-    OFTEN,
-    ORDER,
-    SMALLEST,
-    TURNS,
-)
+from chainveil.privacy.orders.alphabet import Root
+from chainveil.privacy.orders.tables import IntArray, Tables, alone
 
-# What is kept of a word beside its tables: its labels on the right and on the left, how many
-# points in a row are known at either end, how many points it takes up beside the target, and the
-# label it began with. A side that has ended counts as known for so long that no more matters.
-RIGHT, LEFT, RIGHT_RUN, LEFT_RUN, POINTS, FIRST = 0, 1, 2, 3, 4, 5
-# The label of a left side that has ended.
-ENDED = -1
+# What is kept of a word beside its tables: its labels on the right and on the left, how many points
+# in a row are known at either end, how many points it takes up beside the target, and how many more
+# of them may be known. A side that has ended counts as known for so long that no more matters.
+RIGHT, LEFT, RIGHT_RUN, LEFT_RUN, POINTS, FREE = 0, 1, 2, 3, 4, 5
+UNIT = 2.0**-53
+# More known points than a word has.
+MANY = 1 << 30
+# Entries of tables below this are moved to the safe side, where they are scaled.
+SMALLEST = 1e-120
 
 
 class Words(NamedTuple):
@@ -56,129 +51,109 @@ class Words(NamedTuple):
         return Words(self.table[places], self.state[places], self.origin[places])
 
 
-def begun(table: FloatArray, state: IntArray) -> Words:
-    """Words of no letters: their origin is their own place."""
-    origin = np.full((len(table), 4), -1)
-    origin[:, 0] = np.arange(len(table))
+def begun(tables: Tables, roots: list[Root], free: int = MANY) -> Words:
+    """Targets alone: their origin is their own place. ``free``: points that may be known."""
+    table = np.array([[alone(tables, value) for value in root.pair * 2] for root in roots])
+    table[:, :2] *= np.array([root.weight for root in roots])[:, :, None, None]
+    state = np.zeros((len(roots), 6), np.int64)
+    state[:, FREE] = free
+    state[:, RIGHT], state[:, LEFT] = zip(*((root.right, root.left) for root in roots), strict=True)
+    origin = np.full((len(roots), 4), -1)
+    origin[:, 0] = np.arange(len(roots))
     return Words(table, state, origin)
 
 
 def joined(parts: list[Words], contexts: int) -> Words:
     """Several lots of words as one."""
     if not parts:
-        return Words(np.empty((0, 4, contexts, contexts)), *_nothing())
+        nothing = np.empty((0, 6), np.int64), np.empty((0, 4), np.int64)
+        return Words(np.empty((0, 4, contexts, contexts)), *nothing)
     table, state, origin = zip(*parts, strict=True)
     return Words(np.concatenate(table), np.concatenate(state), np.concatenate(origin))
 
 
-def _nothing() -> tuple[IntArray, IntArray]:
-    return np.empty((0, 6), np.int64), np.empty((0, 4), np.int64)
+def slack(tables: Tables, drift: float) -> float:
+    """What one letter is widened by: sums over contexts, and a start that is not quite kept."""
+    contexts = len(tables.start)
+    return float(np.log1p(16 * (contexts + 24) * UNIT + 8 * tables.order * drift))
 
 
 def turn_of(tables: Tables, state: IntArray, size: int) -> IntArray:
     """The side whose turn it is, 0: right, 1: left; -1: nothing further out matters."""
-    known = state[:, RIGHT_RUN : LEFT_RUN + 1] >= tables.right[ORDER]
-    side = np.where(known[:, size % 2], 1 - size % 2, size % 2)
-    return np.where(known.all(axis=1), -1, side)
-
-
-def ends_on(tables: Tables, side: int, limited: bool) -> bool:
-    """Whether the end of a side is a way of its own.
-
-    A longer series shows no less where the next point is one like all others: ends matter where
-    lengths are limited, and on the left where the first report follows a law of its own.
-    """
-    return limited or (side == 1 and len(tables.letters) - tables.right[LABELS] > 1)
-
-
-def _letters(tables: Tables, label: IntArray) -> NDArray[np.bool_]:
-    """Which letters each label goes on with; that of the target is not one of them."""
-    numbers = np.arange(tables.letters.shape[1])
-    there: NDArray[np.bool_] = numbers < tables.counts[0, label][:, None]
-    there &= tables.letters[label, :, TURNS] != 1
-    return there
+    over = state[:, RIGHT_RUN : LEFT_RUN + 1] >= tables.order
+    over |= tables.counts[state[:, : LEFT + 1]] == 0
+    side = np.where(over[:, size % 2], 1 - size % 2, size % 2)
+    return np.where(over.all(axis=1), -1, side)
 
 
 def grown(
     tables: Tables, words: Words, size: int, limited: bool, limit: float = -np.inf
-) -> tuple[Words, FloatArray, int, float]:
-    """All words of one letter, or end, more that may become worth more than the limit.
+) -> tuple[Words, FloatArray, float]:
+    """All words of one letter more that may become worth more than the limit.
 
-    ``size``: how many letters these have. Then what no way to go on from each of them is worth
-    more than, without the slack of rounding; how many words there were; and the largest bound of
-    those that may not.
+    ``size``: how many letters these have. Where the number of points is limited, a side may also
+    end: the other one then has more of them. Then what no way to go on from each is worth more
+    than, without the slack of rounding, and the largest such bound of words that are left out.
     """
     side = turn_of(tables, words.state, size)
-    parts, bounds, count, top = [], [np.empty(0)], 0, -np.inf
+    parts, bounds, top = [], [np.empty(0)], -np.inf
     for one in (0, 1):
         places = np.flatnonzero(side == one)
         if not len(places):
             continue
-        some = words.at(places)
-        lots = [_lettered(tables, some, places, one, limit)]
-        if ends_on(tables, one, limited):
-            lots += [_bounded(tables, lot, limit) for lot in _ended(tables, some, places, one)]
-        for lot, bound, looked, most in lots:
-            parts.append(lot)
-            bounds.append(bound)
-            count, top = count + looked, max(top, most)
+        lots = [_lettered(tables, words.at(places), places, one)]
+        if limited:
+            lots.append(_ended(tables, words.at(places), places, one))
+        for lot, bound in lots:
+            going = bound > limit
+            parts.append(lot if going.all() else lot.at(going))
+            bounds.append(bound[going])
+            top = max(top, float(bound[~going].max(initial=-np.inf)))
     found = joined(parts, len(tables.start))
-    if (size + 1) % tables.right[OFTEN] == 0:
+    if (size + 1) % tables.often == 0:
         scale(found.table)
-    return found, np.concatenate(bounds), count, top
+    return found, np.concatenate(bounds), top
 
 
 def _lettered(
-    tables: Tables, words: Words, places: IntArray, side: int, limit: float
-) -> tuple[Words, FloatArray, int, float]:
+    tables: Tables, words: Words, places: IntArray, side: int
+) -> tuple[Words, FloatArray]:
     """One letter more on one side."""
     labels = words.state[:, side]
-    there, kinds = _letters(tables, labels), tables.letters[labels]
-    known = kinds[:, :, KNOWN] >= 0
-    weight = tables.weight[labels][:, :, : tables.transition.shape[1]]
+    there = np.arange(tables.weight.shape[1]) < tables.counts[labels][:, None]
+    known = tables.known[labels] >= 0
+    there &= ~known | (words.state[:, FREE] > 0)[:, None]
+    weight = tables.weight[labels]
     # What a letter weighs: tables of the knowledge alone only where it is knowledge.
     factor = np.stack([weight, np.where(known[:, :, None], weight, 1.0)], axis=2)
     count = int(there.sum())
     table = np.empty((count, *words.table.shape[1:]))
-    which, quotient = np.empty((count, 2), np.int64), np.empty(count + 1)
-    going = follow(
-        side, words.table, tables.transition, factor, there, _prior(tables, words),
-        np.exp(min(limit, 700.0)), table, which, quotient,
-    )  # fmt: skip
+    which, quotient = np.empty((count, 2), np.int64), np.empty(count)
+    going = follow(side, words.table, tables.transition, factor, there, table, which, quotient)
     who, letter = which[:going].T
     state = words.state[who]
-    state[:, side] = kinds[who, letter, FOLLOWING]
-    run = np.where(known[who, letter], state[:, RIGHT_RUN + side] + 1, 0)
-    state[:, RIGHT_RUN + side] = run
+    state[:, side] = tables.following[labels[who], letter]
+    state[:, RIGHT_RUN + side] = np.where(known[who, letter], state[:, RIGHT_RUN + side] + 1, 0)
     state[:, POINTS] += 1
+    state[:, FREE] -= known[who, letter]
     origin = np.column_stack([places[who], np.full(going, side), labels[who], letter])
     with np.errstate(divide="ignore"):
-        bound, top = np.log(quotient[:going]), float(np.log(quotient[-1]))
-    return Words(table[:going], state, origin), bound, count, top
-
-
-def _prior(tables: Tables, words: Words) -> FloatArray:
-    """What the knowledge alone is worth where nothing is known; -1: it depends."""
-    if tables.right[MAY_KNOW] == 1:
-        return np.full(len(words.table), -1.0)
-    found: FloatArray = np.exp(tables.prior[words.state[:, FIRST]])
-    return found
+        return Words(table[:going], state, origin), np.log(quotient[:going])
 
 
 @compiled(error_model="numpy")
 def follow(
-    side: int, old: Any, transition: Any, factor: Any, there: Any, prior: Any, limit: float,
-    new: Any, which: Any, quotient: Any,
+    side: int, old: Any, transition: Any, factor: Any, there: Any, new: Any, which: Any,
+    quotient: Any,
 ) -> int:  # fmt: skip
-    """Words of one letter more whose quotient is above the limit; how many there are.
+    """Words of one letter more that can be; how many there are.
 
     ``old`` (n, 4, contexts, contexts); ``factor`` (n, letters, 2, k): what a letter weighs, and
     in the tables of the knowledge alone; ``there`` (n, letters). ``new``, ``which`` (the word
-    and the letter) and ``quotient`` have room for all; the last quotient is the largest one that
-    is not above the limit.
+    and the letter) and ``quotient`` have room for all.
     """
     contexts, k = transition.shape
-    rest, count, top = contexts // k, 0, 0.0
+    rest, count = contexts // k, 0
     for n in range(len(old)):
         for letter in range(there.shape[1]):
             if not there[n, letter]:
@@ -207,48 +182,30 @@ def follow(
                     if new[count, 3, u, t] > known * new[count, 2, u, t]:
                         known = new[count, 3, u, t] / new[count, 2, u, t]
             if said > 0.0 and known > 0.0:
-                both = said * (known if prior[n] < 0.0 else prior[n])
-                if both > limit:
-                    which[count, 0], which[count, 1] = n, letter
-                    quotient[count] = both
-                    count += 1
-                else:
-                    top = max(top, both)
-    quotient[-1] = top
+                which[count, 0], which[count, 1] = n, letter
+                quotient[count] = said * known
+                count += 1
     return count
 
 
-def _bounded(tables: Tables, words: Words, limit: float) -> tuple[Words, FloatArray, int, float]:
-    """Those that may become worth more than the limit, as ``grown`` gives them."""
-    bound = at_most(tables, words)
-    going = bound > limit
-    top = bound[~going].max(initial=-np.inf)
-    return words.at(going), bound[going], len(bound), float(top)
-
-
-def _ended(tables: Tables, words: Words, places: IntArray, side: int) -> list[Words]:
-    """The series ends on the right, one column is left; or it begins on the left, one row is."""
-    parts, labels = [], words.state[:, side]
-    for ending in range(1 if side == 0 else int(tables.counts[1, labels].max(initial=0))):
-        some = np.arange(len(labels))
-        table = np.zeros_like(words.table)
-        if side == 0:
-            table[:, :, :, 0] = words.table.sum(axis=3)
-        else:
-            some = np.flatnonzero(ending < tables.counts[1, labels])
-            weight = tables.end_weight[labels[some], ending].repeat(2, axis=1)
-            table = table[some]
-            table[:, :, 0] = (weight[..., None] * words.table[some]).sum(axis=2)
-        scale(table)
-        state = words.state[some]
-        state[:, RIGHT_RUN + side] = tables.right[ORDER]
-        if side == 1:
-            state[:, LEFT] = ENDED
-        number = tables.counts[0, labels[some]] + ending
-        column = np.full(len(some), side)
-        origin = np.column_stack([places[some], column, labels[some], number])
-        parts.append(Words(table, state, origin))
-    return parts
+def _ended(tables: Tables, words: Words, places: IntArray, side: int) -> tuple[Words, FloatArray]:
+    """The series ends on the right, or it begins on the left: what is further out is all alike."""
+    some = np.arange(len(places))
+    if side == 1:
+        some = np.flatnonzero(tables.begins[words.state[:, LEFT]])
+    table = np.zeros_like(words.table[some])
+    if side == 0:
+        table[:, :, :, 0] = words.table.sum(axis=3)
+    else:
+        table += np.einsum("u,nlut->nlt", tables.start, words.table[some])[:, :, None]
+    state = words.state[some]
+    if side == 1:
+        state[:, LEFT] = len(tables.counts) - 1
+    state[:, RIGHT_RUN + side] = tables.order
+    origin = np.full((len(some), 4), -1)
+    origin[:, 0], origin[:, 1] = places[some], side
+    ended = Words(table, state, origin)
+    return ended, at_most(ended)
 
 
 def scale(table: FloatArray) -> None:
@@ -264,14 +221,13 @@ def scale(table: FloatArray) -> None:
         np.copyto(table, safe, where=tiny)
 
 
-def at_most(tables: Tables, words: Words) -> FloatArray:
+def at_most(words: Words) -> FloatArray:
     """No way to go on from a word is worth more; the slack of rounding is not in it."""
-    flat = words.table.reshape(len(words.table), 4, len(tables.start) ** 2)
-    prior = _prior(tables, words)
+    flat = words.table.reshape(len(words.table), 4, words.table.shape[3] ** 2)
     said, known = _largest(flat[:, 0], flat[:, 1]), _largest(flat[:, 3], flat[:, 2])
     # Of words that cannot be, one of the two is zero, and their product may be none.
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        both = np.log(said * np.where(prior < 0.0, known, prior))
+        both = np.log(said * known)
     return np.where((said > 0.0) & (known > 0.0), both, -np.inf)
 
 
@@ -282,19 +238,32 @@ def _largest(above: FloatArray, below: FloatArray) -> FloatArray:
     return found
 
 
-def worth(tables: Tables, words: Words) -> tuple[FloatArray, IntArray]:
-    """What words are worth if the series ends there, and how it begins best."""
-    rows = words.table.sum(axis=3)
-    labels = words.state[:, LEFT]
-    over = labels == ENDED
-    best, ending = np.full(len(labels), -np.inf), np.zeros(len(labels), np.int64)
-    for end in range(int(tables.counts[1].max())):
-        weight = tables.end_weight[labels, end].repeat(2, axis=1)
-        sums = np.where(over[:, None], rows[:, :, 0], (weight * rows).sum(axis=2))
-        there = (over & (end == 0)) | (~over & (end < tables.counts[1, labels]))
-        there &= (sums[:, [0, 2, 3]] > 0.0).all(axis=1)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            value = np.log(sums[:, 0] / sums[:, 1]) + np.log(sums[:, 3] / sums[:, 2])
-        better = there & (value > best)
-        best[better], ending[better] = value[better], end
-    return best, ending
+def worth(tables: Tables, words: Words) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """What words are worth if nothing more is said on either side; whether a series can be so."""
+    sums = words.table.sum(axis=3) @ tables.start
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        value = np.log(sums[:, 0] / sums[:, 1]) + np.log(sums[:, 3] / sums[:, 2])
+    there = (sums[:, [0, 2, 3]] > 0.0).all(axis=1)
+    return np.where(there, value, -np.inf), tables.begins[words.state[:, LEFT]]
+
+
+def spelled_worth(tables: Tables, root: Root, letters: list[tuple[int, int, int]]) -> float:
+    """What a word is worth, up to rounding: letters from the target outwards, by side and place."""
+    table = begun(tables, [root]).table[0]
+    contexts, k = tables.transition.shape
+    rest = contexts // k
+    for side, label, letter in letters:
+        weight = np.ones((4, k))
+        weight[: 4 if tables.known[label, letter] >= 0 else 2] = tables.weight[label, letter]
+        if side == 0:
+            split = table.reshape(4, contexts, k, rest, 1) * weight[:, None, :, None, None]
+            table = (split * tables.transition.reshape(k, rest, k)).sum(axis=2)
+        else:
+            share = weight[:, None] * tables.transition
+            split = table.reshape(4, rest, k, contexts)
+            table = np.einsum("lorx,lrxt->lort", share.reshape(4, k, rest, k), split)
+        table = table.reshape(4, contexts, contexts)
+        table[:2] /= table[:2].max(initial=1e-300)
+        table[2:] /= table[2:].max(initial=1e-300)
+    found, _ = worth(tables, Words(table[None], np.zeros((1, 6), np.int64), np.zeros((1, 4), int)))
+    return float(found[0])

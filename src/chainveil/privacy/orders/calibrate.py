@@ -1,16 +1,20 @@
 """Least noise for chains of order 2 or more, within a family of channels or of sticky response.
 
-The families are those of ``letters.calibrate``, and so is the search. The loss of the answer is
-certified. That it is the least of its family is found by search, up to the tolerance of the losses:
-for randomized response more noise is a processing of less and the loss falls in its level; for the
-others that is seen, not proved.
+The families are those of ``letters.calibrate``, and so is the search, also that for the best rhythm
+of reports. The loss of the answer is certified. That it is the least of its family is found by
+search, up to the tolerance of the losses: for randomized response more noise is a processing of
+less and the loss falls in its level; for the others that is seen, not proved.
 """
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.privacy.letters.calibrate import family
 from chainveil.privacy.letters.quest import Quest
+from chainveil.privacy.letters.rhythms import Rhythms
 from chainveil.privacy.orders.loss import Closing
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated
@@ -18,7 +22,7 @@ from chainveil.privacy.result import Calibrated
 # How close losses come, as a share of the budget, and nodes at which they are given up: with sticky
 # noise more of them are computed. For order 2, whose bounds mostly meet, order 3, and higher ones.
 TOLERANCE = 5e-4, 3.5e-3, 3.5e-3
-NODES, NODES_OF_STICKY = (130_000, 70_000, 40_000), (33_000, 55_000, 15_000)
+NODES, NODES_OF_STICKY = (130_000, 100_000, 150_000), (60_000, 60_000, 60_000)
 
 
 def least_noise(problem: Problem, aim: Aim) -> Calibrated:
@@ -36,13 +40,38 @@ def least_sticky(problem: Problem, aim: Aim) -> Calibrated:
 
 
 def _least(problem: Problem, aim: Aim, sticky: bool) -> Calibrated:
-    if (aim.objective, aim.max_noise, aim.every, aim.delay) != ("flips", 0.5, 1, 0):
-        raise InvalidInput(
-            "objective, max_noise, every, delay",
-            (aim.objective, aim.max_noise, aim.every, aim.delay), "their defaults, for this model",
-        )  # fmt: skip
+    _check(problem, aim)
     which = min(problem.model.order or 2, 4) - 2
     within, nodes = TOLERANCE[which], (NODES_OF_STICKY if sticky else NODES)[which]
-    quest = Quest(problem, aim, Closing, within, within, nodes, rough=which > 0)
-    quest.check_room()
-    return quest.best(family(problem.model.states, aim.family, 1, sticky))
+
+    def quest(every: int) -> Quest:
+        return Quest(problem, aim, _Closings(), within, within, nodes, every, rough=which > 0)
+
+    shapes = partial(family, problem.model.states, aim.family, sticky=sticky)
+    quest(1).check_room()
+    if aim.every == "best":
+        return Rhythms(quest, shapes, problem.length or math.inf).best()
+    return quest(int(aim.every)).best(shapes(int(aim.every)))
+
+
+class _Closings:
+    """Losses of noise of one kind, one after the other."""
+
+    def __init__(self) -> None:
+        self._last: Closing | None = None
+
+    def __call__(self, problem: Problem) -> Closing:
+        self._last = Closing(problem, self._last)
+        return self._last
+
+
+def _check(problem: Problem, aim: Aim) -> None:
+    if (aim.objective, aim.max_noise, aim.delay) != ("flips", 0.5, 0):
+        raise InvalidInput(
+            "objective, max_noise, delay", (aim.objective, aim.max_noise, aim.delay),
+            "their defaults, for this model",
+        )  # fmt: skip
+    if aim.every != 1 and problem.releases:
+        raise NotSupported(
+            "every, spent: rare reports after earlier releases are for order 1 alone"
+        )

@@ -7,12 +7,16 @@ length exceeds is also none that a longer one shows: bounds for every length hol
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 from chainveil.model.higher_order import HigherOrderChain
+from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
-from chainveil.privacy.orders.numbers import Alphabet, read_numbers
-from chainveil.privacy.orders.search import Search
+from chainveil.privacy.orders.alphabet import SILENT, Alphabet
+from chainveil.privacy.orders.cones import Cones
+from chainveil.privacy.orders.numbers import read_numbers
+from chainveil.privacy.orders.search import WORK_A_NODE, Search
 from chainveil.privacy.orders.witness import OrderWitness
 from chainveil.privacy.problem import Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
@@ -26,14 +30,22 @@ LONGEST = 256
 
 def solves(problem: Problem) -> bool:
     """One chain of order 2 or more; a report sees its point, or the last report too."""
-    model = problem.model
-    if not model.single or model.order is None or model.order < 2 or not problem.plain:
+    model, releases = problem.model, problem.releases
+    if not model.single or model.order is None or model.order < 2:
         return False
-    if problem.ordered and (len(problem.releases) > 1 or problem.noise.sees != "last report"):
+    alone = len(releases) == 1 and replace(problem, releases=(_on_every_point(releases[0]),)).plain
+    if not (problem.plain or alone):
+        return False
+    if problem.ordered and (len(releases) > 1 or problem.noise.sees != "last report"):
         return False
     who = problem.adversary
     offered = who in ("any", "ignorant") or (who == "informed" and problem.length is None)
     return offered and model.states ** (2 * model.order - 1) <= MOST_ENTRIES
+
+
+def _on_every_point(noise: Noise) -> Noise:
+    """The same noise as if every point made a report; itself where that is not offered."""
+    return noise.thinned(1) if noise.sees in ("point", "last report") else noise
 
 
 def loss(problem: Problem) -> PrivacyLoss:
@@ -42,19 +54,28 @@ def loss(problem: Problem) -> PrivacyLoss:
 
 
 class Closing:
-    """A loss whose bounds are brought together step by step."""
+    """A loss whose bounds are brought together step by step.
 
-    def __init__(self, problem: Problem) -> None:
+    ``like``: that of similar noise, of which this one may learn where to begin.
+    """
+
+    def __init__(self, problem: Problem, like: Closing | None = None) -> None:
         self.problem = problem
         self._numbers = read_numbers(problem.model, problem.noise)
         alphabet = Alphabet(self._numbers, str(problem.adversary))
         _compile()
-        self._search = Search(alphabet, _searched(problem.length), problem.effort)
+        cones = None if like is None else like.cones
+        self._search = Search(alphabet, _searched(problem.length), problem.effort, cones)
+
+    @property
+    def cones(self) -> Cones | None:
+        """What may follow words, as far as it is known."""
+        return self._search.cones
 
     @property
     def nodes(self) -> int:
-        """Words that got a node so far."""
-        return self._search.nodes
+        """The work that was done so far, in nodes."""
+        return math.ceil(self._search.worked / WORK_A_NODE)
 
     def begin_with(self, attack: Witness) -> None:
         """No attack on other noise is of use: the search keeps words by what they attain."""
@@ -73,8 +94,11 @@ class Closing:
         search.run(enough)
         if search.lower <= 0.0 and search.upper <= 0.0:
             return nothing
-        word = search.word()
-        attack = OrderWitness(len(word.reports), word.target, word.known, *word.pair, word.reports)
+        word, silence = search.word, problem.noise.outputs
+        if word is None:
+            return PrivacyLoss(search.upper, 0.0, None, problem.adversary, problem.length)
+        reports = tuple(silence if report == SILENT else report for report in word.reports)
+        attack = OrderWitness(len(reports), word.target, word.known, *word.pair, reports)
         lower = max(0.0, attack.replay(problem.model, problem.noise))
         upper = math.nextafter(max(search.upper, lower), math.inf)
         return PrivacyLoss(upper, lower, attack, problem.adversary, problem.length)

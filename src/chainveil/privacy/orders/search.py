@@ -1,11 +1,8 @@
-"""Both bounds on the loss of a chain of any order, brought together in two ways.
+"""Both bounds on the loss of a chain of any order, brought together.
 
-Words that grow on both sides of the target show what is attained, and bound the loss where few of
-them matter (``both_sides``): they are looked at within a width of what is attained, and again
-within a smaller one. Where they become many, passes over words that cover each other take turns
-with them, so that neither has cost much more than the other (``words``). A pass lays out the words
-level by level. Ways that the nodes of earlier passes show to be worth no more than what is attained
-are not followed again, so that a finer pass looks at fewer words.
+A beam of words shows what is attained. Walks of functionals show that nothing is worth more than a
+little above that: first within a wide distance, then within half of it, and so on; where they fail,
+they are tried again with more functionals.
 
 What is done is counted in work, about a microsecond each, and does not depend on the machine; a
 limit on seconds, where one is given, comes on top.
@@ -20,51 +17,38 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from chainveil.checks import FloatArray
-from chainveil.privacy.orders import graph as graphs
-from chainveil.privacy.orders import words
-from chainveil.privacy.orders.both_sides import BothSides
-from chainveil.privacy.orders.graph import Graph, Tables
-from chainveil.privacy.orders.numbers import Alphabet
+from chainveil.privacy.orders import around, kernel
+from chainveil.privacy.orders.alphabet import Alphabet, Root
+from chainveil.privacy.orders.beam import Beam
+from chainveil.privacy.orders.cones import Cones
+from chainveil.privacy.orders.looks import Look
 from chainveil.privacy.orders.spelling import Word
+from chainveil.privacy.orders.tables import IntArray, Tables, alone, make_tables
+from chainveil.privacy.orders.walks import ENTRIES_A_UNIT, Items, Trail, Walk
 from chainveil.privacy.problem import Effort
 
-# What covers may cost along a way in the first pass, and by how much less in each that follows.
-FIRST_COST, FALL = 1.0, 0.5
-# Nodes and levels that are made room for at first, and levels beyond which no word is followed.
-FIRST_NODES, FIRST_LEVELS, MOST_LEVELS = 512, 64, 4096
-# Nodes of one label on one level, and entries of their rows together: beyond them words are led
-# to the cheapest node there is.
-MOST_ALIKE, MOST_ALIKE_ENTRIES = 1000, 32_000
-# Half of what covers may cost is spent within so many levels.
-HALFWAY = 20
-# Work: of a word on both sides, beside the entries of its tables, and entries that make one unit;
-# for each node that is allowed; of a first look and a first pass, and by how much more a step may
-# take than was expected of it.
-ENTRIES_A_WORD, ENTRIES_A_UNIT = 400, 400
+# Units of work for each node that is allowed.
 WORK_A_NODE = 150
-ENTRIES_OF_COMPARISON = 700
-FIRST_LOOK, FIRST_PASS, LONGER = 1e5, 1.2e6, 4.0
-# How far above what is attained the bound of a pass is, as a share of its cost: the first, mostly.
-PASS_SHARE = 0.5
-# By how much more a pass may take where the last one did not end; by how much a finer one takes
-# more, as long as only one is known, and at least; and entries of a row beyond which it is not
-# tried again.
-FAILED_PASS, FINER, LEAST_FINER, LONGEST_ROW = 5.0, 4.0, 1.5, 64
-# Passes begin behind so much work: their loops take longest to compile.
-PASSES_FROM = 1e6
-# How many units are done in a second, where seconds are limited and it is not known yet, and at
-# least in any case.
-FIRST_RATE, LEAST_WORK = 1e5, 1e3
-# How near to what is attained words are looked at first, as a share of it, by how much nearer each
-# time, and at the least; words become more with this power of it, and more than that if one fails.
-FIRST_WIDTH, FIRST_SHARE, NEARER, LEAST_NEARER = 1.2, 0.1, 4.0, 1.2
-POWER, LEAST_POWER, STEEPER = 4.0, 1.6, 1.5
-# By how much less near, with how much more work, until there is a first bound; a log of too much.
-WIDER, MORE_WORK, TOO_MUCH = 4.0, 2.0, 700.0
-# Bytes for the rows of all nodes.
-MOST_BYTES = 1 << 30
-# Passes finer than the tolerance without a better bound after which the search is given up.
-PATIENCE = 3
+# How far above what is attained a first walk asks, as a share of it and at least; by how much
+# nearer the next one asks, how much less near, where none has shown anything; and by how much
+# more than what is asked for it is not worth a walk of its own.
+FIRST_SHARE, FIRST_WIDTH, NEARER, WIDER, NEARLY = 0.25, 0.05, 3.0, 3.0, 0.5
+# Bounds that are further apart than this share of what is attained are brought together by asking
+# for less.
+APART = 0.15
+# Functionals of a case that are kept apart at most.
+MOST_KEPT = 64
+# By how much more than the last one a walk may take; what a first one may take, and how many
+# functionals it may have at least.
+LONGER, FIRST_WALK, FIRST_FUNCTIONALS = 3.0, 3e6, 5000
+# Series of so many points are short.
+SHORT = 6
+# Contexts of which words are looked at before functionals are made, with so much work; and of which
+# no functionals are made: then each look takes at most this part of what is left.
+SHARE_OF_LOOK = 3
+LARGE, TOO_LARGE, LOOK = 14, 25, 4e6
+# The largest loss that is asked for.
+LARGEST = 200.0
 
 
 @dataclass
@@ -77,69 +61,59 @@ class Search:
     points : int or None
         Number of points of the series; None: any.
     effort : Effort
-    upper, lower : float
-        Bound on the loss, and what a word attains up to rounding.
+    cones : Cones or None
+        What may follow words; before it is known, that of similar noise.
+    lower : float
+        What a word attains, up to rounding.
+    word : Word
+        The word.
+    worked : float
+        Units of work that were done.
     """
 
     alphabet: Alphabet
     points: int | None
     effort: Effort
-    upper: float = math.inf
+    cones: Cones | None = None
     lower: float = 0.0
+    worked: float = 0.0
     tables: Tables = field(init=False)
-    graph: Graph = field(init=False)
-    both_sides: BothSides = field(init=False)
-    # The best word on both sides, and what it is worth.
-    _found: tuple[float, Word | None] = (-math.inf, None)
-    # How near to what is attained words on both sides were bounded, by how much work, and how
-    # steeply it seems to grow; the first width, which is not known yet, and its work.
-    _width: float = math.inf
-    _work: float = 0.0
-    _power: float = POWER
-    _seen_power: float = POWER
-    _first: tuple[float, float] = (FIRST_WIDTH, FIRST_LOOK)
-    _cost: float = FIRST_COST
-    # Passes that brought nothing, work that was done by passes, and what the next one may take,
-    # and takes at least, it seems.
-    _idle: int = 0
-    _compared: float = 0.0
-    _room_for_pass: float = FIRST_PASS
-    _least_pass: float = 0.0
-    # Work of the last pass that ended, by how much a finer one takes more, it seems, and how far
-    # its bound was above what is attained, as a share of its cost.
-    _passed: float = 0.0
-    _finer: float = FINER
-    _pass_share: float = PASS_SHARE
-    _until: float = math.inf
+    word: Word | None = None
+    # What is shown of each target, functionals that are kept apart, and the largest loss that a
+    # walk failed to rule out with so many.
+    _uppers: FloatArray = field(init=False)
+    _kept: int = 1
+    _failed: float = 0.0
+    _rays: FloatArray = field(default_factory=lambda: np.empty(0))
+    # Walks that ended, what one may take, and whether more of them are of no use.
+    _walks: int = 0
+    _looks: bool = True
+    _room: float = FIRST_WALK
+    _stuck: bool = False
     _begun: float = field(default_factory=time.monotonic)
-    _rate: float = FIRST_RATE
 
     def __post_init__(self) -> None:
-        self.tables = graphs.make_tables(self.alphabet.numbers, self.alphabet)
-        self.both_sides = BothSides(self.alphabet, self.tables, self.points)
-        self.graph = graphs.empty(self.tables, FIRST_NODES, FIRST_LEVELS)
-        most = MOST_LEVELS * 2 if self.points is None else self.points - 1
-        self.graph.made[words.LIMIT] = most
+        self.tables = make_tables(self.alphabet)
+        self._uppers = np.full(len(self.alphabet.roots), np.inf)
+
+    @property
+    def upper(self) -> float:
+        """Bound on the loss."""
+        return float(self._uppers.max(initial=0.0))
 
     def run(self, enough: float = math.inf) -> None:
         """Go on until the bounds are close, the lower one is above enough, or a limit strikes.
 
         With another effort it goes on where it stopped.
         """
-        if self._found[1] is None:
-            self._keep(*self.both_sides.attack())
+        if self.word is None:
+            self.lower, self.word = Beam(self.alphabet, self.tables, self.points).attack()
+            self.lower = max(self.lower, 0.0)
         if self.effort.attacks_only:
             return
-        self._idle, self._power = 0, self._seen_power
-        while not self._is_done(enough):
-            width, work = self._next_look()
-            if self._is_pass_next(work):
-                self._next_pass()
-            else:
-                self._look(width, work)
-
-    def _is_done(self, enough: float) -> bool:
-        return self.lower > enough or self.is_close or self._is_over()
+        self._stuck = False
+        while not (self.lower > enough or self.is_close or self._is_over()):
+            self._walk(self._next())
 
     @property
     def is_close(self) -> bool:
@@ -147,253 +121,164 @@ class Search:
         return self.upper == self.lower or self.upper - self.lower <= self.effort.tolerance
 
     def _is_over(self) -> bool:
-        if self._laid_out == 0 and self.upper == math.inf:
-            # The first pass begins in any case: without a word there is no bound.
-            return False
-        is_stuck = self._is_laid_out and self._next_look()[1] == math.inf
-        return is_stuck or self._is_late() or self._worked >= self._most_work
-
-    def _is_late(self) -> bool:
         limit = self.effort.max_seconds
-        return limit is not None and time.monotonic() - self._begun > limit
-
-    @property
-    def _most_work(self) -> float:
-        return WORK_A_NODE * self.effort.max_nodes
-
-    @property
-    def _most_pass_work(self) -> float:
-        return min(self._most_work, self._until)
-
-    @property
-    def _worked(self) -> float:
-        """Units of work that were done."""
-        return self._compared + self.both_sides.looked * self._work_of_a_word
-
-    @property
-    def _work_of_a_word(self) -> float:
-        return (self.both_sides.entries + ENTRIES_A_WORD) / ENTRIES_A_UNIT
-
-    @property
-    def _work_of_a_comparison(self) -> float:
-        """About: most of them end early."""
-        return 0.1 + math.sqrt(self._row) ** 3 / ENTRIES_OF_COMPARISON
-
-    @property
-    def _row(self) -> int:
-        """Entries of a row of a pass."""
-        return int(self.graph.rows.shape[2])
-
-    def _in_time(self, work: float) -> float:
-        """As much of the work as there seems to be time for."""
-        if self.effort.max_seconds is None:
-            return work
-        left = self.effort.max_seconds - (time.monotonic() - self._begun)
-        return min(work, max(LEAST_WORK, self._rate * left))
-
-    def _timed(self, begun: float, work: float) -> None:
-        taken = time.monotonic() - begun
-        if taken > 0.01:
-            self._rate = work / taken
+        late = limit is not None and time.monotonic() - self._begun > limit
+        return late or self._stuck or self._left <= 0
 
     @property
     def _left(self) -> float:
-        """Units of work that there is room and, it seems, time for."""
-        return self._in_time(self._most_work - self._worked)
+        """Units of work that may still be done."""
+        return WORK_A_NODE * self.effort.max_nodes - self.worked
 
-    def _next_look(self) -> tuple[float, float]:
-        """How near words on both sides are looked at next, and about what work that takes.
+    def _next(self) -> float:
+        """The loss that the next walk tries to rule out.
 
-        Infinite: nothing nearer is worth a look, or passes have shown more than a first one could.
+        At first one far above what is attained. Then as little above it as is asked for, which
+        most targets do not reach; for the others less and less.
         """
-        if self._width == math.inf:
-            width, work = self._first
-            width = max(width, FIRST_SHARE * self.lower, self._least_width)
-            return width, work if width < self.upper - self.lower else math.inf
-        if self._width <= self._least_width:
-            return self._width, math.inf
-        # Both kinds of bounds tell how near they are; passes may be far nearer than looks can be.
-        near = min(self._width, self.upper - self.lower)
-        most = self._power * math.log(self._width / near)
-        work = self._work * (self._width / near) ** self._power if most < TOO_MUCH else math.inf
-        room = work / max(self._left, 1.0)
-        # Not so near where that may take all that is left.
-        nearer = NEARER ** min(1.0, LEAST_POWER / self._power)
-        nearer = nearer if nearer**self._power * room < 1 / NEARER else math.sqrt(nearer)
-        width = max(self._least_width, near / nearer, near * room ** (1 / self._power))
-        if near < LEAST_NEARER * width and width > self._least_width:
-            return near, math.inf
-        return width, work * (near / width) ** self._power
-
-    @property
-    def _least_width(self) -> float:
-        """A little less than what is asked for: rounding comes on top."""
-        return 0.98 * self.effort.tolerance
-
-    def _is_pass_next(self, work: float) -> bool:
-        """Whether a pass has cost less so far, with the next one, than words on both sides have."""
-        looked = self._worked - self._compared
-        if self._is_laid_out:
-            return False
-        if work < math.inf and self._laid_out == 0 and looked + work < PASSES_FROM:
-            return False
-        return self._compared + self._expected_pass < looked + work
-
-    @property
-    def _expected_pass(self) -> float:
-        """About what work passes take until one of them shows something new."""
-        least = self._least_pass or self._room_for_pass / 2
-        shown, known = self._pass_share * self._cost, self.upper - self.lower
-        if self._passed == 0 or shown <= known:
+        least = self.lower + 0.98 * self.effort.tolerance
+        if self.upper == math.inf:
+            first = self.lower + max(FIRST_SHARE * self.lower, FIRST_WIDTH)
+            return max(first, self.lower + WIDER * (self._failed - self.lower), least)
+        if self._walks == 1 and len(self.tables.start) < LARGE:
             return least
-        return least * self._finer ** math.ceil(math.log(known / shown) / math.log(FALL))
+        if self._failed and self.upper - self._failed <= self._apart:
+            self._try_harder()
+        asked = self.lower + (self.upper - self.lower) / NEARER
+        if asked - least < NEARLY * (least - self.lower):
+            asked = least
+        return asked if asked > self._failed else (self.upper + self._failed) / 2
 
-    def _look(self, width: float, work: float) -> None:
-        """Bring the bound nearer by words on both sides.
+    @property
+    def _apart(self) -> float:
+        """How far what is shown and what is not may be apart for walks to take more work."""
+        return APART * max(self.lower, FIRST_WIDTH)
 
-        Where they are too many, they are expected to be more for the next time.
-        """
-        begun, before = time.monotonic(), self._worked
-        allowed = min(LONGER * work, self._left)
-        most = int(allowed / self._work_of_a_word) + 1
-        upper, lower, word = self.both_sides.bound(self.lower, width, most)
-        self._timed(begun, self._worked - before)
-        self._keep(lower, word)
-        self.upper = min(self.upper, upper)
-        if upper < math.inf:
-            worked = self._worked - before
-            if self._width < math.inf:
-                self._power = max(1.0, _power(self._width / width, worked / self._work))
-                self._seen_power = self._power
-            self._width, self._work = width, worked
-        elif self._width == math.inf:
-            self._first = WIDER * width, MORE_WORK * work
+    def _try_harder(self) -> None:
+        """Walks may take longer, and keep more functionals apart."""
+        self._room, self._failed = self._room * LONGER, 0.0
+        self._stuck |= self._kept >= MOST_KEPT
+        self._kept *= 2
+
+    def _walk(self, asked: float) -> None:
+        """Try to rule out that a word is worth more than a loss."""
+        if asked > LARGEST:
+            self._stuck = True
+            return
+        if self._is_looked_through(asked):
+            return
+        if not self._rays.size:
+            self._make_cones()
+        limit = self.effort.max_seconds
+        until = math.inf if limit is None else self._begun + limit
+        beside = None if self.points is None else self.points - 1
+        room = min(self._left, max(self._room, self._first_room))
+        walk = Walk(self.tables, self._rays, beside, self._kept, room, until=until)
+        open_ones = np.flatnonzero(self._uppers > self.lower + self.effort.tolerance)
+        failed = walk.fails(self._roots(open_ones, math.exp(asked)))
+        self.worked += walk.worked
+        self._walks += 1
+        settled = [root for root in open_ones.tolist() if root not in failed]
+        self._uppers[settled] = self._rounded(asked, walk.deepest)
+        if failed:
+            self._fail(walk, asked)
         else:
-            self._power *= STEEPER
+            self._room = max(self._room, LONGER * walk.worked)
 
-    def _keep(self, value: float, word: Word | None) -> None:
-        if word is not None:
-            self._found = value, word
-            self.lower = max(self.lower, value)
-
-    @property
-    def _is_laid_out(self) -> bool:
-        """Whether passes bring nothing more."""
-        over = self._idle >= PATIENCE or self._laid_out >= self._most_nodes
-        return over or (self.upper < math.inf and self._expected_pass > self._left)
-
-    def _next_pass(self) -> None:
-        """The next pass, with what it shows."""
-        if self._laid_out == 0:
-            self._compile_passes()
-        before, worked = self.upper, self._compared
-        self._until = self._worked + self._room_for_pass
-        finished = self._pass(self._cost)
-        shown = float(words.settle(self.graph, self.tables))
-        self.upper = min(self.upper, shown)
-        fine = self._cost <= self.effort.tolerance
-        if not finished:
-            # With long rows words of few letters are too many already.
-            self._least_pass = self._room_for_pass if self._row <= LONGEST_ROW else math.inf
-            self._room_for_pass *= FAILED_PASS
+    def _is_looked_through(self, asked: float) -> bool:
+        """Where functionals are large: whether looking at words one by one rules a loss out."""
+        contexts = len(self.tables.start)
+        if contexts < LARGE or not self._looks:
+            return False
+        alone = contexts >= TOO_LARGE
+        look = Look(self.alphabet, self.tables, self.points, asked)
+        is_through = look.through(self._left / SHARE_OF_LOOK if alone else min(self._left, LOOK))
+        self.worked += look.worked
+        if is_through:
+            bound = self._rounded(max(look.top, self.lower), 0)
+            self._uppers = np.minimum(self._uppers, bound)
+        elif alone:
+            self._stuck = self.upper < math.inf and self._failed > 0.0
+            self._failed = max(self._failed, asked)
         else:
-            passed = self._compared - worked
-            if self._passed:
-                self._finer = max(LEAST_FINER, passed / self._passed)
-            self._passed, self._least_pass = passed, self._finer * passed
-            self._pass_share = (shown - self.lower) / self._cost
-            self._room_for_pass = max(LONGER * passed, FIRST_PASS)
-            self._idle = self._idle + 1 if fine and self.upper == before else 0
-            self._cost *= FALL
-
-    def _compile_passes(self) -> None:
-        """Load or compile their loops; seconds are those of the search."""
-        begun = time.monotonic()
-        graph = graphs.empty(self.tables, FIRST_NODES, FIRST_LEVELS)
-        graphs.add_roots(graph, self.tables, [0])
-        words.fill(graph, self.tables, 1, True, np.zeros(2), 1, np.zeros(4))
-        words.settle(graph, self.tables)
-        self._begun += time.monotonic() - begun
+            self._looks = False
+        return is_through or alone
 
     @property
-    def nodes(self) -> int:
-        """Words that were looked at: on both sides, and with a node of their own."""
-        return self.both_sides.looked + self._laid_out
+    def _first_room(self) -> float:
+        """What a first walk may take, by the size of functionals."""
+        return FIRST_FUNCTIONALS * len(self.tables.start) ** 4 / ENTRIES_A_UNIT
 
-    @property
-    def _laid_out(self) -> int:
-        """Words that have a node, in all passes together."""
-        return int(self.graph.made[words.COUNT])
+    def _make_cones(self) -> None:
+        """What may follow words; in short series they end before that matters."""
+        if self.points is not None and self.points <= SHORT:
+            contexts, labels = len(self.tables.start), self.alphabet.labels
+            self._rays = np.ones((labels, contexts, contexts))
+        else:
+            self.cones = Cones(self.tables, self.cones)
+            self._rays, self.worked = self.cones.rays, self.worked + self.cones.worked
 
-    @property
-    def _most_nodes(self) -> int:
-        return min(self.effort.max_nodes, MOST_BYTES // (int(self.graph.rows[0].nbytes) + 256))
+    def _fail(self, walk: Walk, asked: float) -> None:
+        """What to do about targets that may be worth more."""
+        better = [self._attains(root, trail) for root, trail in walk.failed.items()]
+        if any(better):
+            return
+        self._stuck = self._left <= 0
+        if walk.is_over:
+            self._failed = max(self._failed, asked)
+        else:
+            self._try_harder()
 
-    def _pass(self, cost: float) -> bool:
-        """One pass; False where a limit struck before its end."""
-        graph = self.graph
-        graph.made[words.BASE] = self._laid_out
-        graph.newest[:, :, 1] = 0
-        self._make_room(self.alphabet.right)
-        roots = [label for label in range(self.alphabet.right) if self.alphabet.is_root(label)]
-        graphs.add_roots(self.graph, self.tables, roots)
-        margin = max(cost, self.effort.tolerance) / 4
-        low = np.array([self.lower, margin, -np.inf, np.inf])
-        for level in range(min(MOST_LEVELS, int(self.graph.made[words.LIMIT]) + 1)):
-            found = self._fill(level, cost, low)
-            self.lower = max(self.lower, float(low[0]))
-            if found < 0 or self._is_late() or self._worked >= self._most_pass_work:
-                return False
-            if found == 0 and level > 0:
-                return True
-        return self.points is not None and self.points <= MOST_LEVELS
-
-    def _fill(self, level: int, cost: float, low: FloatArray) -> int:
-        """Both sides of a level; how many words there are, -1: too many."""
-        if level >= len(self.graph.newest):
-            self.graph = graphs.deepened(self.graph)
-        share = cost * np.array([level, HALFWAY / 2 / (HALFWAY + level)]) / (HALFWAY + level)
-        total = 0
-        for is_right in (True, False) if level else (False,):
-            alike = min(MOST_ALIKE, MOST_ALIKE_ENTRIES // self.graph.rows.shape[2])
-            arguments = (level, is_right, share, alike, low)
-            found = self._fill_side(arguments)
-            if found < 0:
-                if not self._make_room(-found):
-                    return -1
-                found = self._fill_side(arguments)
-            total += found
-        return total
-
-    def _fill_side(self, arguments: tuple[int, bool, FloatArray, int, FloatArray]) -> int:
-        """Fill one side of a level with as many comparisons as are allowed."""
-        low, begun = arguments[-1], time.monotonic()
-        room = self._in_time(max(1.0, self._most_pass_work - self._worked))
-        low[3] = allowed = room / self._work_of_a_comparison
-        found = words.fill(self.graph, self.tables, *arguments)
-        worked = float(allowed - low[3]) * self._work_of_a_comparison
-        self._compared += worked
-        self._timed(begun, worked)
-        return int(found)
-
-    def _make_room(self, needed: int) -> bool:
-        """Room for so many more nodes; False where there may be none."""
-        count, room = self._laid_out, len(self.graph.whole)
-        if count + needed > room:
-            if count + needed > self._most_nodes:
-                return False
-            self.graph = graphs.widened(self.graph, self.tables, max(2 * room, count + needed))
+    def _attains(self, number: int, trail: Trail | None) -> bool:
+        """Whether the word of a trail attains more than any before; it is noted."""
+        letters = list[tuple[int, int, int]]()
+        while trail is not None:
+            letters.append(trail[1:])
+            trail = trail[0]
+        letters.reverse()
+        root = self.alphabet.roots[number]
+        self._begin(root, letters)
+        value = around.spelled_worth(self.tables, root, letters)
+        if value <= self.lower:
+            return False
+        read = [(side, self.alphabet.letters[at][letter]) for side, at, letter in letters]
+        self.lower, self.word = value, Word.spelled(root, read)
         return True
 
-    def word(self) -> Word:
-        """The word that attains most."""
-        value, found = self._found
-        attained = self.graph.real[: self._laid_out, words.ATTAINED]
-        if found is not None and value >= attained.max(initial=-math.inf):
-            return found
-        return Word.of(self.alphabet, self.graph, int(np.argmax(attained)))
+    def _begin(self, root: Root, letters: list[tuple[int, int, int]]) -> None:
+        """Lead a word on to where a series may begin, by the best letters there are."""
+        tables = self.tables
+        left = [int(tables.following[label, letter]) for side, label, letter in letters if side]
+        label = left[-1] if left else root.left
+        while not tables.begins[label]:
+            ways = [(1, label, letter) for letter in range(int(tables.counts[label]))]
+            # A first report, where it may be one: words end there.
+            first = [way for way in ways if self.alphabet.is_first(int(tables.following[way[1:]]))]
+            best = max(
+                first or ways, key=lambda way: around.spelled_worth(tables, root, [*letters, way])
+            )
+            letters.append(best)
+            label = int(tables.following[best[1:]])
 
+    def _rounded(self, asked: float, deepest: int) -> float:
+        """The bound that a walk shows: an end may be one letter further out for each that it took,
+        where the law of the first points is only nearly kept by a step.
+        """
+        drift = 8 * self.alphabet.numbers.drift * (deepest + 1)
+        return asked * (1 + 8 * kernel.UNIT) + drift + 8 * kernel.UNIT
 
-def _power(nearer: float, more: float) -> float:
-    """The power of the width with which work grew, and a little more."""
-    return 1.1 * math.log(max(more, 1.0)) / math.log(nearer)
+    def _roots(self, numbers: IntArray, factor: float) -> Items:
+        """Targets alone, as functionals."""
+        tables, roots = self.tables, [self.alphabet.roots[number] for number in numbers]
+        contexts, k = tables.transition.shape
+        slack = 16 * (tables.order + 2) * (k + 8) * kernel.UNIT
+        of_value = [alone(tables, value) for value in range(k)]
+        table = np.empty((len(roots), contexts**2, contexts**2))
+        for place, root in enumerate(roots):
+            a, b = (of_value[value] for value in root.pair)
+            above = np.einsum("ut,vs->uvts", root.weight[0] * a, b) * (1 + slack)
+            below = np.einsum("ut,vs->uvts", root.weight[1] * b, a) * (factor * (1 - slack))
+            table[place] = (above - below).reshape(contexts**2, contexts**2)
+        label = np.array([(root.left, root.right) for root in roots])
+        run = np.zeros_like(label)
+        return Items(table, label, run, np.arange(len(roots)), numbers, [None] * len(roots), 0)

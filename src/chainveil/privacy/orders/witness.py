@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,7 @@ class OrderWitness(Witness):
     target, known, value, other
         As in every :class:`~chainveil.privacy.witness.Witness`.
     reports : tuple of int
-        The output, one report a point.
+        The output, one report a point; the number after the last report where there is none.
     """
 
     reports: tuple[int, ...]
@@ -41,7 +41,9 @@ class OrderWitness(Witness):
     @classmethod
     def of(cls, attack: DescribedAttack) -> OrderWitness:
         """The attack as it is described."""
-        return cls(*attack.place, tuple(attack.output().tolist()))
+        outputs = attack.outputs if attack.plain else max(attack.outputs, attack.with_silence)
+        reports = replace(attack, outputs=outputs).output()
+        return cls(*attack.place, tuple(reports.tolist()))
 
     def output_array(self) -> NDArray[np.int64]:
         """The whole output, shape (length,)."""
@@ -88,10 +90,11 @@ class OrderWitness(Witness):
         """What a point's report, and its value if it is fixed, say of its values."""
         from flint import arb
 
-        if noise is None:
+        if noise is None or index % noise.every != noise.first_place:
             column = [arb(1)] * k
         else:
-            law = _report_law(noise, self.reports[index - 1] if index else None)
+            before = index - noise.every
+            law = _report_law(noise, self.reports[before] if before >= 0 else None)
             column = [_ball(row[self.reports[index]]) for row in law]
         return [x if fixed is None or y == fixed else arb(0) for y, x in enumerate(column)]
 
