@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy, deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,6 +84,13 @@ class Attacks:
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def copy(self) -> Attacks:
+        """The same attacks, to which others may be added."""
+        found = copy(self)
+        found._known, found._made = list(self._known), list(self._made)
+        found._blocks = deepcopy(self._blocks)
+        return found
 
     def add(self, attack: Witness | None, noise: Noise) -> None:
         """One more attack on such noise as this, if it is one and new."""

@@ -57,7 +57,7 @@ class Coarse:
         first = np.linalg.matrix_power(spelling.matrix, half)
         between = replace(numbers, transition=power.T if spelling.is_left else power)
         priors = Priors(between, spelling.is_left, first)
-        self.cones = Cones(replace(spelling, matrix=power, letters=letters), priors)
+        self.cones = Cones(replace(spelling, matrix=power, letters=letters), priors, False)
 
     def _blocks_at(self, label: int) -> list[list[int]]:
         """The letters of each block at a label: all lead to one label, or back and forth.
@@ -92,3 +92,10 @@ class Coarse:
             for letter in block:
                 label = self._spelling.letters[0, label][letter].following
         return found
+
+    def prolonged(self, letters: list[int]) -> list[int]:
+        """A word that was written out, and as long again as it ends.
+
+        Blocks are looked at up to where the chain tells little; further out it tells a little more.
+        """
+        return letters + letters[-2:] * (len(letters) // 2 if self._points > 1 else 0)

@@ -278,3 +278,41 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                 above = values[0, label, 0, number, x] + factor * below
                 if reference[end, 0, x] > 0.0 and above * told[BELOW] >= told[ABOVE] * below:
                     told[ABOVE], told[BELOW] = above, below
+
+
+@compiled(**PLAIN)
+def lead(letters: Any, cones: Any, end: int, room: Any, label: int, vector: Any, word: Any) -> int:
+    """Write the word to which functionals lead, from the target outwards; the label of its target.
+
+    ``label`` and ``vector[0]`` are what stands at the end, and the other row of ``vector`` (2, k)
+    is room; each letter is the one that is worth most further in. -1 where there is none.
+    """
+    k, labels, distance = vector.shape[1], letters.weight.shape[1], len(word)
+    for layer in range(1, distance + 1):
+        for x in range(k):
+            vector[1, x] = 0.0
+            for u in range(k):
+                vector[1, x] += cones.step[end, layer - 1, x, u] * vector[0, u]
+        best, choice, to = -np.inf, 0, label
+        for place in range(labels):
+            for letter in range(letters.counts[0, place]):
+                if letters.next[0, place, letter] != label:
+                    continue
+                for number in range(room.counts[layer, place]):
+                    worth = 0.0
+                    for x in range(k):
+                        image = letters.weight[0, place, letter, x] * vector[1, x]
+                        worth += room.slopes[layer, place, 0, number, x] * image
+                    if worth > best:
+                        best, choice, to = worth, letter, place
+        most = 0.0
+        for x in range(k):
+            vector[0, x] = letters.weight[0, to, choice, x] * vector[1, x]
+            most = max(most, vector[0, x])
+        # Rounding may lead to letters that cannot follow each other.
+        if not most > 0.0:
+            return -1
+        for x in range(k):
+            vector[0, x] /= most
+        word[distance - layer], label = choice, to
+    return label

@@ -177,7 +177,12 @@ class Quest:
         closing = self._closing(noise)
         near = max(NEAR, self.looking)
         if found is None or found.lower <= epsilon:
-            found = closing.to(self._effort(near), epsilon * (1 + near))
+            # Several numbers are chosen again as soon as an attack is above the budget; where all
+            # stay far below it, bounds need not come closer than it is.
+            room = 0.0 if patient else 1 - self._gained(noise) / epsilon
+            found = closing.to(
+                self._effort(max(near, room)), epsilon * (1 + near if patient else 1)
+            )
         if patient and found.lower <= epsilon and math.isinf(found.epsilon) and self.every == 1:
             # On very slow chains a first bound takes more than bringing it closer takes on others.
             more = self._effort(near, MORE_NODES * self._most)
@@ -189,6 +194,10 @@ class Quest:
         self.attacks.add(found.witness, noise)
         self._losses[noise] = found
         return found
+
+    def _gained(self, noise: Noise) -> float:
+        """What the best attack so far gains."""
+        return float(self.attacks.values([noise]).max())
 
     def check_room(self) -> None:
         """An error where the earlier releases alone use up the budget."""
@@ -214,8 +223,10 @@ class Quest:
 
     def best(self, shapes: Sequence[Shape], guesses: Sequence[Guess | None] = ()) -> Calibrated:
         """The best of the best of each shape, certified; ``guesses``: those made already."""
-        level, hoped = 0.5, list[Guess]()
+        level, hoped, alone = 0.5, list[Guess](), None
         for shape, known in zip(shapes, guesses or [None] * len(shapes), strict=True):
+            if not hoped and not guesses and len(shapes) > 1 and shape.size == self.every == 1:
+                alone, known = self._alone(shape, level)
             guess = known or self.guess(shape, self.starts(shape, level))
             level = level if hoped else float(guess.numbers[0])
             hoped.append(guess)
@@ -228,15 +239,24 @@ class Quest:
                 continue
             # Where it comes to cost more than another is hoped to, that one is certified first.
             others = [other.cost for other in hoped[place + 1 :]]
-            if guess.shape.size == 1 and len(hoped) > 1 and self.every == 1:
-                # As if it were alone: noise with more numbers is never to be worse.
-                found = replace(self, looking=self._closest).best([guess.shape])
+            if alone is not None and guess.shape.size == 1:
+                found = alone.best([guess.shape], [guess])
             else:
                 found = self._sharpened(self._certified(guess, min([worth, *others])))
             if best is None or self._cost(found.noise) < self._cost(best.noise):
                 best = found
         assert best is not None
         return best
+
+    def _alone(self, shape: Shape, level: float) -> tuple[Quest, Guess]:
+        """The search as if there were one shape, and its guess: no other is ever to be worse.
+
+        What it finds on the way is of use to the others too.
+        """
+        alone = replace(self, looking=self._closest)
+        guess = alone.guess(shape, alone.starts(shape, level))
+        self.attacks, self.looking = alone.attacks.copy(), alone.looking
+        return alone, guess
 
     def _nearly(self, noise: Noise | None) -> float:
         """A little more than what noise costs: how much of the budget is used up may matter."""
