@@ -188,7 +188,7 @@ class Quest:
             more = self._effort(near, MORE_NODES * self._most)
             found = closing.to(more, epsilon * (1 + near))
         dear = closing.nodes > self._dear and self.nodes is None
-        matters = near > self.looking or found.epsilon > epsilon
+        matters = (near > self.looking and patient) or found.epsilon > epsilon
         if found.lower <= epsilon and matters and not dear:
             found = closing.to(self._effort(self._closest), epsilon)
         self.attacks.add(found.witness, noise)
