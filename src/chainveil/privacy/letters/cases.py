@@ -179,6 +179,8 @@ class Case:
     too_slow: bool = False
     bounded_together: bool = False
     sought_together: bool = False
+    # Whether cones gave a bound.
+    enclosed: bool = False
 
     @property
     def nodes(self) -> int:

@@ -49,6 +49,9 @@ class Enclosing:
         """
         numbers = _sides(cases)
         groups = [[_side(case, number) for case in cases] for number in numbers]
+        if self._coarse[0].points > 1 and all(math.isinf(sides[0].hoped) for sides in groups):
+            # How the goal is best divided: raising a bound takes long.
+            self.seek(cases, goal, tolerance, most)
         attained = [max(side.attained for side in sides) for sides in groups]
         hoped = [_hoped(sides, least) for sides, least in zip(groups, attained, strict=True)]
         start = max(attained[0], hoped[0] + (goal - sum(hoped)) / len(groups))
@@ -94,7 +97,7 @@ class Enclosing:
         numbers = _sides(cases)
         attained = [max(_side(case, number).attained for case in cases) for number in numbers]
         bounds = [least + max(0.0, goal - sum(attained)) / len(numbers) for least in attained]
-        left = list(range(len(numbers)))
+        left, raised = list(range(len(numbers))), [False] * len(numbers)
         for best_ones in (False, True) if len(cases) == 1 else (False,):
             if best_ones and sum(bounds) <= goal:
                 break
@@ -106,9 +109,7 @@ class Enclosing:
                 walks.seek(start, margin, STEPS * most)
                 self._steps += walks.steps
                 bounds[place] = walks.bound
-                for case in cases:
-                    side = _side(case, numbers[place])
-                    side.hoped = walks.bound if walks.bound > start else min(side.hoped, start)
+                raised[place] = walks.bound > start
                 if label == ANY:
                     continue
                 _, word = walks.word()
@@ -116,6 +117,12 @@ class Enclosing:
                     letters = coarse.prolonged(coarse.written_out(word, label))
                     _side(cases[0], numbers[place]).try_word(letters)
                     left.remove(place)
+        for place, number in enumerate(numbers):
+            # A side that was not raised is worth less than it was asked for.
+            others = sum(bounds) - bounds[place]
+            least = bounds[place] if raised[place] else min(bounds[place], goal - others)
+            for case in cases:
+                _side(case, number).hoped = least
         return sum(bounds) > goal
 
 

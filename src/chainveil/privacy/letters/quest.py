@@ -45,6 +45,11 @@ SEEKING, ABOVE, MORE_ATTACKS = 0.1, 0.3, 5
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
 # what is gained over noise that tells nothing.
 CLOSE, ALIKE = 1e-2, 0.04
+# What attacks may reach, as a share of what they could, where there is no bound yet; and how many
+# times as far apart as they should be bounds of several numbers are left as they are.
+LOOSE, FAR = 0.93, 12
+# The same share where losses take long: a bound that need not be so close is found sooner.
+CAUTIOUS = 0.975
 # The same where they meet, in turn: few more losses are computed for it, unless they took too many
 # nodes.
 SHARP = 1e-6, 1e-5, 1e-4, 1e-3
@@ -180,16 +185,20 @@ class Quest:
             # Several numbers are chosen again as soon as an attack is above the budget; where all
             # stay far below it, bounds need not come closer than it is.
             room = 0.0 if patient else 1 - self._gained(noise) / epsilon
-            found = closing.to(
-                self._effort(max(near, room)), epsilon * (1 + near if patient else 1)
-            )
+            effort = self._effort(max(near, room))
+            enough = epsilon * (1 + near if patient else 1)
+            gap = math.inf if patient else FAR * effort.tolerance
+            found = closing.to(replace(effort, most_gap=gap), enough)
+            if found.gap > gap and closing.nodes < DEAR:
+                found = closing.to(effort, enough)
         if patient and found.lower <= epsilon and math.isinf(found.epsilon) and self.every == 1:
             # On very slow chains a first bound takes more than bringing it closer takes on others.
             more = self._effort(near, MORE_NODES * self._most)
             found = closing.to(more, epsilon * (1 + near))
         dear = closing.nodes > self._dear and self.nodes is None
         matters = (near > self.looking and patient) or found.epsilon > epsilon
-        if found.lower <= epsilon and matters and not dear:
+        met = found.gap <= near * epsilon
+        if found.lower <= epsilon and matters and met and not dear:
             found = closing.to(self._effort(self._closest), epsilon)
         self.attacks.add(found.witness, noise)
         self._losses[noise] = found
@@ -299,9 +308,13 @@ class Quest:
         # Losses of noise with several numbers take longer, and gain less.
         many = self._many or (shape.size > 1 and self.every == 1)
         before: tuple[float, float] | None = None
-        too_little, known = 0.0, False
+        # Attacks on the guess were looked for.
+        too_little, known = 0.0, self._is_dear(shape)
+        if self._is_dear(shape):
+            target *= CAUTIOUS
         for round_ in range(MOST_ROUNDS):
-            move = self._least_move(shape, numbers, target) if round_ else 0.0
+            first = round_ == 0 and target == self._target
+            move = 0.0 if first else self._least_move(shape, numbers, target)
             noise = shape.make(shape.moved(numbers, move)).on_grid()
             costs = self._cost(noise)
             if costs >= worth and round_:
@@ -314,6 +327,11 @@ class Quest:
                 numbers = min(others, key=lambda some: self._moved_cost(shape, some, target))
             if found.epsilon <= epsilon:
                 kept, fits = Kept(noise, found, shape, numbers), target
+                quick = self._closing(noise).nodes < 2 * DEAR
+                if target < self._target and math.isinf(fails) and quick:
+                    # Perhaps no more is to be kept back than for one number.
+                    target = self._target
+                    continue
                 # Without a failure no attack asks for more noise than there is.
                 close = MANY_CLOSE if many and found.gap > COARSE * epsilon else CLOSE
                 if found.epsilon >= epsilon * (1 - close) or fails in (math.inf, target):
@@ -326,8 +344,14 @@ class Quest:
                 if self._cost(kept.noise) - too_little <= alike:
                     break
             if found.lower <= epsilon:
-                if math.isinf(found.epsilon) or fails - fits < CLOSE / 2 * epsilon:
+                if fails - fits < CLOSE / 2 * epsilon:
                     break
+                if math.isinf(found.epsilon):
+                    # Bounds that need not come so close take less.
+                    if shape.size == 1 or target < LOOSE * epsilon:
+                        break
+                    target *= LOOSE
+                    continue
                 before, target = (target, found.epsilon), self._next_target(target, found, before)
                 if not fits < target < fails:
                     target = (fits + fails) / 2
@@ -335,6 +359,10 @@ class Quest:
             return kept
         nothing = self.nothing(shape)
         return Kept(nothing.noise, nothing.loss, shape, numbers)
+
+    def _is_dear(self, shape: Shape) -> bool:
+        """Whether losses take long, of noise that is not proved to be the least anyway."""
+        return shape.size > 1 and self.every == 1 and self.looking > self._closest
 
     def _moved_cost(self, shape: Shape, numbers: Numbers, target: float) -> float:
         """What numbers cost after the least move."""
@@ -371,7 +399,7 @@ class Quest:
             return Calibrated(kept.noise, loss)
         # How far bounds stay apart, as a share of the budget: less is not asked for again.
         apart, found = 0.0, loss
-        for sharp in SHARP:
+        for sharp in SHARP[-1:] if self._is_dear(kept.shape) else SHARP:
             if sharp < apart:
                 continue
             move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - sharp))
