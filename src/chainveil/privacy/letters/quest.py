@@ -394,12 +394,14 @@ class Quest:
         """The same with next to no room below the budget, where the bounds meet."""
         epsilon, loss = self.aim.epsilon, kept.loss
         meets = max(SHARP[0] / 10, self.looking if self.certifying < self.looking else 0.0)
-        dear = self._closing(kept.noise).nodes > self._dear
+        nodes = self._closing(kept.noise).nodes
+        dear = nodes > self._dear
         if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear:
             return Calibrated(kept.noise, loss)
         # How far bounds stay apart, as a share of the budget: less is not asked for again.
         apart, found = 0.0, loss
-        for sharp in SHARP[-1:] if self._is_dear(kept.shape) else SHARP:
+        once = self._is_dear(kept.shape) and nodes > 0.75 * self._dear
+        for sharp in SHARP[-1:] if once else SHARP:
             if sharp < apart:
                 continue
             move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - sharp))
