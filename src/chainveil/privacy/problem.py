@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,13 +26,15 @@ Family = Literal["response", "ordinal", "per-state"]
 class Effort:
     """How close bounds shall come where they are searched for, and when to stop all the same.
 
-    ``attacks_only``: the bound from above is not asked for, and may be infinite.
+    ``attacks_only``: the bound from above is not asked for, and may be infinite. ``most_gap``:
+    bounds that are further apart when all are known may be left so.
     """
 
     tolerance: float = 1e-6
     max_nodes: int = 500_000
     max_seconds: float | None = None
     attacks_only: bool = False
+    most_gap: float = math.inf
 
     @classmethod
     def read(cls, tolerance: Any, max_nodes: Any, max_seconds: Any) -> Effort:

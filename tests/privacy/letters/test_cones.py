@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 import chainveil as cv
 from chainveil.noise.memory import StickyNoise
 from chainveil.privacy.letters import cone_kernel, lane_kernel, search
+from chainveil.privacy.letters import walks as walks_file
 from chainveil.privacy.letters.cones import Cones
 from chainveil.privacy.letters.loss import loss as loss_by_words
 from chainveil.privacy.letters.numbers import exact_emission, exact_transition, read_numbers
@@ -390,7 +391,7 @@ def test_limited_searches_hold(name: str, deep: int, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("is_left", [True, False])
-@pytest.mark.parametrize("upto", [128, 256])
+@pytest.mark.parametrize("upto", [128, 256, 512])
 def test_distances_together_keep_below_only_what_each_does(upto: int, is_left: bool) -> None:
     chain = cv.MarkovChain([[0.97, 0.02, 0.01], [0.03, 0.95, 0.02], [0.01, 0.01, 0.98]])
     channel = cv.Channel.randomized_response(3, 0.65)
@@ -413,11 +414,12 @@ def test_distances_together_keep_below_only_what_each_does(upto: int, is_left: b
                 )
                 rows = rows / rows.max()
             worth = math.log(rows[0, end] / rows[1, end] * plain[1, end] / plain[0, end])
-            behind, count = cones.group(upto)
-            start = distance - (distance - first) % count
             walks.bound = worth - 1e-9
-            if start + count <= upto + 1:
-                assert len(walks._abreast(np.array([(start - behind, end + 5)]))) == 1
+            for level, (behind, count) in enumerate(cones.groups(upto)):
+                start = distance - (distance - first) % count
+                if start + count <= upto + 1:
+                    group = np.array([(start - behind, end + 5 + 4 * level)])
+                    assert len(walks._abreast(group)) == 1
             left = walks._singles(first, 1e-3, 10**9)
             assert left is not None
             assert walks.bound >= worth or [distance, end] in left.tolist()
@@ -427,3 +429,28 @@ def test_distances_together_keep_below_only_what_each_does(upto: int, is_left: b
             groups += len(left) < 4 * (upto + 1 - first)
     # They say something.
     assert groups > 0
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+def test_distances_together_bound_all_words(is_left: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups: dict[int, list[tuple[int, int]]] = {4: [(1, 2)], 8: [(2, 4), (2, 2)]}
+    monkeypatch.setattr(walks_file, "FIRST_DISTANCES", 2)
+    monkeypatch.setattr(Cones, "groups", lambda self, upto: groups.get(upto, []))
+    chain = cv.MarkovChain([[0.9, 0.07, 0.03], [0.1, 0.85, 0.05], [0.02, 0.06, 0.92]])
+    channel = cv.Channel.randomized_response(3, 0.6)
+    script = Script(read_numbers(chain, (channel,)), (channel,), False)
+    cones = Cones(script.spelling(is_left), Priors(script.numbers, is_left))
+    law = np.array([letter.weight for letter in cones.spelling.letters[0, 0]])
+    for pair in permutations(range(3), 2):
+        # All words of up to eight letters, and every value behind them.
+        first = np.eye(3) if is_left else cones.spelling.matrix
+        rows, plain, best = first[None, list(pair)], first[list(pair)], -math.inf
+        for _ in range(9):
+            if np.all(plain > 0):
+                best = max(best, np.log(rows[:, 0] / rows[:, 1] * plain[1] / plain[0]).max())
+            rows = (rows[:, None] * law[:, None]).reshape(-1, 2, 3) @ cones.spelling.matrix
+            plain = plain @ cones.spelling.matrix
+        for width in (1, 4):
+            walks = Walks(cones, pair, 0, width)
+            bound = walks.enclose(best - 0.1, 1e-3, 10**9)
+            assert best <= bound < best + 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy, deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from chainveil.checks import FloatArray
 from chainveil.model.contexts import context_steps
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.numbers import exact_start
+from chainveil.privacy.letters.sides import Reports
 from chainveil.privacy.letters.witness import reports_of
 from chainveil.privacy.witness import Witness
 
@@ -83,6 +85,13 @@ class Attacks:
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def copy(self) -> Attacks:
+        """The same attacks, to which others may be added."""
+        found = copy(self)
+        found._known, found._made = list(self._known), list(self._made)
+        found._blocks = deepcopy(self._blocks)
+        return found
 
     def add(self, attack: Witness | None, noise: Noise) -> None:
         """One more attack on such noise as this, if it is one and new."""
@@ -159,38 +168,28 @@ class Attacks:
         Points that say nothing are left out.
         """
         releases, contexts = (*self._earlier, noise), len(self._start)
-        last: list[int | None] = [None] * len(releases)
-        found, before = [], 0
+        last: tuple[int | None, ...] = (None,) * len(releases)
+        found, before, fixed = [], 0, {attack.target, *attack.known, *range(self._order)}
+        # Attacks have many points of few kinds, each of which is read once.
+        read: dict[Any, tuple[Points, FloatArray, FloatArray, bool]] = {}
         for index, reports in enumerate(reports_of(attack, releases)):
-            value = self._value(index)
-            known = np.ones((2, contexts))
-            if index == attack.target:
-                known *= value == np.array([[attack.value], [attack.other]])
-            elif index in attack.known:
-                known *= value == attack.known[index]
-            given = known.copy()
-            open_last = open_report = noise.outputs
-            for number, digit in enumerate(reports):
-                if digit is None:
-                    continue
-                held, last[number] = last[number], digit
-                if number < len(self._earlier):
-                    start, then = self._laws[number]
-                    law = start[:, digit] if held is None else then[held, :, digit]
-                    given *= law[value]
-                else:
-                    open_last, open_report = noise.outputs if held is None else held, digit
-            if open_report < noise.outputs or not np.all(given == 1):
+            which = index if index in fixed else -1, reports, last
+            if which not in read:
+                read[which] = self._point(attack, index, reports, last, noise.outputs)
+            point, given, known, tells = read[which]
+            last = tuple(
+                held if now is None else now for held, now in zip(last, reports, strict=True)
+            )
+            if point.report < noise.outputs or tells:
                 steps = max(0, index - self._order + 1)
-                kind = Points(steps - before, open_last, open_report, tuple(value.tolist()))
-                found.append((kind, given, known))
+                found.append((Points(steps - before, *point[1:]), given, known, tells))
                 before = steps
         blocks: list[tuple[int, int]] = []
         says, without, row = list[FloatArray](), list[FloatArray](), list[Points]()
         nothing = np.ones((2, contexts))
-        for kind, given, known in found:
-            row.append(kind)
-            if np.all(given == 1):
+        for point, given, known, tells in found:
+            row.append(point)
+            if not tells:
                 continue
             # A point of which something else is said ends a block.
             for points in (row[:-1], row[-1:]):
@@ -202,6 +201,28 @@ class Attacks:
         says += [nothing] * len(cut)
         without += [nothing] * len(cut)
         return blocks, np.array(says), np.array(without)
+
+    def _point(
+        self, attack: Witness, index: int, reports: Reports, last: Reports, outputs: int
+    ) -> tuple[Points, FloatArray, FloatArray, bool]:
+        """A point without its gap, what all else says of it, what is known, and whether it tells.
+
+        ``last``: the reports before it; ``outputs`` of the open release.
+        """
+        value = self._value(index)
+        known = np.ones((2, len(self._start)))
+        if index == attack.target:
+            known *= value == np.array([[attack.value], [attack.other]])
+        elif index in attack.known:
+            known *= value == attack.known[index]
+        given = known.copy()
+        for (start, then), held, now in zip(self._laws, last, reports, strict=False):
+            if now is not None:
+                given *= (start[:, now] if held is None else then[held, :, now])[value]
+        report = outputs if reports[-1] is None else reports[-1]
+        before = outputs if last[-1] is None or reports[-1] is None else last[-1]
+        point = Points(0, before, report, tuple(value.tolist()))
+        return point, given, known, not np.all(given == 1)
 
     def _value(self, index: int) -> IntArray:
         """The value that each context has at a point: the first points are one context."""

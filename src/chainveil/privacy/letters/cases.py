@@ -70,6 +70,8 @@ class Laid:
         self._left_out = -math.inf
         # What the side is worth at most, as was shown otherwise.
         self.most = math.inf
+        # What it seems to be worth, before anything is shown.
+        self.hoped = math.inf
         # Whether some word seems to come close to that.
         self.raised = False
         # A word that was found otherwise, if it is worth more than all of the graph.
@@ -177,6 +179,8 @@ class Case:
     too_slow: bool = False
     bounded_together: bool = False
     sought_together: bool = False
+    # Whether cones gave a bound.
+    enclosed: bool = False
 
     @property
     def nodes(self) -> int:

@@ -44,7 +44,7 @@ class Coarse:
     """One side of a chain in blocks of so many points, where every point reports."""
 
     def __init__(self, spelling: Spelling, numbers: Numbers, points: int) -> None:
-        self._spelling, self._points = spelling, points
+        self._spelling, self.points = spelling, points
         labels = range(spelling.labels)
         self._blocks = {label: self._blocks_at(label) for label in labels}
         letters = {
@@ -57,22 +57,22 @@ class Coarse:
         first = np.linalg.matrix_power(spelling.matrix, half)
         between = replace(numbers, transition=power.T if spelling.is_left else power)
         priors = Priors(between, spelling.is_left, first)
-        self.cones = Cones(replace(spelling, matrix=power, letters=letters), priors)
+        self.cones = Cones(replace(spelling, matrix=power, letters=letters), priors, False)
 
     def _blocks_at(self, label: int) -> list[list[int]]:
         """The letters of each block at a label: all lead to one label, or back and forth.
 
         The letters of a label are numbered by the label they lead to and by other reports.
         """
-        if self._points == 1:
+        if self.points == 1:
             return [[number] for number in range(len(self._spelling.letters[0, label]))]
         others = len(self._spelling.letters[0, label]) // self._spelling.labels
         found = []
         for to, number in product(range(self._spelling.labels), range(others)):
-            found.append([to * others + number] * self._points)
-            if to != label and self._points % 2 == 0:
+            found.append([to * others + number] * self.points)
+            if to != label and self.points % 2 == 0:
                 there_and_back = [to * others + number, label * others + number]
-                found.append(there_and_back * (self._points // 2))
+                found.append(there_and_back * (self.points // 2))
         return found
 
     def _letter(self, label: int, block: list[int]) -> Letter:
@@ -92,3 +92,10 @@ class Coarse:
             for letter in block:
                 label = self._spelling.letters[0, label][letter].following
         return found
+
+    def prolonged(self, letters: list[int]) -> list[int]:
+        """A word that was written out, and as long again as it ends.
+
+        Blocks are looked at up to where the chain tells little; further out it tells a little more.
+        """
+        return letters + letters[-2:] * (len(letters) // 2 if self.points > 1 else 0)

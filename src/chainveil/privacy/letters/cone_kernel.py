@@ -205,7 +205,7 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
         slopes[last + 1, 0, 1, 0, x] = room.first[1, x]
         largest = max(largest, room.first[0, x] + factor * room.first[1, x])
     for i in range(last, -1, -1):
-        slack = 4 * k * (k + 24) * UNIT * largest
+        slack, on = 4 * k * (k + 24) * UNIT * largest, reference[end, i]
         for label in range(labels):
             counts[i, label] = 0
         for label in range(labels if i < last else 1):
@@ -219,34 +219,34 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                         continue
                     if share[end, i, following, 0] < 0.0:
                         continue
-                    count, matters = counts[i, following], False
+                    count, matters, shares = counts[i, following], False, share[end, i, following]
                     for line in range(lines):
                         mean, rest = slack * (1 - line), 1.0
+                        slope, new = slopes[i + 1, label, line, number], values[i, following, line]
                         for u in range(k):
-                            value = slopes[i + 1, label, line, number, u]
+                            value = slope[u]
                             if i < last:
                                 value = 0.0
                                 for x in range(k):
-                                    slope = slopes[i + 1, label, line, number, x]
-                                    slope *= weight[0, label, letter, x]
-                                    value += slope * cones.step[end, i, x, u]
-                            values[i, following, line, count, u] = value
-                            mean += value * share[end, i, following, u]
-                            rest -= share[end, i, following, u]
+                                    leads = slope[x] * weight[0, label, letter, x]
+                                    value += leads * cones.step[end, i, x, u]
+                            new[count, u] = value
+                            mean += value * shares[u]
+                            rest -= shares[u]
                         for x in range(k):
-                            value = mean + rest * values[i, following, line, count, x]
-                            values[i, following, line, count, x] = value
-                            if line == 0 and value > 0.0 and reference[end, i, x] > 0.0:
+                            value = mean + rest * new[count, x]
+                            new[count, x] = value
+                            if line == 0 and value > 0.0 and on[x] > 0.0:
                                 matters = True
                     # What is nowhere positive keeps below, whatever follows.
                     if matters:
-                        keep(values[i, following], counts[i], following, at, reference[end, i])
+                        keep(values[i, following], counts[i], following, at, on)
         total, largest = 0, 0.0
         for label in range(labels):
             total += counts[i, label]
             for number in range(counts[i, label]):
                 for x in range(k):
-                    if reference[end, i, x] > 0.0:
+                    if on[x] > 0.0:
                         largest = max(largest, abs(values[i, label, 0, number, x]))
         if total == 0:
             break
@@ -254,22 +254,23 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
         for label in range(labels):
             for number in range(counts[i, label]):
                 for line in range(lines):
-                    mean, rest = 0.0, 1.0
+                    mean, rest, shares = 0.0, 1.0, share[end, i, label]
+                    new = values[i, label, line]
                     for x in range(k):
                         value = 0.0
-                        if reference[end, i, x] > 0.0:
-                            value = values[i, label, line, number, x] * scale
-                        values[i, label, line, number, x] = value
-                        mean += value * share[end, i, label, x]
-                        rest -= share[end, i, label, x]
+                        if on[x] > 0.0:
+                            value = new[number, x] * scale
+                        new[number, x] = value
+                        mean += value * shares[x]
+                        rest -= shares[x]
                     for x in range(k):
-                        slope = 0.0
-                        if reference[end, i, x] > 0.0:
-                            slope = values[i, label, line, number, x] - mean
-                            slope = (slope + (4 * k + 32) * UNIT * (1 - line)) / rest
-                        slopes[i, label, line, number, x] = slope
+                        steep = 0.0
+                        if on[x] > 0.0:
+                            steep = new[number, x] - mean
+                            steep = (steep + (4 * k + 32) * UNIT * (1 - line)) / rest
+                        slopes[i, label, line, number, x] = steep
                         if line == 0:
-                            largest = max(largest, abs(slope))
+                            largest = max(largest, abs(steep))
     told[LEFT], told[ABOVE], told[BELOW] = total, 0.0, 0.0
     for label in range(labels if total > 0 else 0):
         for number in range(counts[0, label]):
@@ -278,3 +279,44 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                 above = values[0, label, 0, number, x] + factor * below
                 if reference[end, 0, x] > 0.0 and above * told[BELOW] >= told[ABOVE] * below:
                     told[ABOVE], told[BELOW] = above, below
+
+
+@compiled(**PLAIN)
+def lead(letters: Any, cones: Any, end: int, room: Any, label: int, vector: Any, word: Any) -> int:
+    """Write the word to which functionals lead, from the target outwards; the label of its target.
+
+    ``label`` and ``vector[0]`` are what stands at the end, and the other row of ``vector`` (2, k)
+    is room; each letter is the one that is worth most further in. -1 where there is none.
+    """
+    weights, here, flow = letters.weight[0], vector[0], vector[1]
+    k, labels, distance = len(here), len(weights), len(word)
+    for layer in range(1, distance + 1):
+        step = cones.step[end, layer - 1]
+        for x in range(k):
+            flow[x] = 0.0
+            for u in range(k):
+                flow[x] += step[x, u] * here[u]
+        best, choice, to = -np.inf, 0, label
+        for place in range(labels):
+            slopes = room.slopes[layer, place, 0]
+            for letter in range(letters.counts[0, place]):
+                if letters.next[0, place, letter] != label:
+                    continue
+                weight = weights[place, letter]
+                for number in range(room.counts[layer, place]):
+                    worth = 0.0
+                    for x in range(k):
+                        worth += slopes[number, x] * weight[x] * flow[x]
+                    if worth > best:
+                        best, choice, to = worth, letter, place
+        most = 0.0
+        for x in range(k):
+            here[x] = weights[to, choice, x] * flow[x]
+            most = max(most, here[x])
+        # Rounding may lead to letters that cannot follow each other.
+        if not most > 0.0:
+            return -1
+        for x in range(k):
+            here[x] /= most
+        word[distance - layer], label = choice, to
+    return label

@@ -9,15 +9,13 @@ inwards). Here are the cones; ``walks`` bounds words by them.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import cone_kernel
 from chainveil.privacy.letters.cone_kernel import Layers, Letters, Room
 from chainveil.privacy.letters.priors import Priors
-from chainveil.privacy.letters.sides import IntArray, Spelling
+from chainveil.privacy.letters.sides import Spelling
 from chainveil.privacy.letters.words import UNIT
 
 # What priors are raised and first shares lowered by: far more than rounding takes.
@@ -25,10 +23,13 @@ MARGIN, WIDER = 1e-12, 1e-9
 
 
 class Cones:
-    """What one side is worth at most, whatever is known on it, where every point reports."""
+    """What one side is worth at most, whatever is known on it, where every point reports.
 
-    def __init__(self, spelling: Spelling, priors: Priors) -> None:
-        self.spelling, self.priors = spelling, priors
+    ``grouped``: whether neighbouring distances may be asked together.
+    """
+
+    def __init__(self, spelling: Spelling, priors: Priors, grouped: bool = True) -> None:
+        self.spelling, self.priors, self._grouped = spelling, priors, grouped
         count, weight, following, _, _ = spelling.arrays
         if spelling.labels > 1:
             # Whether a word keeps below a factor does not depend on how likely it is. Functionals
@@ -51,11 +52,11 @@ class Cones:
         """Cones of up to so many letters before each end.
 
         Ends: a known value; k where the series ends; k + 1 for whatever may follow; then, for the
-        first k + 1 of them, any of ``group(upto)`` distances together.
+        first k + 1 of them, any of the distances of one of ``groups(upto)`` together.
         """
         if upto not in self._layers:
-            k, labels = self.states, self.spelling.labels
-            ends = 2 * k + 3
+            k, labels, groups = self.states, self.spelling.labels, self.groups(upto)
+            ends = k + 2 + len(groups) * (k + 1)
             layers = Layers(
                 np.ones((ends, upto + 1, k)), np.zeros((ends, upto, k, k)),
                 np.zeros((ends, upto + 1, labels, k)),
@@ -70,19 +71,25 @@ class Cones:
                 layers.share[k, 0, label] = self._end_shares(label, layers.reference[k, 0])
             for end in range(ends):
                 if end > k + 1:
-                    self._join_distances(layers, end, end - k - 2, upto)
+                    level, single = divmod(end - k - 2, k + 1)
+                    self._join_distances(layers, end, single, groups[level])
                 cone_kernel.lay(self.letters, layers, end, np.zeros(k))
             self._layers[upto] = layers
         return self._layers[upto]
 
-    @staticmethod
-    def group(upto: int) -> tuple[int, int]:
-        """Distances that are taken together: letters before they are, and how many."""
-        return upto // 32, max(1, upto // 32)
+    def groups(self, upto: int) -> list[tuple[int, int]]:
+        """Distances that are taken together: letters before they are, and how many.
 
-    def _join_distances(self, layers: Layers, end: int, single: int, upto: int) -> None:
+        Many at first, then fewer, where many leave too much open.
+        """
+        behind = upto // 32
+        return [(behind, count) for count in (behind, behind // 4) if count > 1 and self._grouped]
+
+    def _join_distances(
+        self, layers: Layers, end: int, single: int, group: tuple[int, int]
+    ) -> None:
         """A first cone that holds those of several layers before a single end."""
-        behind, count = self.group(upto)
+        behind, count = group
         references = layers.reference[single, behind : behind + count]
         shares = layers.share[single, behind : behind + count]
         layers.reference[end, 0] = reference = references[count // 2]
@@ -118,21 +125,6 @@ class Cones:
             return np.full(self.states, -1.0)
         return _widened((vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0))
 
-    @cached_property
-    def leading(self) -> list[tuple[IntArray, IntArray, FloatArray]]:
-        """Letters that lead to each label: where they stand, their numbers and weights, (n, k)."""
-        found, letters = [], self.letters
-        for to in range(self.spelling.labels):
-            some = [
-                (place, number)
-                for place in range(self.spelling.labels)
-                for number in range(int(letters.counts[0, place]))
-                if letters.next[0, place, number] == to
-            ]
-            places, numbers = np.array(some, np.int64).reshape(-1, 2).T
-            found.append((places, numbers, letters.weight[0, places, numbers]))
-        return found
-
     def room(self, upto: int, width: int) -> Room:
         """Room for functionals of so many layers."""
         room = self._room
@@ -149,7 +141,7 @@ class Cones:
         return self.priors.first[list(pair)]
 
     def log_priors(self, pair: tuple[int, int], upto: int) -> FloatArray:
-        """Of b over a by distance and end, (upto + 1, 2 k + 3)."""
+        """Of b over a by distance and end, as ``layers`` counts them."""
         if (pair, upto) not in self._priors:
             self._priors[pair, upto] = self._log_priors(pair, upto)
         return self._priors[pair, upto]
@@ -169,11 +161,13 @@ class Cones:
             priors[:, -1] = np.log(np.where(rows[:, b] > 0, quotient, 0.0).max(axis=1))
         slack = 2 * (np.arange(upto + 1) + 4) * (self.states + 6) * UNIT + MARGIN
         priors += slack[:, None]
-        behind, count = self.group(upto)
-        together = np.full((upto + 1, self.states + 1), np.inf)
-        windows = np.lib.stride_tricks.sliding_window_view(priors[behind:, :-1], count, axis=0)
-        together[: len(windows)] = windows.max(axis=2)
-        return np.hstack([priors, together])
+        found = [priors]
+        for behind, count in self.groups(upto):
+            together = np.full((upto + 1, self.states + 1), np.inf)
+            windows = np.lib.stride_tricks.sliding_window_view(priors[behind:, :-1], count, axis=0)
+            together[: len(windows)] = windows.max(axis=2)
+            found.append(together)
+        return np.hstack(found)
 
 
 def _widened(least: FloatArray) -> FloatArray:

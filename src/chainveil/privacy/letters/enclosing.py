@@ -16,8 +16,8 @@ from chainveil.privacy.letters.walks import ANY, Walks
 
 # Steps that cost as much as a node of a graph.
 STEPS = 3
-# What is added where a bound is raised, as a share of the tolerance.
-MARGIN = 0.3
+# What is added where a bound is raised, as a share of the tolerance, and of the goal at most.
+MARGIN, MOST_MARGIN = 0.3, 2.5e-3
 
 
 class Enclosing:
@@ -49,23 +49,23 @@ class Enclosing:
         """
         numbers = _sides(cases)
         groups = [[_side(case, number) for case in cases] for number in numbers]
+        if self._coarse[0].points > 1 and all(math.isinf(sides[0].hoped) for sides in groups):
+            # How the goal is best divided: raising a bound takes long.
+            self.seek(cases, goal, tolerance, most)
         attained = [max(side.attained for side in sides) for sides in groups]
-        # What each side seems to be worth: halfway from what is attained to what it was raised to.
-        hoped = [
-            (least + min(side.most for side in sides)) / 2 if sides[0].raised else least
-            for sides, least in zip(groups, attained, strict=True)
-        ]
+        hoped = [_hoped(sides, least) for sides, least in zip(groups, attained, strict=True)]
         start = max(attained[0], hoped[0] + (goal - sum(hoped)) / len(groups))
+        margin = min(MARGIN * tolerance, MOST_MARGIN * goal)
         found: list[float] = []
         for number, least in zip(numbers, attained, strict=True):
             start = max(least, goal - found[0]) if found else start
-            found.append(self._bound(cases, number, start, MARGIN * tolerance, most))
+            found.append(self._bound(cases, number, start, margin, most))
             if math.isinf(found[-1]):
                 return found
         start = max(attained[0], goal - found[-1])
         if not groups[0][0].raised and start < found[0] and sum(found) > goal:
             # The first one may be worth less than it was asked for, which leaves more to the other.
-            again = self._bound(cases, numbers[0], start, MARGIN * tolerance, most)
+            again = self._bound(cases, numbers[0], start, margin, most)
             found[0] = min(found[0], again)
         return found
 
@@ -97,7 +97,7 @@ class Enclosing:
         numbers = _sides(cases)
         attained = [max(_side(case, number).attained for case in cases) for number in numbers]
         bounds = [least + max(0.0, goal - sum(attained)) / len(numbers) for least in attained]
-        left = list(range(len(numbers)))
+        left, raised = list(range(len(numbers))), [False] * len(numbers)
         for best_ones in (False, True) if len(cases) == 1 else (False,):
             if best_ones and sum(bounds) <= goal:
                 break
@@ -109,13 +109,29 @@ class Enclosing:
                 walks.seek(start, margin, STEPS * most)
                 self._steps += walks.steps
                 bounds[place] = walks.bound
+                raised[place] = walks.bound > start
                 if label == ANY:
                     continue
                 _, word = walks.word()
                 if word:
-                    _side(cases[0], numbers[place]).try_word(coarse.written_out(word, label))
+                    letters = coarse.prolonged(coarse.written_out(word, label))
+                    _side(cases[0], numbers[place]).try_word(letters)
                     left.remove(place)
+        for place, number in enumerate(numbers):
+            # A side that was not raised is worth less than it was asked for.
+            others = sum(bounds) - bounds[place]
+            least = bounds[place] if raised[place] else min(bounds[place], goal - others)
+            for case in cases:
+                _side(case, number).hoped = least
         return sum(bounds) > goal
+
+
+def _hoped(sides: Sequence[Laid], attained: float) -> float:
+    """What a side seems to be worth, by what it was raised to or by blocks of points."""
+    if sides[0].raised:
+        return (attained + min(side.most for side in sides)) / 2
+    hoped = min(side.hoped for side in sides)
+    return attained if math.isinf(hoped) else max(attained, hoped)
 
 
 def _sides(cases: Sequence[Case]) -> list[int]:

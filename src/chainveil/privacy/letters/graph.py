@@ -21,12 +21,14 @@ from chainveil.privacy.letters.tables import TableMaker
 # Nodes and depths that are made room for at first; both double as they are needed.
 FIRST_NODES, FIRST_DEPTHS = 8, 16
 # Tables of more depths are not kept.
-SHARED_DEPTHS = 1024
+SHARED_DEPTHS = 4096
 # Depths beyond which no word is followed.
 MOST_DEPTHS = 1 << 15
 UNIT = words.UNIT
 # Words whose values differ by less are worth the same.
 ALIKE = 1e-10
+# Words of more letters take long to improve: so many of them are, each with an end of its own.
+LONG, MOST_LONG = 256, 2
 
 
 class Side:
@@ -64,6 +66,7 @@ class Side:
         letters, none = np.array(word, np.int64), np.zeros((len(word) + 1, 2))
         words.build(graph, self.tables, -1, len(word), none, 0, none[0], letters)
         graph.real[0, words.REACH] = 0.0
+        self._led = self.nodes - 1
 
     def _rows(self, letters: int) -> FloatArray:
         """Room for the rows of a word, behind those of the target."""
@@ -81,16 +84,16 @@ class Side:
 
     def climbed(self) -> list[int]:
         """The best word, improved letter by letter."""
-        best, letters = -np.inf, []
-        states = len(self.spelling.matrix)
-        for kind in range(states + 1):
-            attained = self.graph.attained[: self.nodes, kind]
-            most = float(attained.max())
-            if math.isfinite(most):
+        best, letters, long = -np.inf, [], 0
+        attained = self.graph.attained[: self.nodes, : len(self.spelling.matrix) + 1]
+        most = attained.max(axis=0)
+        for kind in np.argsort(-most, kind="stable").tolist():
+            if math.isfinite(most[kind]) and long < MOST_LONG:
                 # The shortest of the best: words that go on repeating themselves gain a last digit.
-                best_ones = np.flatnonzero(attained >= most - ALIKE)
+                best_ones = np.flatnonzero(attained[:, kind] >= most[kind] - ALIKE)
                 node = int(best_ones[np.argmin(self.graph.depth[best_ones])])
                 word = np.array(self.word(node), np.int64)
+                long += len(word) > LONG
                 value = self._climb(word, kind, int(self.graph.whole[node, words.ENDING]))
                 if value > best:
                     best, letters = value, word.tolist()
@@ -286,12 +289,12 @@ class Side:
 
     def word(self, node: int) -> list[int]:
         """The letters of a node's word, from the target outwards."""
-        letters = []
-        item = self.graph.whole.item
-        while (parent := item(node, words.PARENT)) >= 0:
-            letters.append(item(node, words.LETTER))
-            node = parent
-        return letters[::-1]
+        letters, whole = [], self.graph.whole
+        while node > self._led:
+            letters.append(whole.item(node, words.LETTER))
+            node = whole.item(node, words.PARENT)
+        # The nodes of the word that the graph began with lie in a row.
+        return [*whole[1 : node + 1, words.LETTER].tolist(), *reversed(letters)]
 
     def read(self, node: int, kind: int) -> tuple[list[Reports], int | None]:
         """The reports of a node's word from the target outwards, and the known value at its end.

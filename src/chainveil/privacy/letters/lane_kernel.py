@@ -78,6 +78,9 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, fail
     share = alive + labels
     value = share + labels * k
     slope = value + labels * k
+    mean, most, steepest, only_one = work[MEAN], work[MOST], work[STEEPEST], work[ONLY]
+    leasts, largests = work[LEAST], work[LARGEST]
+    leasts_below, largests_below = work[BELOW_LEAST], work[BELOW_LARGEST]
     n, s, steps, rounding = len(walks), 0, 0, 4 * k * (k + 24) * UNIT
     while n > 0:
         steps += n
@@ -114,32 +117,32 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, fail
                                     work[image + u, i] += weight * work[row, i]
                 for i in range(n):
                     # Rounding may have lowered a functional by so much.
-                    work[MEAN, i] = rounding * work[STEEPEST, i]
-                    work[MOST, i] = -np.inf
-                    work[LEAST, i] = work[BELOW_LEAST, i] = np.inf
-                    work[LARGEST, i] = work[BELOW_LARGEST, i] = work[ONLY, i] = 0.0
+                    mean[i] = rounding * steepest[i]
+                    most[i] = -np.inf
+                    leasts[i] = leasts_below[i] = np.inf
+                    largests[i] = largests_below[i] = only_one[i] = 0.0
                 for u in range(k):
                     # At the target nothing is multiplied: the rows of ``alive`` are ones there.
                     row, part = reference + u if s > 0 else alive, share + following * k + u
                     for i in range(n):
                         flow = work[image + u, i] * work[row, i]
                         work[image + u, i] = flow
-                        work[MEAN, i] += flow * work[part, i]
+                        mean[i] += flow * work[part, i]
                 # Values on the rays, minus infinity where there is none, and their quotients with
                 # the functional so far.
                 for u in range(k):
                     row = value + following * k + u
                     for i in range(n):
                         one = work[row, i]
-                        two = work[MEAN, i] + work[rest + following, i] * work[image + u, i]
+                        two = mean[i] + work[rest + following, i] * work[image + u, i]
                         if work[reference + u, i] <= 0.0:
                             two = -np.inf
                         work[image + u, i] = two
-                        work[MOST, i] = max(work[MOST, i], two)
+                        most[i] = max(most[i], two)
                         quotient = one / two
-                        least, largest = work[LEAST, i], work[LARGEST, i]
-                        below_least, below_largest = work[BELOW_LEAST, i], work[BELOW_LARGEST, i]
-                        only = work[ONLY, i]
+                        least, largest = leasts[i], largests[i]
+                        below_least, below_largest = leasts_below[i], largests_below[i]
+                        only = only_one[i]
                         if one > 0.0:
                             if two > 0.0:
                                 least, largest = min(least, quotient), max(largest, quotient)
@@ -148,60 +151,60 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, fail
                         elif (one < 0.0) & (two < 0.0) & (two > -np.inf):
                             below_least = min(below_least, quotient)
                             below_largest = max(below_largest, quotient)
-                        work[LEAST, i], work[LARGEST, i] = least, largest
-                        work[BELOW_LEAST, i], work[BELOW_LARGEST, i] = below_least, below_largest
-                        work[ONLY, i] = only
+                        leasts[i], largests[i] = least, largest
+                        leasts_below[i], largests_below[i] = below_least, below_largest
+                        only_one[i] = only
                 for i in range(n):
                     by = scale_by(
-                        work[LEAST, i], work[LARGEST, i], work[BELOW_LEAST, i],
-                        work[BELOW_LARGEST, i], work[ONLY, i],
+                        leasts[i], largests[i], leasts_below[i],
+                        largests_below[i], only_one[i],
                     )  # fmt: skip
                     if work[here + following, i] <= 0.0:
                         by = 1.0
                     # What is nowhere positive keeps below, whatever follows.
-                    if min(work[MOST, i], work[alive + label, i], work[rest + following, i]) <= 0.0:
+                    if min(most[i], work[alive + label, i], work[rest + following, i]) <= 0.0:
                         by = 0.0
-                    work[LEAST, i] = by
+                    leasts[i] = by
                     work[here + following, i] = max(work[here + following, i], by)
                 # The larger value.
                 for u in range(k):
                     row = value + following * k + u
                     for i in range(n):
-                        by = work[LEAST, i]
+                        by = leasts[i]
                         new = work[image + u, i] * by
                         if by <= 0.0:
                             new = -np.inf
                         work[row, i] = max(work[row, i], new)
                         work[image + u, i] = 0.0
         for i in range(n):
-            work[MOST, i] = work[STEEPEST, i] = 0.0
+            most[i] = steepest[i] = 0.0
         for row in range(value, value + labels * k):
             for i in range(n):
                 size = abs(work[row, i])
                 if work[row, i] == -np.inf:
                     size = 0.0
-                work[MOST, i] = max(work[MOST, i], size)
+                most[i] = max(most[i], size)
         # Values within 1, and slopes relative to the reference of their layer.
         for label in range(labels):
             for i in range(n):
                 # Less what raises every slope a little.
-                work[MEAN, i] = -(4 * k + 32) * UNIT
+                mean[i] = -(4 * k + 32) * UNIT
             for u in range(k):
                 row, part = value + label * k + u, share + label * k + u
                 for i in range(n):
-                    scaled = work[row, i] / work[MOST, i]
+                    scaled = work[row, i] / most[i]
                     if work[row, i] == -np.inf:
                         scaled = 0.0
                     work[row, i] = scaled
-                    work[MEAN, i] += scaled * work[part, i]
+                    mean[i] += scaled * work[part, i]
             for u in range(k):
                 row, to = value + label * k + u, slope + label * k + u
                 for i in range(n):
                     on = work[reference + u, i]
-                    found = (work[row, i] - work[MEAN, i]) / work[rest + label, i]
+                    found = (work[row, i] - mean[i]) / work[rest + label, i]
                     if min(on, work[here + label, i]) <= 0.0:
                         found = 0.0
-                    work[STEEPEST, i] = max(work[STEEPEST, i], abs(found))
+                    steepest[i] = max(steepest[i], abs(found))
                     found = found / on
                     if on <= 0.0:
                         found = 0.0
@@ -217,7 +220,7 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, fail
             elif left > 0.0:
                 for place in range(3):
                     walks[kept, place] = walks[i, place]
-                work[STEEPEST, kept] = work[STEEPEST, i]
+                steepest[kept] = steepest[i]
                 for label in range(labels):
                     work[alive + label, kept] = work[here + label, i]
                 for row in range(slope, slope + labels * k):

@@ -45,6 +45,11 @@ SEEKING, ABOVE, MORE_ATTACKS = 0.1, 0.3, 5
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
 # what is gained over noise that tells nothing.
 CLOSE, ALIKE = 1e-2, 0.04
+# What attacks may reach, as a share of what they could, where there is no bound yet; and how many
+# times as far apart as they should be bounds of several numbers are left as they are.
+LOOSE, FAR = 0.93, 12
+# The same share where losses take long: a bound that need not be so close is found sooner.
+CAUTIOUS = 0.975
 # The same where they meet, in turn: few more losses are computed for it, unless they took too many
 # nodes.
 SHARP = 1e-6, 1e-5, 1e-4, 1e-3
@@ -177,18 +182,31 @@ class Quest:
         closing = self._closing(noise)
         near = max(NEAR, self.looking)
         if found is None or found.lower <= epsilon:
-            found = closing.to(self._effort(near), epsilon * (1 + near))
+            # Several numbers are chosen again as soon as an attack is above the budget; where all
+            # stay far below it, bounds need not come closer than it is.
+            room = 0.0 if patient else 1 - self._gained(noise) / epsilon
+            effort = self._effort(max(near, room))
+            enough = epsilon * (1 + near if patient else 1)
+            gap = math.inf if patient else FAR * effort.tolerance
+            found = closing.to(replace(effort, most_gap=gap), enough)
+            if found.gap > gap and closing.nodes < DEAR:
+                found = closing.to(effort, enough)
         if patient and found.lower <= epsilon and math.isinf(found.epsilon) and self.every == 1:
             # On very slow chains a first bound takes more than bringing it closer takes on others.
             more = self._effort(near, MORE_NODES * self._most)
             found = closing.to(more, epsilon * (1 + near))
         dear = closing.nodes > self._dear and self.nodes is None
-        matters = near > self.looking or found.epsilon > epsilon
-        if found.lower <= epsilon and matters and not dear:
+        matters = (near > self.looking and patient) or found.epsilon > epsilon
+        met = found.gap <= near * epsilon
+        if found.lower <= epsilon and matters and met and not dear:
             found = closing.to(self._effort(self._closest), epsilon)
         self.attacks.add(found.witness, noise)
         self._losses[noise] = found
         return found
+
+    def _gained(self, noise: Noise) -> float:
+        """What the best attack so far gains."""
+        return float(self.attacks.values([noise]).max())
 
     def check_room(self) -> None:
         """An error where the earlier releases alone use up the budget."""
@@ -214,8 +232,10 @@ class Quest:
 
     def best(self, shapes: Sequence[Shape], guesses: Sequence[Guess | None] = ()) -> Calibrated:
         """The best of the best of each shape, certified; ``guesses``: those made already."""
-        level, hoped = 0.5, list[Guess]()
+        level, hoped, alone = 0.5, list[Guess](), None
         for shape, known in zip(shapes, guesses or [None] * len(shapes), strict=True):
+            if not hoped and not guesses and len(shapes) > 1 and shape.size == self.every == 1:
+                alone, known = self._alone(shape, level)
             guess = known or self.guess(shape, self.starts(shape, level))
             level = level if hoped else float(guess.numbers[0])
             hoped.append(guess)
@@ -228,15 +248,24 @@ class Quest:
                 continue
             # Where it comes to cost more than another is hoped to, that one is certified first.
             others = [other.cost for other in hoped[place + 1 :]]
-            if guess.shape.size == 1 and len(hoped) > 1 and self.every == 1:
-                # As if it were alone: noise with more numbers is never to be worse.
-                found = replace(self, looking=self._closest).best([guess.shape])
+            if alone is not None and guess.shape.size == 1:
+                found = alone.best([guess.shape], [guess])
             else:
                 found = self._sharpened(self._certified(guess, min([worth, *others])))
             if best is None or self._cost(found.noise) < self._cost(best.noise):
                 best = found
         assert best is not None
         return best
+
+    def _alone(self, shape: Shape, level: float) -> tuple[Quest, Guess]:
+        """The search as if there were one shape, and its guess: no other is ever to be worse.
+
+        What it finds on the way is of use to the others too.
+        """
+        alone = replace(self, looking=self._closest)
+        guess = alone.guess(shape, alone.starts(shape, level))
+        self.attacks, self.looking = alone.attacks.copy(), alone.looking
+        return alone, guess
 
     def _nearly(self, noise: Noise | None) -> float:
         """A little more than what noise costs: how much of the budget is used up may matter."""
@@ -279,9 +308,13 @@ class Quest:
         # Losses of noise with several numbers take longer, and gain less.
         many = self._many or (shape.size > 1 and self.every == 1)
         before: tuple[float, float] | None = None
-        too_little, known = 0.0, False
+        # Attacks on the guess were looked for.
+        too_little, known = 0.0, self._is_dear(shape)
+        if self._is_dear(shape):
+            target *= CAUTIOUS
         for round_ in range(MOST_ROUNDS):
-            move = self._least_move(shape, numbers, target) if round_ else 0.0
+            first = round_ == 0 and target == self._target
+            move = 0.0 if first else self._least_move(shape, numbers, target)
             noise = shape.make(shape.moved(numbers, move)).on_grid()
             costs = self._cost(noise)
             if costs >= worth and round_:
@@ -294,6 +327,11 @@ class Quest:
                 numbers = min(others, key=lambda some: self._moved_cost(shape, some, target))
             if found.epsilon <= epsilon:
                 kept, fits = Kept(noise, found, shape, numbers), target
+                quick = self._closing(noise).nodes < 2 * DEAR
+                if target < self._target and math.isinf(fails) and quick:
+                    # Perhaps no more is to be kept back than for one number.
+                    target = self._target
+                    continue
                 # Without a failure no attack asks for more noise than there is.
                 close = MANY_CLOSE if many and found.gap > COARSE * epsilon else CLOSE
                 if found.epsilon >= epsilon * (1 - close) or fails in (math.inf, target):
@@ -306,8 +344,14 @@ class Quest:
                 if self._cost(kept.noise) - too_little <= alike:
                     break
             if found.lower <= epsilon:
-                if math.isinf(found.epsilon) or fails - fits < CLOSE / 2 * epsilon:
+                if fails - fits < CLOSE / 2 * epsilon:
                     break
+                if math.isinf(found.epsilon):
+                    # Bounds that need not come so close take less.
+                    if shape.size == 1 or target < LOOSE * epsilon:
+                        break
+                    target *= LOOSE
+                    continue
                 before, target = (target, found.epsilon), self._next_target(target, found, before)
                 if not fits < target < fails:
                     target = (fits + fails) / 2
@@ -315,6 +359,10 @@ class Quest:
             return kept
         nothing = self.nothing(shape)
         return Kept(nothing.noise, nothing.loss, shape, numbers)
+
+    def _is_dear(self, shape: Shape) -> bool:
+        """Whether losses take long, of noise that is not proved to be the least anyway."""
+        return shape.size > 1 and self.every == 1 and self.looking > self._closest
 
     def _moved_cost(self, shape: Shape, numbers: Numbers, target: float) -> float:
         """What numbers cost after the least move."""
@@ -346,12 +394,14 @@ class Quest:
         """The same with next to no room below the budget, where the bounds meet."""
         epsilon, loss = self.aim.epsilon, kept.loss
         meets = max(SHARP[0] / 10, self.looking if self.certifying < self.looking else 0.0)
-        dear = self._closing(kept.noise).nodes > self._dear
+        nodes = self._closing(kept.noise).nodes
+        dear = nodes > self._dear
         if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear:
             return Calibrated(kept.noise, loss)
         # How far bounds stay apart, as a share of the budget: less is not asked for again.
         apart, found = 0.0, loss
-        for sharp in SHARP:
+        once = self._is_dear(kept.shape) and nodes > 0.75 * self._dear
+        for sharp in SHARP[-1:] if once else SHARP:
             if sharp < apart:
                 continue
             move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - sharp))

@@ -225,6 +225,8 @@ class Search:
                 continue
             self._lay_out(case)
             self._measure(case)
+            if self._far_apart(cases):
+                break
         if self.low <= enough and not self.effort.attacks_only:
             self._measure_rest()
         self._lower_silent()
@@ -235,6 +237,12 @@ class Search:
         upper = max(upper, 0.0)
         attack = None if self.best is None else self._attack_on(self.best)
         return Found(upper + 64 * UNIT * (1 + abs(upper)), attack, self.made)
+
+    def _far_apart(self, cases: list[Case]) -> bool:
+        """Whether all open cases are enclosed, one so loosely that it is left as it is."""
+        if max(case.upper for case in cases) - self.low <= self.effort.most_gap:
+            return False
+        return all(case.enclosed or not self._is_open(case) for case in cases)
 
     @property
     def _every_length(self) -> bool:
@@ -296,7 +304,7 @@ class Search:
             # Graphs bound such chains at least loosely, if enough nodes are left.
             case.too_slow = self._deep
             return False
-        case.sought = True
+        case.sought = case.enclosed = True
         case.width = min(2 * case.width, MOST_WIDTH)
         sides = [side for side in (case.left, case.right) if isinstance(side, Laid)]
         if self._deep and self._every_length:
@@ -316,7 +324,7 @@ class Search:
             return False
         found = self.enclosing.bounds(alike, goal, self.effort.tolerance, nodes)
         for one in alike:
-            one.bounded_together = True
+            one.bounded_together = one.enclosed = True
             one.upper = min(one.upper, sum(found))
         return math.isfinite(found[-1])
 

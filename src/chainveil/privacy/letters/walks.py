@@ -81,7 +81,8 @@ class Walks:
         """Raise the bound for a few distances: it need not hold for others."""
         self.bound, upto, k = start, FIRST_DISTANCES, self._cones.states
         self._set_out(upto)
-        while upto < MOST_SOUGHT and not self._priors[upto, k + 1] < LITTLE:
+        # Beside what the end of the series tells: on the left that is not nothing.
+        while upto < MOST_SOUGHT and not self._priors[upto, k + 1] < self._priors[upto, k] + LITTLE:
             upto *= 2
             self._set_out(upto)
         some = [upto * (place + 1) // SOME for place in range(SOME)][::-1]
@@ -129,14 +130,33 @@ class Walks:
         Where most do not, it is raised for a few of their distances first; None: in vain.
         """
         k, upto = self._cones.states, self._upto
-        behind, count = self._cones.group(upto)
-        single = np.array([(j, end) for end in range(k + 1) for j in range(first, upto + 1)])
-        if first <= behind or count == 1:
-            return single
-        starts = np.arange(first, upto + 2 - count, count)
-        # Groups have ends of their own, so many letters behind the distances that they hold.
-        away = np.array([behind, -k - 2])
-        groups = np.array([(start, end) for end in range(k + 1) for start in starts]) - away
+        left = np.zeros((k + 1, upto + 1), np.bool_)
+        left[:, first:] = True
+        for level, (behind, count) in enumerate(self._cones.groups(upto)):
+            if first <= behind:
+                break
+            # Distances after the last whole group are walked by themselves.
+            last = first + (upto + 1 - first) // count * count
+            end, place = np.nonzero(left[:, first:last].reshape(k + 1, -1, count).any(axis=2))
+            # Groups have ends of their own, so many letters behind the distances that they hold.
+            away = np.array([behind, -(k + 2 + level * (k + 1))])
+            groups = np.column_stack([first + count * place, end])
+            failed = self._failing_groups(groups - away, away, margin, most)
+            if failed is None:
+                return None
+            left[:, first:last] = False
+            for place_at, end_at in failed + away:
+                left[end_at, place_at : place_at + count] = True
+        end, place = np.nonzero(left)
+        return np.column_stack([place, end])
+
+    def _failing_groups(
+        self, groups: IntArray, away: IntArray, margin: float, most: int
+    ) -> IntArray | None:
+        """Groups that do not keep below the bound, which is raised where there are many of them.
+
+        ``away``: from a distance and an end to the group that begins there; None: in vain.
+        """
         failed = self._abreast(groups)
         while len(failed) > SOME:
             before = self.bound
@@ -145,15 +165,7 @@ class Walks:
             if self.bound == before:
                 break
             failed = self._abreast(failed)
-        if self._width > 1:
-            failed = self._still_failing(failed)
-        # Those after the last whole group are walked by themselves.
-        left = np.zeros((k + 1, upto + 1), np.bool_)
-        left[:, starts[-1] + count :] = True
-        for place, end in failed + away:
-            left[end, place : place + count] = True
-        found: IntArray = single[left[single[:, 1], single[:, 0]]]
-        return found
+        return self._still_failing(failed) if self._width > 1 else failed
 
     def _still_failing(self, order: IntArray) -> IntArray:
         """Those walks that a few functionals do not show to keep below the bound either."""
@@ -247,28 +259,10 @@ class Walks:
             if worth.size and worth.max() > best:
                 best, label = float(worth.max()), place
                 vector = vectors[int(np.argmax(worth.max(axis=0)))]
-        word, leading = [], self._cones.leading
-        counts = room.counts[: distance + 1].tolist()
-        for layer in range(1, distance + 1):
-            flow = layers.step[end, layer - 1] @ vector
-            places, numbers, weights = leading[label]
-            images = weights * flow
-            count = max(counts[layer])
-            worth = np.einsum("inx,ix->in", room.slopes[layer, places, 0, :count], images)
-            worth[room.counts[layer, places, None] <= np.arange(count)] = -np.inf
-            worth = worth.max(axis=1, initial=-np.inf)
-            choice = int(worth.argmax())
-            if worth[choice] == -math.inf:
-                image, number = letters.weight[0, label, 0] * flow, 0
-            else:
-                image, number, label = images[choice], int(numbers[choice]), int(places[choice])
-            word.append(number)
-            most = float(image.max())
-            if not most > 0.0:
-                # Rounding led to letters that cannot follow each other.
-                return self._label, []
-            vector = image / most
-        return label, word[::-1]
+        word, work = np.zeros(distance, np.int64), np.zeros((2, len(vector)))
+        work[0] = vector
+        label = cone_kernel.lead(letters, layers, end, room, label, work, word)
+        return (self._label, []) if label < 0 else (label, word.tolist())
 
 
 def _some(order: IntArray) -> IntArray:
