@@ -138,9 +138,9 @@ def calibrate(
         ``channel.on_grid()``. The budget then holds for them and the new release together.
         Of two states, any mix of mechanisms.
     every : int or "best"
-        Report one point in so many, for chains of order 1; "best" looks for the number, which
-        takes a second or two for independent and sticky noise of two states and may take minutes
-        for the others. Silent points are protected like the others.
+        Report one point in so many; "best" looks for the number, which takes a second or two for
+        independent and sticky noise of two states and may take minutes for the others. Silent
+        points are protected like the others.
     delay : 0, 1 or "best"
         Whether tracking noise may report one step late.
     event : int

@@ -108,6 +108,19 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "order  " not in capsys.readouterr().out
 
 
+def test_rare_reports_from_plan_to_release(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fit", "heart.csv", *STATES, *WHERE, "--order", "2", "--public",
+                "-o", "rare-chain.json"]) == 0  # fmt: skip
+    assert run(["calibrate", "--chain", "rare-chain.json", "--epsilon", "2", "--every", "3",
+                "-o", "rare.json"]) == 0  # fmt: skip
+    assert "on one point in 3" in capsys.readouterr().out
+    assert run(["sanitize", "heart.csv", *STATES, *WHERE, "--plan", "rare.json",
+                "-o", "rare.csv"]) == 0  # fmt: skip
+    assert "those of" in capsys.readouterr().out
+    assert run(["verify", "rare.certificate.json", "rare.csv"]) == 0
+    assert "holds as promised to anyone" in capsys.readouterr().out
+
+
 def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     budget = ["--epsilon", "2", "--length", "6", "-o", "never.csv"]
     wrong: list[tuple[list[str], str]] = [

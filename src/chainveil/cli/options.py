@@ -204,8 +204,8 @@ gaps = click.option(
 # How often reports are made, how late, and what is one secret.
 timing_options = together(
     click.option("--every", metavar="N|best", default="1", show_default=True, callback=_often,
-                 help="Report one point in N, or look for the best N (chains of order "
-                 "1). Silent points are protected like the others."),
+                 help="Report one point in N, or look for the best N. Silent points are "
+                 "protected like the others."),
     click.option("--delay", metavar="0|1|best", default="0", show_default=True, callback=_often,
                  help="Whether reports of tracking noise may be one point late."),
     event,

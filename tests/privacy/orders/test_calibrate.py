@@ -8,6 +8,7 @@ import pytest
 
 from chainveil.calibration import calibrate
 from chainveil.errors import InvalidInput, NotSupported
+from chainveil.model.higher_order import HigherOrderChain
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 from chainveil.noise.wrong import wrong_share
@@ -15,9 +16,12 @@ from chainveil.privacy.orders.calibrate import least_noise, least_sticky
 from chainveil.privacy.orders.loss import loss
 from chainveil.privacy.problem import Aim, Effort, Problem
 from tests.oracle.letters import letters_loss
+from tests.privacy.orders.heart import THREE
 from tests.privacy.orders.test_loss import CHAIN
 
 EMPTY = Problem(CHAIN, (), None, "any")
+# It mostly stays as it is.
+SLOW = HigherOrderChain([[0.92, 0.08], [0.42, 0.58], [0.7, 0.3], [0.1, 0.9]], order=2)
 
 
 @pytest.mark.parametrize("family", ["response", "ordinal"])
@@ -72,8 +76,40 @@ def test_noise_of_its_own_for_each_state_is_never_worse() -> None:
     assert wrong_share(own.noise, CHAIN) <= wrong_share(common.noise, CHAIN) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("every", [3, pytest.param("best", marks=pytest.mark.slow)])
+def test_rare_reports_keep_the_budget_and_tell_more_of_a_slow_chain(every: int | str) -> None:
+    found = least_noise(replace(EMPTY, model=SLOW), Aim(2.0, every=every))  # type: ignore[arg-type]
+    plain = least_noise(replace(EMPTY, model=SLOW), Aim(2.0))
+    assert 0.98 * 2.0 <= found.loss.epsilon <= 2.0
+    assert found.noise.every >= 3
+    assert wrong_share(found.noise, SLOW) < 0.9 * wrong_share(plain.noise, SLOW)
+    attack = found.loss.witness
+    assert attack is not None
+    assert attack.replay(SLOW, found.noise) == found.loss.lower >= 0.95 * 2.0
+    for points in (3, 5, 6):
+        assert letters_loss(SLOW, found.noise, points, "any") <= found.loss.epsilon
+
+
+@pytest.mark.slow
+def test_rare_sticky_reports_are_never_worse_than_rare_independent_ones() -> None:
+    found = least_sticky(EMPTY, Aim(2.0, every=2))
+    plain = least_noise(EMPTY, Aim(2.0, every=2))
+    assert found.loss.epsilon <= 2.0
+    assert wrong_share(found.noise, CHAIN) <= wrong_share(plain.noise, CHAIN) * (1 + 1e-9)
+
+
+@pytest.mark.slow
+def test_a_small_budget_at_order_three_keeps_noise_that_tells_something() -> None:
+    found = least_noise(replace(EMPTY, model=THREE), Aim(1.0))
+    assert 0.9 <= found.loss.epsilon <= 1.0
+    assert found.loss.lower >= 0.85
+    assert wrong_share(found.noise, THREE) <= 0.465
+
+
 def test_what_is_not_offered_is_named() -> None:
     with pytest.raises(InvalidInput, match="objective"):
         least_noise(EMPTY, Aim(1.0, objective="estimate"))
+    with pytest.raises(NotSupported, match="every, spent"):
+        least_noise(replace(EMPTY, releases=(Channel.binary(0.4, 0.4),)), Aim(2.0, every=2))
     with pytest.raises(NotSupported, match="spent"):
         least_sticky(replace(EMPTY, releases=(Channel.binary(0.4, 0.4),)), Aim(2.0))

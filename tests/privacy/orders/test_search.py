@@ -84,6 +84,7 @@ def test_without_a_limit_on_seconds_the_clock_does_not_matter(
     assert loss(problem) == found
 
 
+@pytest.mark.slow
 def test_similar_noise_tells_where_to_begin_and_bounds_hold() -> None:
     first = Closing(read_problem(THREE, cv.Channel.binary(0.35, 0.35), None, "any"))
     first.to(Effort(0.05))

@@ -129,7 +129,10 @@ def _lettered(
     count = int(there.sum())
     table = np.empty((count, *words.table.shape[1:]))
     which, quotient = np.empty((count, 2), np.int64), np.empty(count)
-    going = follow(side, words.table, tables.transition, factor, there, table, which, quotient)
+    going = follow(
+        side, words.table, tables.transition, factor, there, _prior(tables, words), table, which,
+        quotient,
+    )  # fmt: skip
     who, letter = which[:going].T
     state = words.state[who]
     state[:, side] = tables.following[labels[who], letter]
@@ -143,13 +146,14 @@ def _lettered(
 
 @compiled(error_model="numpy")
 def follow(
-    side: int, old: Any, transition: Any, factor: Any, there: Any, new: Any, which: Any,
+    side: int, old: Any, transition: Any, factor: Any, there: Any, prior: Any, new: Any, which: Any,
     quotient: Any,
 ) -> int:  # fmt: skip
     """Words of one letter more that can be; how many there are.
 
     ``old`` (n, 4, contexts, contexts); ``factor`` (n, letters, 2, k): what a letter weighs, and
-    in the tables of the knowledge alone; ``there`` (n, letters). ``new``, ``which`` (the word
+    in the tables of the knowledge alone; ``there`` (n, letters); ``prior`` (n,): what the
+    knowledge alone is worth, -1: it depends on what follows. ``new``, ``which`` (the word
     and the letter) and ``quotient`` have room for all.
     """
     contexts, k = transition.shape
@@ -183,7 +187,7 @@ def follow(
                         known = new[count, 3, u, t] / new[count, 2, u, t]
             if said > 0.0 and known > 0.0:
                 which[count, 0], which[count, 1] = n, letter
-                quotient[count] = said * known
+                quotient[count] = said * (known if prior[n] < 0.0 else prior[n])
                 count += 1
     return count
 
@@ -205,7 +209,7 @@ def _ended(tables: Tables, words: Words, places: IntArray, side: int) -> tuple[W
     origin = np.full((len(some), 4), -1)
     origin[:, 0], origin[:, 1] = places[some], side
     ended = Words(table, state, origin)
-    return ended, at_most(ended)
+    return ended, at_most(tables, ended)
 
 
 def scale(table: FloatArray) -> None:
@@ -221,13 +225,23 @@ def scale(table: FloatArray) -> None:
         np.copyto(table, safe, where=tiny)
 
 
-def at_most(words: Words) -> FloatArray:
+def _prior(tables: Tables, words: Words) -> FloatArray:
+    """What the knowledge alone is worth where nothing is known; -1: it depends on what follows."""
+    if tables.may_know:
+        return np.full(len(words.table), -1.0)
+    sums = words.table[:, 2:].sum(axis=3) @ tables.start
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(sums[:, 0] > 0.0, sums[:, 1] / sums[:, 0], 0.0)
+
+
+def at_most(tables: Tables, words: Words) -> FloatArray:
     """No way to go on from a word is worth more; the slack of rounding is not in it."""
     flat = words.table.reshape(len(words.table), 4, words.table.shape[3] ** 2)
     said, known = _largest(flat[:, 0], flat[:, 1]), _largest(flat[:, 3], flat[:, 2])
     # Of words that cannot be, one of the two is zero, and their product may be none.
+    prior = _prior(tables, words)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        both = np.log(said * known)
+        both = np.log(said * np.where(prior < 0.0, known, prior))
     return np.where((said > 0.0) & (known > 0.0), both, -np.inf)
 
 

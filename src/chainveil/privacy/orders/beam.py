@@ -59,7 +59,7 @@ class Beam:
         every = self.alphabet.numbers.every
         free = around.MANY if every == 1 else FEW_KNOWN
         words = around.begun(self.tables, self.alphabet.roots, free)
-        bound = around.at_most(words)
+        bound = around.at_most(self.tables, words)
         best, found, idle = -np.inf, None, 0
         patience = PATIENCE if every == 1 else max(PATIENCE, BLOCKS * every)
         while len(words.table):

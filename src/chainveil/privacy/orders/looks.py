@@ -52,7 +52,7 @@ class Look:
 
     def through(self, room: float) -> bool:
         """Whether so much work is enough; then nothing is worth more than ``top``."""
-        self._wait(self._begin, around.at_most(self._begin))
+        self._wait(self._begin, around.at_most(self._tables, self._begin))
         at_once = max(8, min(AT_ONCE, ENTRIES_AT_ONCE // self._entries))
         while self._waiting:
             some, bound = self._waiting[-1]

@@ -36,8 +36,8 @@ FIRST_SHARE, FIRST_WIDTH, NEARER, WIDER, NEARLY = 0.25, 0.05, 3.0, 3.0, 0.5
 # Bounds that are further apart than this share of what is attained are brought together by asking
 # for less.
 APART = 0.15
-# Functionals of a case that are kept apart at most.
-MOST_KEPT = 64
+# Functionals of a case that are kept apart at most, and if they are large.
+MOST_KEPT, MOST_KEPT_IF_LARGE = 64, 8
 # By how much more than the last one a walk may take; what a first one may take, and how many
 # functionals it may have at least.
 LONGER, FIRST_WALK, FIRST_FUNCTIONALS = 3.0, 3e6, 5000
@@ -46,7 +46,7 @@ SHORT = 6
 # Contexts of which words are looked at before functionals are made, with so much work; and of which
 # no functionals are made: then each look takes at most this part of what is left.
 SHARE_OF_LOOK = 3
-LARGE, TOO_LARGE, LOOK = 14, 25, 4e6
+LARGE, TOO_LARGE, LOOK = 14, 25, 1e7
 # The largest loss that is asked for.
 LARGEST = 200.0
 
@@ -157,7 +157,8 @@ class Search:
     def _try_harder(self) -> None:
         """Walks may take longer, and keep more functionals apart."""
         self._room, self._failed = self._room * LONGER, 0.0
-        self._stuck |= self._kept >= MOST_KEPT
+        large = len(self.tables.start) >= LARGE
+        self._stuck |= self._kept >= (MOST_KEPT_IF_LARGE if large else MOST_KEPT)
         self._kept *= 2
 
     def _walk(self, asked: float) -> None:
@@ -188,21 +189,24 @@ class Search:
     def _is_looked_through(self, asked: float) -> bool:
         """Where functionals are large: whether looking at words one by one rules a loss out."""
         contexts = len(self.tables.start)
-        if contexts < LARGE or not self._looks:
+        # Where nothing is known, functionals allow for more than can be.
+        if (contexts < LARGE and self.tables.may_know) or not self._looks:
             return False
         alone = contexts >= TOO_LARGE
         look = Look(self.alphabet, self.tables, self.points, asked)
         is_through = look.through(self._left / SHARE_OF_LOOK if alone else min(self._left, LOOK))
         self.worked += look.worked
+        bound = self._rounded(max(look.top, self.lower), 0) if is_through else math.inf
+        # Words that cannot be, and yet are looked at, may keep a bound where it is.
+        is_through = bound < self.upper
+        self._uppers = np.minimum(self._uppers, bound)
         if is_through:
-            bound = self._rounded(max(look.top, self.lower), 0)
-            self._uppers = np.minimum(self._uppers, bound)
-        elif alone:
+            return True
+        if alone:
             self._stuck = self.upper < math.inf and self._failed > 0.0
             self._failed = max(self._failed, asked)
-        else:
-            self._looks = False
-        return is_through or alone
+        self._looks = alone
+        return alone
 
     @property
     def _first_room(self) -> float:

@@ -20,7 +20,8 @@ class Tables(NamedTuple):
     ``transition`` (contexts, k); ``start`` (contexts,): the law of a series' first values;
     ``counts`` (labels,): letters of each; ``weight`` (labels, letters, k); ``known`` and
     ``following`` (labels, letters); ``begins`` (labels,): whether a series may begin behind it;
-    ``right``: labels on the right; ``often``: letters behind which tables have to be scaled.
+    ``right``: labels on the right; ``often``: letters behind which tables have to be scaled;
+    ``may_know``: whether points may be known.
     """
 
     transition: FloatArray
@@ -33,6 +34,7 @@ class Tables(NamedTuple):
     right: int
     order: int
     often: int
+    may_know: bool
 
 
 def make_tables(alphabet: Alphabet) -> Tables:
@@ -49,7 +51,7 @@ def make_tables(alphabet: Alphabet) -> Tables:
     begins = np.array([alphabet.is_beginning(label) for label in range(alphabet.labels)])
     return Tables(
         numbers.transition, numbers.contexts, counts, weight, known, following, begins,
-        alphabet.right, numbers.order, _often(numbers, weight),
+        alphabet.right, numbers.order, _often(numbers, weight), alphabet.known,
     )  # fmt: skip
 
 

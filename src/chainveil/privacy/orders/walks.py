@@ -242,8 +242,12 @@ class Walk:
         new = np.flatnonzero(np.any(keys[1:] != keys[:-1], axis=1)) + 1
         first = np.array([0, *new, len(there)])
         alive = np.full(len(there), True)
-        largest = int(np.diff(first).max())
+        sizes = np.diff(first)
+        largest = int(sizes.max())
         if largest > self.kept:
+            # Each two of a group are weighed against each other.
+            pairs = (sizes * (sizes - 1) / 2)[sizes > self.kept].sum()
+            self.worked += float(pairs) * values.shape[1] / ENTRIES_A_UNIT
             room = np.empty((2, largest, largest))
             kernel.join(values, there, first, self.kept, alive, room)
             there, keys = there[alive], keys[alive]
