@@ -29,6 +29,8 @@ from chainveil.privacy.orders.tables import IntArray, Tables, alone
 # of them may be known. A side that has ended counts as known for so long that no more matters.
 RIGHT, LEFT, RIGHT_RUN, LEFT_RUN, POINTS, FREE = 0, 1, 2, 3, 4, 5
 UNIT = 2.0**-53
+# Letters of a word, and entries of the tables of all beginnings of one.
+MOST_LETTERS, MOST_ENTRIES = 512, 4_000_000
 # More known points than a word has.
 MANY = 1 << 30
 # Entries of tables below this are moved to the safe side, where they are scaled.
@@ -76,6 +78,17 @@ def slack(tables: Tables, drift: float) -> float:
     """What one letter is widened by: sums over contexts, and a start that is not quite kept."""
     contexts = len(tables.start)
     return float(np.log1p(16 * (contexts + 24) * UNIT + 8 * tables.order * drift))
+
+
+def entries(tables: Tables) -> int:
+    """Entries of the tables of a word."""
+    return 4 * len(tables.start) ** 2
+
+
+def most_letters(tables: Tables, points: int | None) -> int:
+    """How many letters words may have, the ends of either side among them."""
+    most = min(MOST_LETTERS, max(32, MOST_ENTRIES // entries(tables)))
+    return most if points is None else min(most, points + 1)
 
 
 def turn_of(tables: Tables, state: IntArray, size: int) -> IntArray:

@@ -21,8 +21,6 @@ PATIENCE, BLOCKS = 24, 6
 # Points that may be known where most of them are silent: the ways to know many would crowd others
 # out.
 FEW_KNOWN = 3
-# Letters of a word, and entries of the tables of all beginnings of one.
-MOST_LETTERS, MOST_ENTRIES = 512, 4_000_000
 
 
 @dataclass
@@ -43,24 +41,15 @@ class Beam:
     # Words that grew, by size.
     _going: list[Words] = field(default_factory=list)
 
-    @property
-    def _entries(self) -> int:
-        return 4 * len(self.tables.start) ** 2
-
-    @property
-    def _letters(self) -> int:
-        """How many letters words may have, the ends of either side among them."""
-        most = min(MOST_LETTERS, max(32, MOST_ENTRIES // self._entries))
-        return most if self.points is None else min(most, self.points + 1)
-
     def attack(self) -> tuple[float, Word | None]:
         """What a good word is worth, up to rounding, and the word."""
-        most = max(16, min(MOST_ALIKE, MOST_ALIKE_ENTRIES // self._entries))
+        most = max(16, min(MOST_ALIKE, MOST_ALIKE_ENTRIES // around.entries(self.tables)))
         every = self.alphabet.numbers.every
         free = around.MANY if every == 1 else FEW_KNOWN
         words = around.begun(self.tables, self.alphabet.roots, free)
         bound = around.at_most(self.tables, words)
         best, found, idle = -np.inf, None, 0
+        letters = around.most_letters(self.tables, self.points)
         patience = PATIENCE if every == 1 else max(PATIENCE, BLOCKS * every)
         while len(words.table):
             value, can_be = around.worth(self.tables, words)
@@ -68,7 +57,7 @@ class Beam:
             if attained.max() > best:
                 idle = 0 if attained.max() > best + 1e-9 else idle
                 best, found = float(attained.max()), self._spelled(words, attained)
-            if idle > patience or best == np.inf or len(self._going) >= self._letters:
+            if idle > patience or best == np.inf or len(self._going) >= letters:
                 break
             score = value + np.minimum(bound, 1e3)
             goes_on = (value > -np.inf) & self._has_room(words)

@@ -17,8 +17,6 @@ from chainveil.privacy.orders.tables import Tables
 
 # Words of one size that grow at a time, and entries of their tables together.
 AT_ONCE, ENTRIES_AT_ONCE = 128, 32_768
-# Letters of a word, and entries of the tables of all beginnings of one.
-MOST_LETTERS, MOST_ENTRIES = 512, 4_000_000
 # Units of work of a word, and entries of its tables that make another one.
 UNITS_A_WORD, ENTRIES_A_UNIT = 1.0, 400
 
@@ -36,19 +34,10 @@ class Look:
         self._begin = around.begun(tables, alphabet.roots)
         self._lost = around.slack(tables, alphabet.numbers.drift)
         self.top, self.worked = -np.inf, 0.0
+        self._entries = around.entries(tables)
+        self._letters = around.most_letters(tables, points)
         # By size: the words that wait, with their bounds.
         self._waiting = list[tuple[Words, FloatArray]]()
-
-    @property
-    def _entries(self) -> int:
-        """Entries of the tables of a word."""
-        return 4 * len(self._tables.start) ** 2
-
-    @property
-    def _letters(self) -> int:
-        """How many letters words may have, the ends of either side among them."""
-        most = min(MOST_LETTERS, max(32, MOST_ENTRIES // self._entries))
-        return most if self._points is None else min(most, self._points + 1)
 
     def through(self, room: float) -> bool:
         """Whether so much work is enough; then nothing is worth more than ``top``."""
