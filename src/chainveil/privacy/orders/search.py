@@ -46,7 +46,7 @@ SHORT = 6
 # Contexts of which words are looked at before functionals are made, with so much work; and of which
 # no functionals are made: then each look takes at most this part of what is left.
 SHARE_OF_LOOK = 3
-LARGE, TOO_LARGE, LOOK = 14, 25, 2e6
+LARGE, TOO_LARGE, LOOK = 14, 25, 1e7
 # The largest loss that is asked for.
 LARGEST = 200.0
 
