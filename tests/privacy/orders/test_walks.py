@@ -10,7 +10,9 @@ import pytest
 
 import chainveil as cv
 from chainveil.checks import FloatArray
+from chainveil.model.higher_order import HigherOrderChain
 from chainveil.noise.base import Noise
+from chainveil.noise.memory import StickyNoise
 from chainveil.privacy.orders import around, kernel
 from chainveil.privacy.orders.alphabet import Alphabet
 from chainveil.privacy.orders.cones import Cones
@@ -57,6 +59,35 @@ def test_no_walk_rules_out_what_a_series_of_a_few_points_attains(kind: str) -> N
     truth = letters_loss(CHAIN, KINDS[kind], 6, "any")
     for kept in (1, 4):
         assert not _is_ruled_out(_search(KINDS[kind]), truth - 1e-9, kept)
+
+
+@pytest.mark.parametrize("kept", [1, 4])
+@pytest.mark.parametrize("every", [1, 2])
+def test_targets_that_a_series_begins_with_are_followed_to_the_right(kept: int, every: int) -> None:
+    # The first report tells far more than all others: the first points lose the most.
+    kernel_law = np.stack(
+        [cv.Channel.binary(0.45, 0.45).matrix, cv.Channel.binary(0.4, 0.45).matrix]
+    )
+    noise = StickyNoise(kernel_law, cv.Channel.binary(0.1, 0.1).matrix, every)
+    truth = letters_loss(CHAIN, noise, 5, "any")
+    search = _search(noise)
+    rays = Cones(search.tables).rays
+    first = [n for n, x in enumerate(search.alphabet.roots) if x.left == search.alphabet.begun]
+    walk = Walk(search.tables, rays, None, kept, 1e7)
+    assert walk.fails(search._roots(np.array(first), math.exp(truth - 1e-9)))
+
+
+def test_no_cone_is_guessed_from_reports_that_rule_values_out() -> None:
+    # The value 2 never occurs: reports that rule it out cost nothing.
+    stays = np.tile([0.6, 0.4, 0.0], (9, 1))
+    stays[[1, 4, 7]] = 0.3, 0.7, 0.0
+    chain = HigherOrderChain(stays, order=2)
+    last = None
+    for level in (0.4, 0.45):
+        noise = cv.Channel([[1 - level, level, 0], [level, 1 - level, 0], [0, 0.5, 0.5]])
+        tables = make_tables(Alphabet(read_numbers(chain, noise), "any"))
+        last = Cones(tables, last)
+        assert not np.isnan(last.factors).any()
 
 
 @pytest.mark.parametrize("kind", KINDS)

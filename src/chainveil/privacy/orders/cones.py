@@ -96,8 +96,12 @@ class Cones:
         """Whether factors that are guessed keep to themselves; they are noted then."""
         if like.factors.shape != self.factors.shape:
             return False
+        told = self._told, like._told
+        # Of reports that rule values out nothing is guessed.
+        if not np.isfinite(told).all():
+            return False
         label, s, t = pairs.T
-        found = np.maximum(LEAST, like.factors[label, s, t] * (self._told / like._told) * ROOM)
+        found = np.maximum(LEAST, like.factors[label, s, t] * (told[0] / told[1]) * ROOM)
         for _ in range(TRIES):
             self._note(pairs, found)
             failed = self._fails(side, pairs, found) & np.isfinite(found)

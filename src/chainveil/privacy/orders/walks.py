@@ -118,7 +118,7 @@ class Walk:
 
     def fails(self, items: Items) -> set[int]:
         """Roots of which it is not shown that no word is worth more than f."""
-        stack = _split(items)
+        stack = [lot for some in self._begun(items) for lot in _split(some)]
         while stack:
             now = self._left(stack.pop())
             self.deepest = max(self.deepest, now.points)
@@ -129,6 +129,10 @@ class Walk:
                     self._check(more)
                     stack += _split(self._left(more))
         return set(self.failed)
+
+    def _begun(self, items: Items) -> list[Items]:
+        """Targets that a series begins with have nothing on their left."""
+        return [items] if 1 in items.shape else self._with_ended(items, 1)
 
     def _left(self, items: Items) -> Items:
         """Those of roots that have not failed, and that have not ended on both sides."""
