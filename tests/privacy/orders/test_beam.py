@@ -26,7 +26,7 @@ KINDS = {
 
 def _beam(noise: object, points: int | None, adversary: str = "any") -> Beam:
     alphabet = Alphabet(read_numbers(CHAIN, noise), adversary)  # type: ignore[arg-type]
-    return Beam(alphabet, make_tables(alphabet), points)
+    return Beam(alphabet, make_tables(alphabet), points, points is not None)
 
 
 def _replayed(word: Word, noise: object) -> float:

@@ -112,3 +112,19 @@ def test_a_search_without_time_begins_no_walk() -> None:
     search.run()
     assert search.upper == math.inf
     assert search.lower > 0
+
+
+def test_attacks_on_long_series_stay_within_them() -> None:
+    # Bounds for so many points are those of every length; an attack may not be longer.
+    stay = [[0.99995, 0.00005], [0.00005, 0.99995]]
+    chain, noise = HigherOrderChain(stay * 2, order=2), cv.Channel.binary(0.49, 0.49)
+    found = loss(read_problem(chain, noise, 257, "any", Effort(0.1, 200, None, True)))
+    assert found.witness is not None
+    assert found.witness.length <= 257
+
+
+def test_what_may_follow_takes_no_more_than_is_left() -> None:
+    closing = Closing(read_problem(FOUR, NOISE.thinned(5), None, "any"))
+    found = closing.to(Effort(0.2, 5_000))
+    assert closing.nodes < 15_000
+    assert found.lower <= found.epsilon

@@ -33,11 +33,14 @@ class Beam:
     tables : Tables
     points : int or None
         Number of points of the series; None: any.
+    limited : bool
+        Whether one side may end so that the other has more points.
     """
 
     alphabet: Alphabet
     tables: Tables
     points: int | None
+    limited: bool = False
     # Words that grew, by size.
     _going: list[Words] = field(default_factory=list)
 
@@ -63,8 +66,8 @@ class Beam:
             goes_on = (value > -np.inf) & self._has_room(words)
             order = np.argsort(-score, kind="stable")
             self._going.append(words.at(order[goes_on[order]][:most]))
-            size, limited = len(self._going) - 1, self.points is not None
-            words, bound, _ = around.grown(self.tables, self._going[-1], size, limited)
+            size = len(self._going) - 1
+            words, bound, _ = around.grown(self.tables, self._going[-1], size, self.limited)
             idle += 1
         return best, found
 

@@ -42,12 +42,16 @@ class Cones:
     tables : Tables
     like : Cones, optional
         Those of similar noise, from which factors are guessed.
+    room, until : float
+        Units of work that they may take, and when they end in any case, by the clock.
     worked : float
         Units of work that were done.
     """
 
     tables: Tables
     like: Cones | None = None
+    room: float = np.inf
+    until: float = np.inf
     worked: float = 0.0
     factors: FloatArray = field(init=False)
 
@@ -145,7 +149,8 @@ class Cones:
         """For which pairs it is not shown that the factors that are tried hold."""
         if not len(pairs):
             return np.zeros(0, bool)
-        walk = Walk(self.tables, self.rays, None, 1, np.inf, each)
+        left = self.room - self.worked
+        walk = Walk(self.tables, self.rays, None, 1, left, each, self.until)
         failed = walk.fails(self._questions(side, pairs, tried))
         self.worked += walk.worked
         found = np.zeros(len(pairs), bool)

@@ -137,6 +137,9 @@ def scale(row: Any) -> float:
         most = max(most, row[i])
     if size == 0.0:
         return 0.0
+    if not size < np.inf:
+        # Of what is no number nothing is shown.
+        return np.inf
     factor = math.ldexp(1.0, -math.frexp(size / len(row))[1])
     for i in range(len(row)):
         row[i] *= factor

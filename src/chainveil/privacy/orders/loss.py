@@ -65,7 +65,8 @@ class Closing:
         alphabet = Alphabet(self._numbers, str(problem.adversary))
         _compile()
         cones = None if like is None else like.cones
-        self._search = Search(alphabet, _searched(problem.length), problem.effort, cones)
+        points = _searched(problem.length)
+        self._search = Search(alphabet, points, problem.effort, problem.length, cones)
 
     @property
     def cones(self) -> Cones | None:

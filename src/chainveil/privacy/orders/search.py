@@ -47,6 +47,8 @@ SHORT = 6
 # no functionals are made: then each look takes at most this part of what is left.
 SHARE_OF_LOOK = 3
 LARGE, TOO_LARGE, LOOK = 14, 25, 1e7
+# The share of what is left that cones may take.
+SHARE_OF_CONES = 0.7
 # The largest loss that is asked for.
 LARGEST = 200.0
 
@@ -59,8 +61,10 @@ class Search:
     ----------
     alphabet : Alphabet
     points : int or None
-        Number of points of the series; None: any.
+        Number of points of the series that bounds are for; None: any.
     effort : Effort
+    longest : int or None
+        Points that an attack may have; None: any number.
     cones : Cones or None
         What may follow words; before it is known, that of similar noise.
     lower : float
@@ -74,6 +78,7 @@ class Search:
     alphabet: Alphabet
     points: int | None
     effort: Effort
+    longest: int | None = None
     cones: Cones | None = None
     lower: float = 0.0
     worked: float = 0.0
@@ -95,6 +100,7 @@ class Search:
     def __post_init__(self) -> None:
         self.tables = make_tables(self.alphabet)
         self._uppers = np.full(len(self.alphabet.roots), np.inf)
+        self.longest = self.points if self.longest is None else self.longest
 
     @property
     def upper(self) -> float:
@@ -107,7 +113,8 @@ class Search:
         With another effort it goes on where it stopped.
         """
         if self.word is None:
-            self.lower, self.word = Beam(self.alphabet, self.tables, self.points).attack()
+            beam = Beam(self.alphabet, self.tables, self.longest, self.points is not None)
+            self.lower, self.word = beam.attack()
             self.lower = max(self.lower, 0.0)
         if self.effort.attacks_only:
             return
@@ -121,9 +128,14 @@ class Search:
         return self.upper == self.lower or self.upper - self.lower <= self.effort.tolerance
 
     def _is_over(self) -> bool:
-        limit = self.effort.max_seconds
-        late = limit is not None and time.monotonic() - self._begun > limit
+        late = self._until < math.inf and time.monotonic() > self._until
         return late or self._stuck or self._left <= 0
+
+    @property
+    def _until(self) -> float:
+        """When to stop by the clock, where seconds are limited."""
+        limit = self.effort.max_seconds
+        return math.inf if limit is None else self._begun + limit
 
     @property
     def _left(self) -> float:
@@ -170,11 +182,9 @@ class Search:
             return
         if not self._rays.size:
             self._make_cones()
-        limit = self.effort.max_seconds
-        until = math.inf if limit is None else self._begun + limit
         beside = None if self.points is None else self.points - 1
         room = min(self._left, max(self._room, self._first_room))
-        walk = Walk(self.tables, self._rays, beside, self._kept, room, until=until)
+        walk = Walk(self.tables, self._rays, beside, self._kept, room, until=self._until)
         open_ones = np.flatnonzero(self._uppers > self.lower + self.effort.tolerance)
         failed = walk.fails(self._roots(open_ones, math.exp(asked)))
         self.worked += walk.worked
@@ -219,7 +229,8 @@ class Search:
             contexts, labels = len(self.tables.start), self.alphabet.labels
             self._rays = np.ones((labels, contexts, contexts))
         else:
-            self.cones = Cones(self.tables, self.cones)
+            room = SHARE_OF_CONES * self._left
+            self.cones = Cones(self.tables, self.cones, room, self._until)
             self._rays, self.worked = self.cones.rays, self.worked + self.cones.worked
 
     def _fail(self, walk: Walk, asked: float) -> None:
@@ -242,6 +253,8 @@ class Search:
         letters.reverse()
         root = self.alphabet.roots[number]
         self._begin(root, letters)
+        if self.longest is not None and len(letters) >= self.longest:
+            return False
         value = around.spelled_worth(self.tables, root, letters)
         if value <= self.lower:
             return False
@@ -268,7 +281,7 @@ class Search:
         """The bound that a walk shows: an end may be one letter further out for each that it took,
         where the law of the first points is only nearly kept by a step.
         """
-        drift = 8 * self.alphabet.numbers.drift * (deepest + 1)
+        drift = 8 * self.tables.order * self.alphabet.numbers.drift * (deepest + 1)
         return asked * (1 + 8 * kernel.UNIT) + drift + 8 * kernel.UNIT
 
     def _roots(self, numbers: IntArray, factor: float) -> Items:

@@ -145,7 +145,7 @@ class Walk:
     def _check(self, items: Items) -> None:
         """Note roots that fail: by a word that has ended, too many letters, or too many words."""
         if items.shape == (1, 1):
-            self._fail(items, np.flatnonzero(items.table[:, 0, 0] > 0))
+            self._fail(items, np.flatnonzero(~(items.table[:, 0, 0] <= 0)))
         elif items.points >= DEEPEST:
             self._fail(items, np.arange(len(items)))
         elif items.points % STALE == 0 and 1 not in items.shape:
@@ -237,7 +237,7 @@ class Walk:
         self, values: FloatArray, said: FloatArray, case: IntArray, label: IntArray, root: IntArray
     ) -> IntArray:
         """Places of functionals that are to be followed, after joining."""
-        there = np.flatnonzero(said[:, 0] > 0)
+        there = np.flatnonzero(~(said[:, 0] <= 0))
         if not len(there):
             return there
         keys = np.column_stack([root, label, case])[there]
