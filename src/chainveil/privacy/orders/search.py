@@ -46,7 +46,7 @@ SHORT = 6
 # Contexts of which words are looked at before functionals are made, with so much work; and of which
 # no functionals are made: then each look takes at most this part of what is left.
 SHARE_OF_LOOK = 3
-LARGE, TOO_LARGE, LOOK = 14, 25, 1e7
+LARGE, TOO_LARGE, LOOK, LOOK_IF_SHORT = 14, 25, 1e7, 3e5
 # The share of what is left that cones may take.
 SHARE_OF_CONES = 0.7
 # The largest loss that is asked for.
@@ -199,12 +199,15 @@ class Search:
     def _is_looked_through(self, asked: float) -> bool:
         """Where functionals are large: whether looking at words one by one rules a loss out."""
         contexts = len(self.tables.start)
-        # Where nothing is known, functionals allow for more than can be.
-        if (contexts < LARGE and self.tables.may_know) or not self._looks:
+        # Where nothing is known, functionals allow for more than can be; of short series words are
+        # few, and what they are worth is exact.
+        short = self.points is not None and self.points <= SHORT
+        if (contexts < LARGE and self.tables.may_know and not short) or not self._looks:
             return False
         alone = contexts >= TOO_LARGE
         look = Look(self.alphabet, self.tables, self.points, asked)
-        is_through = look.through(self._left / SHARE_OF_LOOK if alone else min(self._left, LOOK))
+        room = LOOK_IF_SHORT if short else LOOK
+        is_through = look.through(self._left / SHARE_OF_LOOK if alone else min(self._left, room))
         self.worked += look.worked
         bound = self._rounded(max(look.top, self.lower), 0) if is_through else math.inf
         # Words that cannot be, and yet are looked at, may keep a bound where it is.
