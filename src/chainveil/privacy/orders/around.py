@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.compiled import compiled
 from chainveil.privacy.orders.alphabet import Root
+from chainveil.privacy.orders.kernel import UNIT
 from chainveil.privacy.orders.tables import IntArray, Tables, alone
 
 # What is kept of a word beside its tables: its labels on the right and on the left, how many points
 # in a row are known at either end, how many points it takes up beside the target, and how many more
 # of them may be known. A side that has ended counts as known for so long that no more matters.
 RIGHT, LEFT, RIGHT_RUN, LEFT_RUN, POINTS, FREE = 0, 1, 2, 3, 4, 5
-UNIT = 2.0**-53
 # Letters of a word, and entries of the tables of all beginnings of one.
 MOST_LETTERS, MOST_ENTRIES = 512, 4_000_000
 # More known points than a word has.
@@ -55,7 +55,8 @@ class Words(NamedTuple):
 
 def begun(tables: Tables, roots: list[Root], free: int = MANY) -> Words:
     """Targets alone: their origin is their own place. ``free``: points that may be known."""
-    table = np.array([[alone(tables, value) for value in root.pair * 2] for root in roots])
+    of_value = np.array([alone(tables, value) for value in range(tables.transition.shape[1])])
+    table = np.array([of_value[list(root.pair * 2)] for root in roots])
     table[:, :2] *= np.array([root.weight for root in roots])[:, :, None, None]
     state = np.zeros((len(roots), 6), np.int64)
     state[:, FREE] = free
