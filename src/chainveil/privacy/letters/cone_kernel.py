@@ -67,60 +67,72 @@ class Room(NamedTuple):
 
 
 @compiled(**PLAIN)
-def lay(letters: Any, cones: Any, end: int, image: Any) -> None:
-    """Cones of all layers from an end inwards; layer 0 is given. ``image``: room for k numbers.
+def lay(letters: Any, cones: Any, first: int, kept: Any, lost: float, image: Any) -> int:
+    """Cones from all ends inwards, behind layer ``first``, each from the one before it.
+
+    Only up to the layer, which is returned, where some share is less than that in ``kept`` (ends,
+    labels, k) by the part ``lost``. ``image``: room for k numbers.
 
     ``cones.share`` of a label that cannot be there begins with -1. What is free is within k UNIT,
     and at least FREE, so that an image is within ``k UNIT / FREE`` of itself and a few roundings.
     """
-    k, labels = len(letters.matrix), letters.weight.shape[1]
-    for i in range(cones.step.shape[1]):
-        most = 0.0
-        for x in range(k):
-            total = 0.0
-            for u in range(k):
-                total += letters.matrix[x, u] * cones.reference[end, i, u]
-            cones.reference[end, i + 1, x] = total
-            most = max(most, total)
-        for x in range(k):
-            reference = cones.reference[end, i + 1, x] / most
-            if reference > 0.0:
-                reference = max(reference, LEAST)
-            cones.reference[end, i + 1, x] = reference
-            for u in range(k):
-                cones.step[end, i, x, u] = 0.0
-                if reference > 0.0:
-                    flow = letters.matrix[x, u] * (cones.reference[end, i, u] / most)
-                    cones.step[end, i, x, u] = flow / reference
-        for label in range(labels):
+    k, labels, is_low = len(letters.matrix), letters.weight.shape[1], False
+    last: int = cones.step.shape[1]
+    for i in range(first, last):
+        for end in range(len(cones.step)):
+            most = 0.0
             for x in range(k):
-                cones.share[end, i + 1, label, x] = 2.0
-            for letter in range(letters.counts[0, label]):
-                following = letters.next[0, label, letter]
-                rest = 1.0
+                total = 0.0
                 for u in range(k):
-                    rest -= cones.share[end, i, following, u]
-                for ray in range(k if cones.share[end, i, following, 0] >= 0.0 else 0):
-                    total = 0.0
-                    for x in range(k):
-                        flow = rest * cones.step[end, i, x, ray]
-                        for u in range(k):
-                            flow += cones.step[end, i, x, u] * cones.share[end, i, following, u]
-                        image[x] = letters.weight[0, label, letter, x] * flow
-                        total += image[x]
-                    if total > 0.0 and cones.reference[end, i, ray] > 0.0:
-                        for x in range(k):
-                            least = image[x] / total * (1.0 - 4096 * k * UNIT)
-                            if least < cones.share[end, i + 1, label, x]:
-                                cones.share[end, i + 1, label, x] = least
-            total = 0.0
+                    total += letters.matrix[x, u] * cones.reference[end, i, u]
+                cones.reference[end, i + 1, x] = total
+                most = max(most, total)
             for x in range(k):
-                total += cones.share[end, i + 1, label, x]
-            if total > 1.5:
-                cones.share[end, i + 1, label, 0] = -1.0
-            elif total > 1.0 - FREE:
+                reference = cones.reference[end, i + 1, x] / most
+                if reference > 0.0:
+                    reference = max(reference, LEAST)
+                cones.reference[end, i + 1, x] = reference
+                for u in range(k):
+                    cones.step[end, i, x, u] = 0.0
+                    if reference > 0.0:
+                        flow = letters.matrix[x, u] * (cones.reference[end, i, u] / most)
+                        cones.step[end, i, x, u] = flow / reference
+            for label in range(labels):
                 for x in range(k):
-                    cones.share[end, i + 1, label, x] *= (1.0 - FREE) / total
+                    cones.share[end, i + 1, label, x] = 2.0
+                for letter in range(letters.counts[0, label]):
+                    following = letters.next[0, label, letter]
+                    rest = 1.0
+                    for u in range(k):
+                        rest -= cones.share[end, i, following, u]
+                    for ray in range(k if cones.share[end, i, following, 0] >= 0.0 else 0):
+                        total = 0.0
+                        for x in range(k):
+                            flow = rest * cones.step[end, i, x, ray]
+                            for u in range(k):
+                                flow += cones.step[end, i, x, u] * cones.share[end, i, following, u]
+                            image[x] = letters.weight[0, label, letter, x] * flow
+                            total += image[x]
+                        if total > 0.0 and cones.reference[end, i, ray] > 0.0:
+                            for x in range(k):
+                                least = image[x] / total * (1.0 - 4096 * k * UNIT)
+                                if least < cones.share[end, i + 1, label, x]:
+                                    cones.share[end, i + 1, label, x] = least
+                total = 0.0
+                for x in range(k):
+                    total += cones.share[end, i + 1, label, x]
+                if total > 1.5:
+                    cones.share[end, i + 1, label, 0] = -1.0
+                    continue
+                if total > 1.0 - FREE:
+                    for x in range(k):
+                        cones.share[end, i + 1, label, x] *= (1.0 - FREE) / total
+                for x in range(k):
+                    share = cones.share[end, i + 1, label, x]
+                    is_low |= share < (1.0 - lost) * kept[end, label, x]
+        if is_low:
+            return i + 1
+    return last
 
 
 @inner

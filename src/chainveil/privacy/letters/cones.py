@@ -14,22 +14,24 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import cone_kernel
 from chainveil.privacy.letters.cone_kernel import Layers, Letters, Room
+from chainveil.privacy.letters.ends import Ends, empty, joined, widened
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.sides import Spelling
 from chainveil.privacy.letters.words import UNIT
 
-# What priors are raised and first shares lowered by: far more than rounding takes.
-MARGIN, WIDER = 1e-12, 1e-9
+# What priors are raised by: far more than rounding takes.
+MARGIN = 1e-12
 
 
 class Cones:
     """What one side is worth at most, whatever is known on it, where every point reports.
 
-    ``grouped``: whether neighbouring distances may be asked together.
+    ``is_close``: whether cones are made as narrow as can be shown quickly, and neighbouring
+    distances may be asked together.
     """
 
-    def __init__(self, spelling: Spelling, priors: Priors, grouped: bool = True) -> None:
-        self.spelling, self.priors, self._grouped = spelling, priors, grouped
+    def __init__(self, spelling: Spelling, priors: Priors, is_close: bool = True) -> None:
+        self.spelling, self.priors, self._is_close = spelling, priors, is_close
         count, weight, following, _, _ = spelling.arrays
         if spelling.labels > 1:
             # Whether a word keeps below a factor does not depend on how likely it is. Functionals
@@ -39,6 +41,7 @@ class Cones:
         scaled = weight / weight.max()
         matrix = spelling.matrix / max(1.0, spelling.matrix.sum(axis=1).max())
         self.letters = Letters(np.ascontiguousarray(matrix), scaled, following, count)
+        self._ends = Ends(self.letters, self._first_layers(), is_close)
         self._layers: dict[int, Layers] = {}
         self._priors: dict[tuple[tuple[int, int], int], FloatArray] = {}
         self._room: Room | None = None
@@ -48,34 +51,42 @@ class Cones:
         """Number of states k."""
         return len(self.spelling.matrix)
 
-    def layers(self, upto: int) -> Layers:
-        """Cones of up to so many letters before each end.
+    @property
+    def steps(self) -> int:
+        """Functionals that it took to narrow the cones so far."""
+        return self._ends.steps
+
+    def layers(self, upto: int, most: float = 0.0) -> Layers:
+        """Cones of up to so many letters before each end, narrowed for so many steps at most.
 
         Ends: a known value; k where the series ends; k + 1 for whatever may follow; then, for the
         first k + 1 of them, any of the distances of one of ``groups(upto)`` together.
         """
-        if upto not in self._layers:
-            k, labels, groups = self.states, self.spelling.labels, self.groups(upto)
-            ends = k + 2 + len(groups) * (k + 1)
-            layers = Layers(
-                np.ones((ends, upto + 1, k)), np.zeros((ends, upto, k, k)),
-                np.zeros((ends, upto + 1, labels, k)),
-            )  # fmt: skip
-            for end in range(k):
-                layers.reference[end, 0] = np.eye(k)[end]
-                layers.share[end, 0, :, end] = 1.0 - cone_kernel.FREE
-            if self.spelling.is_left:
-                start = self.priors.numbers.start
-                layers.reference[k, 0] = start / start.max()
-            for label in range(labels):
-                layers.share[k, 0, label] = self._end_shares(label, layers.reference[k, 0])
-            for end in range(ends):
-                if end > k + 1:
-                    level, single = divmod(end - k - 2, k + 1)
-                    self._join_distances(layers, end, single, groups[level])
-                cone_kernel.lay(self.letters, layers, end, np.zeros(k))
+        if upto not in self._layers or not self._ends.is_done(upto, most):
+            k, groups = self.states, self.groups(upto)
+            ends, single = k + 2, self._ends.upto(upto, most)
+            layers = empty(self.letters, ends + len(groups) * (k + 1), upto)
+            for all_of_them, some in zip(layers, single, strict=True):
+                all_of_them[:ends] = some[:, : all_of_them.shape[1]]
+            for level, group in enumerate(groups):
+                for end in range(k + 1):
+                    self._join_distances(layers, ends + level * (k + 1) + end, end, group)
             self._layers[upto] = layers
         return self._layers[upto]
+
+    def _first_layers(self) -> Layers:
+        """The cones at the ends themselves."""
+        k, labels = self.states, self.spelling.labels
+        layers = empty(self.letters, k + 2, 0)
+        for end in range(k):
+            layers.reference[end, 0] = np.eye(k)[end]
+            layers.share[end, 0, :, end] = 1.0 - cone_kernel.FREE
+        if self.spelling.is_left:
+            start = self.priors.numbers.start
+            layers.reference[k, 0] = start / start.max()
+        for label in range(labels):
+            layers.share[k, 0, label] = self._end_shares(label, layers.reference[k, 0])
+        return layers
 
     def groups(self, upto: int) -> list[tuple[int, int]]:
         """Distances that are taken together: letters before they are, and how many.
@@ -83,32 +94,27 @@ class Cones:
         Many at first, then fewer, where many leave too much open.
         """
         behind = upto // 32
-        return [(behind, count) for count in (behind, behind // 4) if count > 1 and self._grouped]
+        return [(behind, count) for count in (behind, behind // 4) if count > 1 and self._is_close]
 
     def _join_distances(
         self, layers: Layers, end: int, single: int, group: tuple[int, int]
     ) -> None:
-        """A first cone that holds those of several layers before a single end."""
+        """Cones that hold those of several distances from a single end.
+
+        They hold everything where not all values are possible at all of the distances.
+        """
         behind, count = group
-        references = layers.reference[single, behind : behind + count]
-        shares = layers.share[single, behind : behind + count]
-        layers.reference[end, 0] = reference = references[count // 2]
-        layers.share[end, 0] = -1.0
-        if np.any((references > 0) != (reference > 0)):
-            # Not all values are possible at all of them: nothing is said of these together.
-            layers.share[end, 0], layers.reference[end, 0] = 0.0, 1.0
+        references, shares = layers.reference[single, behind:], layers.share[single, behind:]
+        if np.any((references > 0) != (references[0] > 0)):
             return
-        relative = np.divide(
-            references, reference, out=np.zeros_like(references), where=reference > 0
+        middle, last = count // 2, len(references) - count + 1
+        layers.reference[end, :last] = references[middle : middle + last]
+        layers.step[end, : last - 1] = layers.step[single, behind + middle :][: last - 1]
+        layers.share[end, :last] = joined(
+            np.lib.stride_tricks.sliding_window_view(references, count, axis=0),
+            np.lib.stride_tricks.sliding_window_view(shares, count, axis=0),
+            layers.reference[end, :last],
         )
-        for label in range(shares.shape[1]):
-            share = shares[shares[:, label, 0] >= 0, label]
-            if len(share):
-                kept = relative[shares[:, label, 0] >= 0]
-                rays = share[:, None] + (1 - share.sum(axis=1))[:, None, None] * np.eye(self.states)
-                rays = (rays * kept[:, None])[:, reference > 0]
-                least = (rays / rays.sum(axis=2, keepdims=True)).min(axis=(0, 1))
-                layers.share[end, 0, label] = _widened(least)
 
     def ends(self, label: int, reference: FloatArray) -> FloatArray:
         """The vectors with which a word may end at a label, relative to a reference, (n, k)."""
@@ -123,7 +129,7 @@ class Cones:
         vectors = self.ends(label, reference)
         if not len(vectors):
             return np.full(self.states, -1.0)
-        return _widened((vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0))
+        return widened((vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0))
 
     def room(self, upto: int, width: int) -> Room:
         """Room for functionals of so many layers."""
@@ -168,13 +174,3 @@ class Cones:
             together[: len(windows)] = windows.max(axis=2)
             found.append(together)
         return np.hstack(found)
-
-
-def _widened(least: FloatArray) -> FloatArray:
-    """Shares of a cone that is a little wider, and leaves something free.
-
-    What is free of a share is known up to a thousand times what rounding takes.
-    """
-    most = 1 - cone_kernel.FREE
-    least = least * (1 - WIDER)
-    return least * (most / max(most, float(least.sum())))

@@ -60,10 +60,13 @@ def scale_by(
 
 
 @compiled(**PLAIN)
-def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, failed: Any) -> int:
-    """Which walks have words that do not keep below their factor; how many steps it took.
+def abreast(
+    letters: Any, cones: Any, label_at: int, depth: int, walks: Any, work: Any, failed: Any
+) -> int:
+    """Which walks have words that do not keep below their factor; how many functionals it took.
 
-    ``label_at``: that of the target, -1 for any; ``walks`` (n, 3): distance, end and number of
+    ``label_at``: that of the target, -1 for any; ``depth``: layers that are looked at, at most;
+    ``walks`` (n, 3): distance, end and number of
     each, which are moved about; ``work``: ``room``. Rows are read and written as seldom as can be,
     and set back where they are read last.
     """
@@ -83,7 +86,7 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, fail
     leasts_below, largests_below = work[BELOW_LEAST], work[BELOW_LARGEST]
     n, s, steps, rounding = len(walks), 0, 0, 4 * k * (k + 24) * UNIT
     while n > 0:
-        steps += n
+        steps += n * labels
         # The cones of the layers where the walks are; empty ones have no rest.
         for i in range(n):
             layer, end = walks[i, 0] - s, walks[i, 1]
@@ -215,7 +218,7 @@ def abreast(letters: Any, cones: Any, label_at: int, walks: Any, work: Any, fail
             left = 0.0
             for label in range(labels):
                 left = max(left, work[here + label, i])
-            if left > 0.0 and walks[i, 0] == s:
+            if left > 0.0 and (walks[i, 0] == s or s == depth):
                 failed[walks[i, 2]] = True
             elif left > 0.0:
                 for place in range(3):

@@ -133,7 +133,7 @@ class Quest:
         """Nodes that a loss may have; for all pairs of values at least."""
         k = self.problem.model.states
         few = int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
-        return self.nodes or (LOOKING_NODES * max(1, (k - 2) // 2) if self.every == 1 else few)
+        return self.nodes or (LOOKING_NODES * max(1, k - 4) if self.every == 1 else few)
 
     @property
     def _dear(self) -> float:

@@ -31,6 +31,10 @@ SOME = 16
 LITTLE, MOST_SOUGHT = 0.1, 1024
 # Steps side by side that take as long as one by itself, and how many walks are side by side.
 ABREAST, CHUNK = 10, 256
+# What part of all steps may be taken to narrow cones.
+NARROWING = 0.5
+# By how many margins a bound is raised for what lies behind the last distance.
+BEHIND = 2
 # How often a factor is raised for one distance.
 MOST_RAISED = 40
 # The label of a target whose report may be any.
@@ -64,10 +68,10 @@ class Walks:
         self.bound = start
         first, upto, k = 0, FIRST_DISTANCES, self._cones.states
         while upto <= MOST_DISTANCES:
-            self._set_out(upto)
+            self._set_out(upto, most)
             if not self._clear(first, margin, most):
                 return math.inf
-            if self._sweep(np.array([(upto, k + 1)])) == 1:
+            if self._keeps_behind(upto, margin, self.bound > start):
                 return self.bound
             if math.isinf(self._priors[upto, k + 1]) and upto > 2 * k**2:
                 # Two values that never meet again in a periodic chain.
@@ -76,6 +80,24 @@ class Walks:
                 return math.inf
             first, upto = upto + 1, 2 * upto
         return math.inf
+
+    def _keeps_behind(self, upto: int, margin: float, is_raised: bool) -> bool:
+        """Whether all words of more letters keep below the bound.
+
+        Where it was raised already, it may be raised a little for this too, since more distances
+        take long.
+        """
+        behind = np.array([(upto, self._cones.states + 1)])
+        if self._sweep(behind, 2) == 1:
+            return True
+        asked = self._asked() + margin / 2
+        if not is_raised or asked > self.bound + BEHIND * margin:
+            return False
+        before, self.bound = self.bound, asked
+        if self._sweep(behind) == 1:
+            return True
+        self.bound = before
+        return False
 
     def seek(self, start: float, margin: float, most: int) -> None:
         """Raise the bound for a few distances: it need not hold for others."""
@@ -89,8 +111,11 @@ class Walks:
         order = np.array([(j, end) for j in some for end in range(k + 1)])
         self._raise(self._abreast(order), margin, most)
 
-    def _set_out(self, upto: int) -> None:
-        """Make ready for walks of up to so many letters."""
+    def _set_out(self, upto: int, most: float = 0.0) -> None:
+        """Make ready for walks of up to so many letters; cones are narrowed for ``most`` steps."""
+        before = self._cones.steps
+        self._cones.layers(upto, ABREAST * max(0.0, NARROWING * most - self.steps))
+        self.steps += (self._cones.steps - before) // ABREAST
         self._upto, self._priors = upto, self._cones.log_priors(self._pair, upto)
         self._room = self._cones.room(upto, self._width)
 
@@ -191,7 +216,7 @@ class Walks:
         factor = np.exp(np.minimum(self.bound - away, MOST_EXPONENT))
         room = lane_kernel.room(self._cones.spelling.labels, first, factor)
         letters = self._cones.letters
-        steps = lane_kernel.abreast(letters, layers, self._label, walks, room, failed)
+        steps = lane_kernel.abreast(letters, layers, self._label, self._upto, walks, room, failed)
         self.steps += steps // ABREAST
         return failed
 
@@ -212,18 +237,19 @@ class Walks:
                 return int(done)
         return len(order)
 
+    def _asked(self) -> float:
+        """What the last walk, which failed, asks for; infinite where nothing is enough."""
+        above, below = self._room.told[[cone_kernel.ABOVE, cone_kernel.BELOW]]
+        return math.log(above) - math.log(below) + self._away if below > 0.0 else math.inf
+
     def _raise(self, order: IntArray, margin: float, most: int) -> bool:
         """Raise the bound until all words with these ends keep below it; whether they do."""
-        told = self._room.told
         done = 0
         while (done := done + self._sweep(order[done:])) < len(order):
             for _ in range(MOST_RAISED):
                 if self._sweep(order[done : done + 1], 2):
                     break
-                above, below = told[cone_kernel.ABOVE], told[cone_kernel.BELOW]
-                asked = math.inf
-                if below > 0.0:
-                    asked = math.log(above) - math.log(below) + self._away
+                asked = self._asked()
                 if not asked < MOST_EXPONENT or self.steps > most:
                     return False
                 distance, end = order[done]
