@@ -174,9 +174,9 @@ class Case:
     # were asked for an attack.
     width: int = 1
     sought: bool = False
-    # Whether cones took too long, or found no bound; whether cases of other labels were bounded
-    # together with this one, and asked for an attack.
-    too_slow: bool = False
+    # Nodes with which cones found no bound; whether cases of other labels were bounded together
+    # with this one, and asked for an attack.
+    in_vain: int = 0
     bounded_together: bool = False
     sought_together: bool = False
     # Whether cones gave a bound.

@@ -55,6 +55,11 @@ CAUTIOUS = 0.975
 SHARP = 1e-6, 1e-5, 1e-4, 1e-3
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 32
+# Better attacks on several numbers after which more and more is kept back, as a share of the
+# budget, for those that are still to come.
+MOST_MISSES, MISSED = 6, 1e-3
+# As how many an attack counts that took long to find.
+MUCH_DEARER = 4
 # By how much less the cost of another round must be.
 WORTH = 1e-4
 # What is kept back at most for attacks that are found later, as a share of the budget.
@@ -133,7 +138,7 @@ class Quest:
         """Nodes that a loss may have; for all pairs of values at least."""
         k = self.problem.model.states
         few = int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
-        return self.nodes or (LOOKING_NODES * max(1, k - 4) if self.every == 1 else few)
+        return self.nodes or (LOOKING_NODES * max(1, (k - 2) // 2) if self.every == 1 else few)
 
     @property
     def _dear(self) -> float:
@@ -193,7 +198,7 @@ class Quest:
                 found = closing.to(effort, enough)
         if patient and found.lower <= epsilon and math.isinf(found.epsilon) and self.every == 1:
             # On very slow chains a first bound takes more than bringing it closer takes on others.
-            more = self._effort(near, MORE_NODES * self._most)
+            more = self._effort(MANY_CLOSE / 2 if self._many else near, MORE_NODES * self._most)
             found = closing.to(more, epsilon * (1 + near))
         dear = closing.nodes > self._dear and self.nodes is None
         matters = (near > self.looking and patient) or found.epsilon > epsilon
@@ -309,7 +314,7 @@ class Quest:
         many = self._many or (shape.size > 1 and self.every == 1)
         before: tuple[float, float] | None = None
         # Attacks on the guess were looked for.
-        too_little, known = 0.0, self._is_dear(shape)
+        too_little, known, misses = 0.0, self._is_dear(shape), 0
         if self._is_dear(shape):
             target *= CAUTIOUS
         for round_ in range(MOST_ROUNDS):
@@ -325,10 +330,14 @@ class Quest:
                 # A better attack than any before: other numbers may be cheaper now.
                 others = numbers, self._against(shape, numbers)
                 numbers = min(others, key=lambda some: self._moved_cost(shape, some, target))
+                misses += 1
+                if misses > MOST_MISSES:
+                    # Attacks follow the numbers: a little more is kept back each time.
+                    target *= 1 - MISSED
             if found.epsilon <= epsilon:
                 kept, fits = Kept(noise, found, shape, numbers), target
                 quick = self._closing(noise).nodes < 2 * DEAR
-                if target < self._target and math.isinf(fails) and quick:
+                if target < self._target and math.isinf(fails) and quick and not misses:
                     # Perhaps no more is to be kept back than for one number.
                     target = self._target
                     continue
@@ -348,7 +357,7 @@ class Quest:
                     break
                 if math.isinf(found.epsilon):
                     # Bounds that need not come so close take less.
-                    if shape.size == 1 or target < LOOSE * epsilon:
+                    if shape.size == 1 or target < LOOSE * epsilon or self._many:
                         break
                     target *= LOOSE
                     continue
@@ -434,8 +443,8 @@ class Quest:
         """Numbers that keep the budget against the attacks that were found on the way."""
         best, least = starts[0], math.inf
         for start in starts:
-            numbers = start
-            for _ in range(MOST_ATTACKS):
+            numbers, dear = start, 0
+            while dear < MOST_ATTACKS:
                 numbers = self._against(shape, numbers)
                 noise = shape.make(numbers).on_grid()
                 value = self._cost(noise)
@@ -445,6 +454,7 @@ class Quest:
                 if self._sought(noise).lower <= self.aim.epsilon:
                     best, least = numbers, value
                     break
+                dear += MUCH_DEARER if self._closing(noise).nodes > DEAR_TO_SEEK else 1
             else:
                 # Certifying will say whether more noise is asked for than by the attacks so far.
                 numbers = shape.moved(numbers, self._least_move(shape, numbers, self._target))

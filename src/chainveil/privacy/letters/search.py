@@ -286,11 +286,13 @@ class Search:
     def _enclose(self, case: Case) -> bool:
         """Bound both sides by cones, with more functionals turn by turn; whether that is best."""
         large = case.turn >= FIRST_ENCLOSED and case.nodes >= LARGE
-        if case.too_slow or not (self._deep or large) or self.enclosing is None:
+        if not (self._deep or large) or self.enclosing is None:
             return False
         goal, tolerance = self.low + 0.9 * self.effort.tolerance, self.effort.tolerance
         nodes = self.effort.max_nodes // PARTS if self._deep else ENCLOSING * case.nodes
         nodes, before = min(self._left, nodes), self.enclosing.nodes
+        if nodes <= case.in_vain:
+            return False
         try:
             if self.effort.attacks_only:
                 self._seek(case, goal, nodes)
@@ -302,7 +304,7 @@ class Search:
             self.made += self.enclosing.nodes - before
         if math.isinf(found[-1]):
             # Graphs bound such chains at least loosely, if enough nodes are left.
-            case.too_slow = self._deep
+            case.in_vain = nodes if self._deep else 0
             return False
         case.sought = case.enclosed = True
         case.width = min(2 * case.width, MOST_WIDTH)
