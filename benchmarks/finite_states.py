@@ -1,9 +1,10 @@
-"""Loss with k states: how often both bounds meet, and how fast, on random chains; and a table.
+"""Chains with k states: how often both bounds of a loss meet, how fast, and how long plans take.
 
 python -m benchmarks.finite_states                       # 20 chains of each kind: some minutes
 python -m benchmarks.finite_states --count 200           # the full sweep
 python -m benchmarks.finite_states --kinds cycle --states 5
 python -m benchmarks.finite_states --table               # the loss against k and theta
+python -m benchmarks.finite_states --plans --count 3     # seconds of ``calibrate``, for k = 4 and 8
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,14 @@ CLOSED = 1e-3
 # Nodes that the sweep allows: so many that the limit on seconds is met first, unless told.
 MANY_NODES = 10**7
 THETAS = (0.05, 0.1, 0.2, 0.4)
+# Plans: numbers of states, budgets, and kinds of noise.
+PLAN_STATES, BUDGETS = (4, 8), (1.0, 2.0, 4.0)
+NOISES: dict[str, dict[str, Any]] = {
+    "response": {},
+    "ordinal": {"family": "ordinal"},
+    "per-state": {"family": "per-state"},
+    "sticky response": {"mechanism": "sticky"},
+}
 
 Rng = np.random.Generator
 Matrix = NDArray[np.float64]
@@ -161,17 +170,55 @@ def table(epsilon: float = 1.0) -> None:
             )
 
 
+def plans(kind: str, k: int, count: int) -> None:
+    """Plans of every noise within each budget for random chains; prints a row for each noise.
+
+    What attacks attain is a share of the budget; it is nothing where a plan tells nothing.
+    """
+    rng = np.random.default_rng([k, list(KINDS).index(kind), 1])
+    chains = [random_chain(kind, k, rng) for _ in range(count)]
+    for name, noise in NOISES.items():
+        times, attained = [], []
+        for chain in chains:
+            for epsilon in BUDGETS:
+                begin = time.process_time()
+                plan = cv.calibrate(chain, epsilon, **noise)
+                times.append(time.process_time() - begin)
+                attained.append(plan.loss.lower / epsilon)
+        print(
+            f"| {kind} | {k} | {name} | {np.median(times):.2f} | {max(times):.2f} "
+            f"| {np.median(attained):.3f} | {min(attained):.3f} |",
+            flush=True,
+        )
+
+
+def _all_plans(kinds: list[str], states: list[int], count: int) -> None:
+    print("calibrate within 1, 2 and 4: seconds of a processor, once warm; shares of the budget")
+    print("| chains | k | noise | median | worst | attained, median | least |")
+    print("|---|---|---|---|---|---|---|")
+    for noise in NOISES.values():
+        # Compiled by now.
+        cv.calibrate(random_chain("slow", 4, np.random.default_rng(1)), 2.0, **noise)
+    for k in states:
+        for kind in kinds:
+            plans(kind, k, count)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=20, help="chains of each kind and k")
-    parser.add_argument("--states", type=int, nargs="*", default=list(STATES))
+    parser.add_argument("--states", type=int, nargs="*", help="3 4 6 8, of plans 4 8")
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seconds", type=float, default=60.0, help="at most, for each chain")
     parser.add_argument("--nodes", type=int, default=MANY_NODES, help="at most, for each chain")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--plans", action="store_true")
     arguments = parser.parse_args()
     if arguments.table:
         table()
+        return
+    if arguments.plans:
+        _all_plans(arguments.kinds, arguments.states or list(PLAN_STATES), arguments.count)
         return
     print(
         f"closed: bounds within {CLOSED:g} of the loss; times in seconds of a processor, once warm"
@@ -179,7 +226,7 @@ def main() -> None:
     print("| chains | k | closed | largest gap, share of the loss | median | worst |")
     print("|---|---|---|---|---|---|")
     for kind in arguments.kinds:
-        for k in arguments.states:
+        for k in arguments.states or STATES:
             run(symmetric_chain(k, 0.3), 2.0, arguments.seconds)  # compiled by now
             sweep(kind, k, arguments.count, arguments.seconds, arguments.nodes)
 

@@ -55,8 +55,8 @@ CAUTIOUS = 0.975
 SHARP = 1e-6, 1e-5, 1e-4, 1e-3
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 32
-# Better attacks on several numbers after which more and more is kept back, as a share of the
-# budget, for those that are still to come.
+# Better attacks on several numbers, if each took some time, after which more and more is kept back
+# for those that are still to come, as a share of the budget.
 MOST_MISSES, MISSED = 6, 1e-3
 # As how many an attack counts that took long to find.
 MUCH_DEARER = 4
@@ -330,7 +330,7 @@ class Quest:
                 # A better attack than any before: other numbers may be cheaper now.
                 others = numbers, self._against(shape, numbers)
                 numbers = min(others, key=lambda some: self._moved_cost(shape, some, target))
-                misses += 1
+                misses += self._closing(noise).nodes > DEAR_TO_SEEK // 4
                 if misses > MOST_MISSES:
                     # Attacks follow the numbers: a little more is kept back each time.
                     target *= 1 - MISSED
@@ -390,7 +390,7 @@ class Quest:
         The bounds of nearby noise are about as far apart, as a share or in nats: where the
         certified loss falls more slowly than the target did, it goes on at that slope.
         """
-        goal = self.aim.epsilon * (1 - CLOSE / 2)
+        goal = self.aim.epsilon - min(found.gap, CLOSE / 2 * self.aim.epsilon)
         share = target * goal / found.epsilon
         if before is None or not (before[0] > target and before[1] > found.epsilon > goal):
             if before is not None or self._many:
