@@ -11,47 +11,34 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
 from chainveil.errors import UnreachableBudget
 from chainveil.noise.base import Noise
-from chainveil.privacy.letters.attacks import Attacks
 from chainveil.privacy.letters.choosing import cheapest, least_move
+from chainveil.privacy.letters.losses import (
+    CERTIFYING_NODES,
+    COARSE,
+    DEAR,
+    DEAR_TO_SEEK,
+    MANY_CLOSE,
+    Closing,
+    Losses,
+)
 from chainveil.privacy.letters.shapes import Guess, Kept, Numbers, Shape, cost, hiding
-from chainveil.privacy.problem import Aim, Effort, Problem
+from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
-from chainveil.privacy.witness import Witness
 
-# How close losses come at first, as a share of the budget; bounds that are further apart do not
-# meet.
-NEAR, COARSE = 8e-3, 0.02
-# They come no closer where that took so many nodes, or where looking for attacks takes so many.
-DEAR, DEAR_TO_SEEK = 40_000, 8_000
-# Nodes that a loss may have while noise is looked for, and more of them to bring bounds together.
-# With more than four states there are more pairs of values on every point; where few points report,
-# each node takes longer, and there are fewer.
-LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
-# How many times as many a loss may have that is not bounded yet.
-MORE_NODES = 3
-# Silent points to a report that have as many nodes again, and how many times as many there are at
-# most.
-SILENT, MOST_SILENT = 8, 4
-# The share of nodes with which attacks alone are looked for, by how much of the budget one exceeds
-# it so that no other is looked for, and how many more are noted.
-SEEKING, ABOVE, MORE_ATTACKS = 0.1, 0.3, 5
 # How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
 # and how far apart the costs of noise that fits and of noise that does not may be, as a share of
 # what is gained over noise that tells nothing.
 CLOSE, ALIKE = 1e-2, 0.04
-# What attacks may reach, as a share of what they could, where there is no bound yet; and how many
-# times as far apart as they should be bounds of several numbers are left as they are.
-LOOSE, FAR = 0.93, 12
-# The same share where losses take long: a bound that need not be so close is found sooner.
-CAUTIOUS = 0.975
-# The same where they meet, in turn: few more losses are computed for it, unless they took too many
-# nodes.
+# What attacks may reach, as a share of what they could, where there is no bound yet, and where
+# losses take long: a bound that need not be so close is found sooner.
+LOOSE, CAUTIOUS = 0.93, 0.975
+# How far below the budget it ends where bounds meet, in turn: few more losses are computed for it,
+# unless they took too many nodes.
 SHARP = 1e-6, 1e-5, 1e-4, 1e-3
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 32
@@ -62,28 +49,6 @@ MOST_MISSES, MISSED = 6, 1e-3
 MUCH_DEARER = 4
 # By how much less the cost of another round must be.
 WORTH = 1e-4
-# What is kept back at most for attacks that are found later, as a share of the budget.
-SPARE = 5e-4
-# Of more states than these each loss takes long, and they end further below the budget where
-# bounds do not meet.
-FEW, MANY_CLOSE = 5, 0.1
-
-
-class Closing(Protocol):
-    """A loss whose bounds are brought together step by step."""
-
-    @property
-    def nodes(self) -> int:
-        """Words that got a node so far."""
-
-    def begin_with(self, attack: Witness) -> None:
-        """Take note of an attack before anything is searched."""
-
-    def others(self, above: float, most: int) -> list[Witness]:
-        """Attacks on other values than those of the best one, if they attain so much."""
-
-    def to(self, effort: Effort, enough: float = ...) -> PrivacyLoss:
-        """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""
 
 
 @dataclass
@@ -117,107 +82,15 @@ class Quest:
     rough: bool = False
 
     def __post_init__(self) -> None:
-        # While noise is looked for, losses may come less close.
-        self._closest = self.looking
-        self.attacks = Attacks(self.problem.model, self.problem.releases)
-        self._losses: dict[Noise, PrivacyLoss] = {}
-        self._many = self.every == 1 and self.problem.model.states > FEW
-        if self._many:
-            self.looking = max(self.looking, NEAR)
-        self._many |= self.rough
-        # The last loss, which may be brought closer.
-        self._last: tuple[Noise, Closing] | None = None
-
-    @property
-    def _target(self) -> float:
-        """What attacks may gain, so that bounds that meet lie within the budget."""
-        return self.aim.epsilon * (1 - self.looking - min(self.looking / 2, SPARE))
-
-    @property
-    def _most(self) -> int:
-        """Nodes that a loss may have; for all pairs of values at least."""
-        k = self.problem.model.states
-        few = int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
-        return self.nodes or (LOOKING_NODES * max(1, (k - 2) // 2) if self.every == 1 else few)
-
-    @property
-    def _dear(self) -> float:
-        """Nodes above which a loss is not brought closer; those of silent points are cheap."""
-        return DEAR if self.every == 1 else math.inf
-
-    def _effort(self, share: float, nodes: int | None = None) -> Effort:
-        """Bounds within a share of the budget."""
-        within = min(max(share * self.aim.epsilon, 1e-9), 1.0)
-        more = min(1 + (self.every - 1) / SILENT, MOST_SILENT)
-        return Effort(within, nodes or int(self._most * more))
-
-    def _closing(self, noise: Noise) -> Closing:
-        """The loss of this noise and the earlier releases."""
-        if self._last is None or self._last[0] != noise:
-            closing = self.closing(self.problem.with_release(noise))
-            known = self.attacks.best(noise)
-            if known is not None:
-                closing.begin_with(known)
-            self._last = noise, closing
-        return self._last[1]
-
-    def _sought(self, noise: Noise) -> PrivacyLoss:
-        """The same from below, by an attack that is quickly found; it is collected."""
-        if noise in self._losses:
-            return self._losses[noise]
-        effort = replace(self._effort(COARSE, int(SEEKING * self._most)), attacks_only=True)
-        closing = self._closing(noise)
-        found = closing.to(effort, self.aim.epsilon * (1 + ABOVE))
-        self.attacks.add(found.witness, noise)
-        for attack in closing.others(self.aim.epsilon, MORE_ATTACKS):
-            self.attacks.add(attack, noise)
-        if closing.nodes > DEAR_TO_SEEK and self.every == 1 and self.nodes is None:
-            self.looking = max(self.looking, NEAR)
-        return found
-
-    def _loss(self, noise: Noise, patient: bool = True, known: bool = False) -> PrivacyLoss:
-        """Of this noise and the earlier releases, as closely as the budget makes it matter.
-
-        ``known``: attacks on similar noise were looked for, and are not again.
-        """
-        if noise in self._losses:
-            return self._losses[noise]
-        epsilon = self.aim.epsilon
-        found = None if known else self._sought(noise)
-        closing = self._closing(noise)
-        near = max(NEAR, self.looking)
-        if found is None or found.lower <= epsilon:
-            # Several numbers are chosen again as soon as an attack is above the budget; where all
-            # stay far below it, bounds need not come closer than it is.
-            room = 0.0 if patient else 1 - self._gained(noise) / epsilon
-            effort = self._effort(max(near, room))
-            enough = epsilon * (1 + near if patient else 1)
-            gap = math.inf if patient else FAR * effort.tolerance
-            found = closing.to(replace(effort, most_gap=gap), enough)
-            if found.gap > gap and closing.nodes < DEAR:
-                found = closing.to(effort, enough)
-        if patient and found.lower <= epsilon and math.isinf(found.epsilon) and self.every == 1:
-            # On very slow chains a first bound takes more than bringing it closer takes on others.
-            more = self._effort(MANY_CLOSE / 2 if self._many else near, MORE_NODES * self._most)
-            found = closing.to(more, epsilon * (1 + near))
-        dear = closing.nodes > self._dear and self.nodes is None
-        matters = (near > self.looking and patient) or found.epsilon > epsilon
-        met = found.gap <= near * epsilon
-        if found.lower <= epsilon and matters and met and not dear:
-            found = closing.to(self._effort(self._closest), epsilon)
-        self.attacks.add(found.witness, noise)
-        self._losses[noise] = found
-        return found
-
-    def _gained(self, noise: Noise) -> float:
-        """What the best attack so far gains."""
-        return float(self.attacks.values([noise]).max())
+        self.losses = Losses(
+            self.problem, self.aim, self.closing, self.looking, self.nodes, self.every, self.rough
+        )
 
     def check_room(self) -> None:
         """An error where the earlier releases alone use up the budget."""
         if not self.problem.releases:
             return
-        spent = self.closing(self.problem).to(self._effort(self.looking))
+        spent = self.closing(self.problem).to(self.losses.effort(self.losses.looking))
         if spent.lower >= self.aim.epsilon:
             raise UnreachableBudget(
                 f"spent: the earlier releases use up epsilon = {self.aim.epsilon!r}; nothing is "
@@ -267,9 +140,9 @@ class Quest:
 
         What it finds on the way is of use to the others too.
         """
-        alone = replace(self, looking=self._closest)
+        alone = replace(self, looking=self.losses.closest)
         guess = alone.guess(shape, alone.starts(shape, level))
-        self.attacks, self.looking = alone.attacks.copy(), alone.looking
+        self.losses.attacks, self.losses.looking = alone.losses.attacks.copy(), alone.losses.looking
         return alone, guess
 
     def _nearly(self, noise: Noise | None) -> float:
@@ -282,7 +155,7 @@ class Quest:
         """The cheaper of two, of which the second one keeps its bound for every length."""
         if self._cost(endless.noise) >= self._cost(found.noise):
             return found
-        loss = self._loss(endless.noise)
+        loss = self.losses.of(endless.noise)
         return Calibrated(
             endless.noise, replace(loss, epsilon=min(loss.epsilon, endless.loss.epsilon))
         )
@@ -293,12 +166,12 @@ class Quest:
     def _least(self, shape: Shape, numbers: Numbers) -> Guess:
         """The least noise against which no attack is found, in the direction of a move."""
         moved, noise = numbers, shape.make(numbers).on_grid()
-        if not len(self.attacks):
-            self._sought(noise)
+        if not len(self.losses.attacks):
+            self.losses.sought(noise)
         for _ in range(MOST_ROUNDS):
-            moved = shape.moved(numbers, self._least_move(shape, numbers, self._target))
+            moved = shape.moved(numbers, self._least_move(shape, numbers, self.losses.target))
             noise = shape.make(moved).on_grid()
-            if self._sought(noise).lower <= self.aim.epsilon:
+            if self.losses.sought(noise).lower <= self.aim.epsilon:
                 break
         return Guess(shape, moved, self._cost(noise))
 
@@ -309,37 +182,37 @@ class Quest:
         """
         epsilon, shape, numbers = self.aim.epsilon, guess.shape, guess.numbers
         # What attacks may reach: less of it where the certified loss stays above them.
-        target, fits, fails, kept = self._target, 0.0, math.inf, None
+        target, fits, fails, kept = self.losses.target, 0.0, math.inf, None
         # Losses of noise with several numbers take longer, and gain less.
-        many = self._many or (shape.size > 1 and self.every == 1)
+        many = self.losses.many or (shape.size > 1 and self.every == 1)
         before: tuple[float, float] | None = None
         # Attacks on the guess were looked for.
         too_little, known, misses = 0.0, self._is_dear(shape), 0
         if self._is_dear(shape):
             target *= CAUTIOUS
         for round_ in range(MOST_ROUNDS):
-            first = round_ == 0 and target == self._target
+            first = round_ == 0 and target == self.losses.target
             move = 0.0 if first else self._least_move(shape, numbers, target)
             noise = shape.make(shape.moved(numbers, move)).on_grid()
             costs = self._cost(noise)
             if costs >= worth and round_:
                 break
-            found = self._loss(noise, shape.size == 1, known)
+            found = self.losses.of(noise, shape.size == 1, known)
             known = shape.size > 1 and found.lower <= epsilon
             if found.lower > epsilon and shape.size > 1 and kept is None:
                 # A better attack than any before: other numbers may be cheaper now.
                 others = numbers, self._against(shape, numbers)
                 numbers = min(others, key=lambda some: self._moved_cost(shape, some, target))
-                misses += self._closing(noise).nodes > DEAR_TO_SEEK // 4
+                misses += self.losses.closing_of(noise).nodes > DEAR_TO_SEEK // 4
                 if misses > MOST_MISSES:
                     # Attacks follow the numbers: a little more is kept back each time.
                     target *= 1 - MISSED
             if found.epsilon <= epsilon:
                 kept, fits = Kept(noise, found, shape, numbers), target
-                quick = self._closing(noise).nodes < 2 * DEAR
-                if target < self._target and math.isinf(fails) and quick and not misses:
+                quick = self.losses.closing_of(noise).nodes < 2 * DEAR
+                if target < self.losses.target and math.isinf(fails) and quick and not misses:
                     # Perhaps no more is to be kept back than for one number.
-                    target = self._target
+                    target = self.losses.target
                     continue
                 # Without a failure no attack asks for more noise than there is.
                 close = MANY_CLOSE if many and found.gap > COARSE * epsilon else CLOSE
@@ -357,7 +230,7 @@ class Quest:
                     break
                 if math.isinf(found.epsilon):
                     # Bounds that need not come so close take less.
-                    if shape.size == 1 or target < LOOSE * epsilon or self._many:
+                    if shape.size == 1 or target < LOOSE * epsilon or self.losses.many_states:
                         break
                     target *= LOOSE
                     continue
@@ -371,7 +244,7 @@ class Quest:
 
     def _is_dear(self, shape: Shape) -> bool:
         """Whether losses take long, of noise that is not proved to be the least anyway."""
-        return shape.size > 1 and self.every == 1 and self.looking > self._closest
+        return shape.size > 1 and self.every == 1 and self.losses.looking > self.losses.closest
 
     def _moved_cost(self, shape: Shape, numbers: Numbers, target: float) -> float:
         """What numbers cost after the least move."""
@@ -393,7 +266,7 @@ class Quest:
         goal = self.aim.epsilon - min(found.gap, CLOSE / 2 * self.aim.epsilon)
         share = target * goal / found.epsilon
         if before is None or not (before[0] > target and before[1] > found.epsilon > goal):
-            if before is not None or self._many:
+            if before is not None or self.losses.many:
                 return share
             return max(share / 2, target - (found.epsilon - goal))
         slope = (before[1] - found.epsilon) / (before[0] - target)
@@ -402,42 +275,45 @@ class Quest:
     def _sharpened(self, kept: Kept) -> Calibrated:
         """The same with next to no room below the budget, where the bounds meet."""
         epsilon, loss = self.aim.epsilon, kept.loss
-        meets = max(SHARP[0] / 10, self.looking if self.certifying < self.looking else 0.0)
-        nodes = self._closing(kept.noise).nodes
-        dear = nodes > self._dear
+        meets = max(
+            SHARP[0] / 10, self.losses.looking if self.certifying < self.losses.looking else 0.0
+        )
+        nodes = self.losses.closing_of(kept.noise).nodes
+        dear = nodes > self.losses.dear
         if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear:
             return Calibrated(kept.noise, loss)
         # How far bounds stay apart, as a share of the budget: less is not asked for again.
         apart, found = 0.0, loss
-        once = self._is_dear(kept.shape) and nodes > 0.75 * self._dear
+        once = self._is_dear(kept.shape) and nodes > 0.75 * self.losses.dear
         for sharp in SHARP[-1:] if once else SHARP:
             if sharp < apart:
                 continue
             move = self._least_move(kept.shape, kept.numbers, epsilon * (1 - sharp))
             noise = kept.shape.make(kept.shape.moved(kept.numbers, move)).on_grid()
-            closing = self._closing(noise)
-            found = closing.to(self._effort(max(self.certifying, 0.9 * sharp)))
+            closing = self.losses.closing_of(noise)
+            found = closing.to(self.losses.effort(max(self.certifying, 0.9 * sharp)))
             if found.epsilon <= epsilon:
                 break
             apart = found.gap / epsilon
             # A better attack than any before, which asks for a little more noise.
-            self.attacks.add(found.witness, noise)
+            self.losses.attacks.add(found.witness, noise)
         if found.epsilon > epsilon:
-            noise, closing, found = kept.noise, self._closing(kept.noise), loss
-            closing.to(self._effort(self.looking))
-        closer = closing.to(self._effort(self.certifying, closing.nodes + CERTIFYING_NODES))
+            noise, closing, found = kept.noise, self.losses.closing_of(kept.noise), loss
+            closing.to(self.losses.effort(self.losses.looking))
+        closer = closing.to(self.losses.effort(self.certifying, closing.nodes + CERTIFYING_NODES))
         # A search that goes another way may stop above what the first one had shown.
         return Calibrated(noise, min(found, closer, key=lambda one: one.epsilon))
 
     def nothing(self, shape: Shape) -> Calibrated:
         """Noise of the kind of a shape whose reports do not depend on the points at all."""
         noise = hiding(self.problem.model.states, shape.make(np.full(shape.size, 0.5)))
-        found = self.closing(self.problem.with_release(noise)).to(self._effort(self.looking))
+        closing = self.closing(self.problem.with_release(noise))
+        found = closing.to(self.losses.effort(self.losses.looking))
         return Calibrated(noise, found)
 
     def _least_move(self, shape: Shape, numbers: Numbers, target: float) -> float:
         """The least move after which no attack that is known gains more than the target."""
-        return least_move(self.attacks, shape, numbers, target)
+        return least_move(self.losses.attacks, shape, numbers, target)
 
     def _collected(self, shape: Shape, starts: Sequence[Numbers]) -> Guess:
         """Numbers that keep the budget against the attacks that were found on the way."""
@@ -451,18 +327,18 @@ class Quest:
                 if value > least - WORTH:
                     # More attacks only ask for more noise.
                     break
-                if self._sought(noise).lower <= self.aim.epsilon:
+                if self.losses.sought(noise).lower <= self.aim.epsilon:
                     best, least = numbers, value
                     break
-                dear += MUCH_DEARER if self._closing(noise).nodes > DEAR_TO_SEEK else 1
+                dear += MUCH_DEARER if self.losses.closing_of(noise).nodes > DEAR_TO_SEEK else 1
             else:
                 # Certifying will say whether more noise is asked for than by the attacks so far.
-                numbers = shape.moved(numbers, self._least_move(shape, numbers, self._target))
+                numbers = shape.moved(numbers, self._least_move(shape, numbers, self.losses.target))
                 value = self._cost(shape.make(numbers).on_grid())
                 best, least = (numbers, value) if value < least else (best, least)
         return Guess(shape, best, least)
 
     def _against(self, shape: Shape, numbers: Numbers) -> Numbers:
         """The cheapest numbers with which no attack that is known exceeds the budget."""
-        target = self._target / self.aim.epsilon
-        return cheapest(self.attacks, shape, numbers, self.aim.epsilon, target, self._cost)
+        target = self.losses.target / self.aim.epsilon
+        return cheapest(self.losses.attacks, shape, numbers, self.aim.epsilon, target, self._cost)
