@@ -151,10 +151,13 @@ class Losses:
             self.looking = max(self.looking, NEAR)
         return found
 
-    def of(self, noise: Noise, patient: bool = True, known: bool = False) -> PrivacyLoss:
+    def of(
+        self, noise: Noise, patient: bool = True, known: bool = False, wide: bool = False
+    ) -> PrivacyLoss:
         """Of this noise and the earlier releases, as closely as the budget makes it matter.
 
-        ``known``: attacks on similar noise were looked for, and are not again.
+        ``known``: attacks on similar noise were looked for, and are not again; ``wide``: bounds of
+        many states may stay far apart, if there are some at all.
         """
         if noise in self._found:
             return self._found[noise]
@@ -172,9 +175,10 @@ class Losses:
             found = closing.to(replace(effort, most_gap=gap), enough)
             if found.gap > gap and closing.nodes < DEAR:
                 found = closing.to(effort, enough)
-        if patient and found.lower <= epsilon and math.isinf(found.epsilon) and self.every == 1:
+        patient &= self.every == 1 and (wide or not self.many_states)
+        if patient and found.lower <= epsilon and math.isinf(found.epsilon):
             # On very slow chains a first bound takes more than bringing it closer takes on others.
-            more = self.effort(MANY_CLOSE / 2 if self.many_states else near, MORE_NODES * self.most)
+            more = self.effort(MANY_CLOSE / 2 if wide else near, MORE_NODES * self.most)
             found = closing.to(more, epsilon * (1 + near))
         dear = closing.nodes > self.dear and self.nodes is None
         matters = (near > self.looking and patient) or found.epsilon > epsilon

@@ -47,6 +47,10 @@ MOST_ROUNDS, MOST_ATTACKS = 40, 32
 MOST_MISSES, MISSED, MOST_DEAR_MISSES = 6, 1e-3, 1
 # As how many an attack counts that took long to find.
 MUCH_DEARER = 4
+# What attacks may reach, as a share of the budget, where a loss of many states is not bounded at
+# once; and how far below the budget the next loss is to end where such bounds are far apart, since
+# another one would take long.
+FAR_BELOW, WIDE = 0.8, 0.03
 # By how much less the cost of another round must be.
 WORTH = 1e-4
 
@@ -188,6 +192,7 @@ class Quest:
         before: tuple[float, float] | None = None
         # Attacks on the guess were looked for.
         too_little, known, misses, dear_misses = 0.0, self._is_dear(shape), 0, 0
+        wide = False
         if self._is_dear(shape):
             target *= CAUTIOUS
         for round_ in range(MOST_ROUNDS):
@@ -197,7 +202,7 @@ class Quest:
             costs = self._cost(noise)
             if costs >= worth and round_:
                 break
-            found = self.losses.of(noise, shape.size == 1, known)
+            found = self.losses.of(noise, shape.size == 1, known, wide)
             known = shape.size > 1 and found.lower <= epsilon
             if found.lower > epsilon and shape.size > 1 and kept is None:
                 # A better attack than any before: other numbers may be cheaper now.
@@ -213,7 +218,11 @@ class Quest:
                     target *= 1 - MISSED
             if found.epsilon <= epsilon:
                 kept, fits = Kept(noise, found, shape, numbers), target
-                quick = self.losses.closing_of(noise).nodes < 2 * DEAR
+                nodes = self.losses.closing_of(noise).nodes
+                if wide and nodes > 2 * self.losses.most:
+                    # Another loss would take too long.
+                    return kept
+                quick = nodes < 2 * DEAR
                 if target < self.losses.target and math.isinf(fails) and quick and not misses:
                     # Perhaps no more is to be kept back than for one number.
                     target = self.losses.target
@@ -234,9 +243,10 @@ class Quest:
                     break
                 if math.isinf(found.epsilon):
                     # Bounds that need not come so close take less.
-                    if shape.size == 1 or target < LOOSE * epsilon or self.losses.many_states:
+                    many_states = self.losses.many_states
+                    if wide or target < LOOSE * epsilon or many_states != (shape.size == 1):
                         break
-                    target *= LOOSE
+                    target, wide = target * (FAR_BELOW if many_states else LOOSE), many_states
                     continue
                 before, target = (target, found.epsilon), self._next_target(target, found, before)
                 if not fits < target < fails:
@@ -267,7 +277,10 @@ class Quest:
         The bounds of nearby noise are about as far apart, as a share or in nats: where the
         certified loss falls more slowly than the target did, it goes on at that slope.
         """
-        goal = self.aim.epsilon - min(found.gap, CLOSE / 2 * self.aim.epsilon)
+        is_wide = self.losses.many_states and found.gap > MANY_CLOSE * self.aim.epsilon
+        goal = self.aim.epsilon - min(
+            found.gap, (WIDE if is_wide else CLOSE / 2) * self.aim.epsilon
+        )
         share = target * goal / found.epsilon
         if before is None or not (before[0] > target and before[1] > found.epsilon > goal):
             if before is not None or self.losses.many:
