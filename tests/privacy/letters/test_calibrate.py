@@ -12,6 +12,7 @@ import chainveil as cv
 from chainveil.privacy.letters.attacks import Attacks
 from chainveil.privacy.letters.calibrate import family
 from chainveil.privacy.letters.loss import Closing
+from chainveil.privacy.letters.losses import Losses
 from chainveil.privacy.letters.quest import Quest
 from chainveil.privacy.problem import Aim, Effort, Problem
 from tests.batches import some_quick
@@ -95,7 +96,7 @@ def test_a_loss_looked_for_again_is_never_above_the_budget() -> None:
             apart = 1e-2 if again or effort.tolerance < 1e-5 else 0.0
             return replace(found, epsilon=found.epsilon + apart)
 
-    quest = Quest(problem, Aim(2.0), Loose)
+    quest = Quest(Losses(problem, Aim(2.0), Loose))
     found = quest.best(family(3, "response", 1, False))
     assert any(one.problem.releases == (found.noise,) for one in seen)
     assert found.loss.epsilon <= 2.0

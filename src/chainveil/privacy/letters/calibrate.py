@@ -24,6 +24,7 @@ from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 from chainveil.privacy.letters.loss import Closing
+from chainveil.privacy.letters.losses import Losses
 from chainveil.privacy.letters.quest import Quest
 from chainveil.privacy.letters.rhythms import Rhythms
 from chainveil.privacy.letters.shapes import Numbers, Shape
@@ -58,7 +59,7 @@ def _best_rhythm(problem: Problem, aim: Aim, sticky: bool) -> Calibrated:
         return _least(problem, aim, int(aim.every), sticky)
 
     def quest(every: int) -> Quest:
-        return Quest(problem, aim, Closing, every=every)
+        return Quest(Losses(problem, aim, Closing, every=every))
 
     quest(1).check_room()
     shapes = partial(family, problem.model.states, aim.family, sticky=sticky)
@@ -85,7 +86,7 @@ def _check(problem: Problem, aim: Aim) -> None:
 
 
 def _least(problem: Problem, aim: Aim, every: int, sticky: bool) -> Calibrated:
-    quest = Quest(problem, aim, Closing, every=every)
+    quest = Quest(Losses(problem, aim, Closing, every=every))
     quest.check_room()
     shapes = family(problem.model.states, aim.family, every, sticky)
     if _never_fades(problem):

@@ -83,10 +83,10 @@ class Losses:
     problem: Problem
     aim: Aim
     closing: Callable[[Problem], Closing]
-    looking: float
-    nodes: int | None
-    every: int
-    rough: bool
+    looking: float = 2e-4
+    nodes: int | None = None
+    every: int = 1
+    rough: bool = False
 
     def __post_init__(self) -> None:
         # While noise is looked for, losses may come less close.

@@ -9,7 +9,7 @@ certified, and noise is added until the certified loss is within the budget.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,6 @@ from chainveil.privacy.letters.losses import (
     DEAR,
     DEAR_TO_SEEK,
     MANY_CLOSE,
-    Closing,
     Losses,
 )
 from chainveil.privacy.letters.shapes import Guess, Kept, Numbers, Shape, cost, hiding
@@ -61,40 +60,30 @@ class Quest:
 
     Attributes
     ----------
-    problem : Problem
-        Its releases are earlier ones.
-    aim : Aim
-    closing : callable
-        The loss of a problem, to be brought closer step by step.
-    looking, certifying : float
-        Shares of the budget: how close losses come while noise is looked for, and at the end.
-    nodes : int or None
-        At most, for each loss; None: the usual number.
-    every : int
-        Points to a report: silent points have nodes too.
-    rough : bool
-        Each loss takes long: where bounds do not meet, noise ends further from the budget.
+    losses : Losses
+        Those of noise, beside earlier releases.
+    certifying : float
+        How close the loss comes at the end, as a share of the budget.
     """
 
-    problem: Problem
-    aim: Aim
-    closing: Callable[[Problem], Closing]
-    looking: float = 2e-4
+    losses: Losses
     certifying: float = 1e-8
-    nodes: int | None = None
-    every: int = 1
-    rough: bool = False
 
-    def __post_init__(self) -> None:
-        self.losses = Losses(
-            self.problem, self.aim, self.closing, self.looking, self.nodes, self.every, self.rough
-        )
+    @property
+    def problem(self) -> Problem:
+        """Its releases are earlier ones."""
+        return self.losses.problem
+
+    @property
+    def aim(self) -> Aim:
+        """The budget, and what is to be least."""
+        return self.losses.aim
 
     def check_room(self) -> None:
         """An error where the earlier releases alone use up the budget."""
         if not self.problem.releases:
             return
-        spent = self.closing(self.problem).to(self.losses.effort(self.losses.looking))
+        spent = self.losses.closing(self.problem).to(self.losses.effort(self.losses.looking))
         if spent.lower >= self.aim.epsilon:
             raise UnreachableBudget(
                 f"spent: the earlier releases use up epsilon = {self.aim.epsilon!r}; nothing is "
@@ -116,7 +105,12 @@ class Quest:
         """The best of the best of each shape, certified; ``guesses``: those made already."""
         level, hoped, alone = 0.5, list[Guess](), None
         for shape, known in zip(shapes, guesses or [None] * len(shapes), strict=True):
-            if not hoped and not guesses and len(shapes) > 1 and shape.size == self.every == 1:
+            if (
+                not hoped
+                and not guesses
+                and len(shapes) > 1
+                and shape.size == self.losses.every == 1
+            ):
                 alone, known = self._alone(shape, level)
             guess = known or self.guess(shape, self.starts(shape, level))
             level = level if hoped else float(guess.numbers[0])
@@ -144,7 +138,7 @@ class Quest:
 
         What it finds on the way is of use to the others too.
         """
-        alone = replace(self, looking=self.losses.closest)
+        alone = replace(self, losses=replace(self.losses, looking=self.losses.closest))
         guess = alone.guess(shape, alone.starts(shape, level))
         self.losses.attacks, self.losses.looking = alone.losses.attacks.copy(), alone.losses.looking
         return alone, guess
@@ -188,7 +182,7 @@ class Quest:
         # What attacks may reach: less of it where the certified loss stays above them.
         target, fits, fails, kept = self.losses.target, 0.0, math.inf, None
         # Losses of noise with several numbers take longer, and gain less.
-        many = self.losses.many or (shape.size > 1 and self.every == 1)
+        many = self.losses.many or (shape.size > 1 and self.losses.every == 1)
         before: tuple[float, float] | None = None
         # Attacks on the guess were looked for.
         too_little, known, misses, dear_misses = 0.0, self._is_dear(shape), 0, 0
@@ -258,7 +252,9 @@ class Quest:
 
     def _is_dear(self, shape: Shape) -> bool:
         """Whether losses take long, of noise that is not proved to be the least anyway."""
-        return shape.size > 1 and self.every == 1 and self.losses.looking > self.losses.closest
+        return (
+            shape.size > 1 and self.losses.every == 1 and self.losses.looking > self.losses.closest
+        )
 
     def _moved_cost(self, shape: Shape, numbers: Numbers, target: float) -> float:
         """What numbers cost after the least move."""
@@ -324,7 +320,7 @@ class Quest:
     def nothing(self, shape: Shape) -> Calibrated:
         """Noise of the kind of a shape whose reports do not depend on the points at all."""
         noise = hiding(self.problem.model.states, shape.make(np.full(shape.size, 0.5)))
-        closing = self.closing(self.problem.with_release(noise))
+        closing = self.losses.closing(self.problem.with_release(noise))
         found = closing.to(self.losses.effort(self.losses.looking))
         return Calibrated(noise, found)
 

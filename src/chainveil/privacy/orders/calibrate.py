@@ -13,6 +13,7 @@ from functools import partial
 
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.privacy.letters.calibrate import family
+from chainveil.privacy.letters.losses import Losses
 from chainveil.privacy.letters.quest import Quest
 from chainveil.privacy.letters.rhythms import Rhythms
 from chainveil.privacy.orders.loss import Closing
@@ -45,7 +46,8 @@ def _least(problem: Problem, aim: Aim, sticky: bool) -> Calibrated:
     within, nodes = TOLERANCE[which], (NODES_OF_STICKY if sticky else NODES)[which]
 
     def quest(every: int) -> Quest:
-        return Quest(problem, aim, _Closings(), within, within, nodes, every, rough=which > 0)
+        losses = Losses(problem, aim, _Closings(), within, nodes, every, rough=which > 0)
+        return Quest(losses, within)
 
     shapes = partial(family, problem.model.states, aim.family, sticky=sticky)
     quest(1).check_room()
