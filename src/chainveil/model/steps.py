@@ -62,7 +62,7 @@ def _stationary(matrix: FloatArray) -> FloatArray:
     weights = np.zeros(k)
     weights[0] = 1.0
     for state in range(1, k):
-        weights[state] = weights[:state] @ reduced[:state, state]
+        weights[state] = (weights[:state] * reduced[:state, state]).sum()
     return np.asarray(weights / weights.sum())
 
 
