@@ -35,7 +35,7 @@ from chainveil.privacy.result import Calibrated, PrivacyLoss
 CLOSE, ALIKE = 1e-2, 0.04
 # What attacks may reach, as a share of what they could, where there is no bound yet, and where
 # losses take long: a bound that need not be so close is found sooner.
-LOOSE, CAUTIOUS = 0.93, 0.975
+LOOSE, CAUTIOUS = 0.85, 0.975
 # How far below the budget it ends where bounds meet, in turn: few more losses are computed for it,
 # unless they took too many nodes.
 SHARP = 1e-6, 1e-5, 1e-4, 1e-3
@@ -297,7 +297,7 @@ class Quest:
             return Calibrated(kept.noise, loss)
         # How far bounds stay apart, as a share of the budget: less is not asked for again.
         apart, found = 0.0, loss
-        once = self._is_dear(kept.shape) and nodes > 0.75 * self.losses.dear
+        once = nodes > (0.75 if kept.shape.size == 1 else 0.5) * self.losses.dear
         for sharp in SHARP[-1:] if once else SHARP:
             if sharp < apart:
                 continue
