@@ -17,11 +17,12 @@ from chainveil.noise.memory import StickyNoise
 from chainveil.privacy.letters import cone_kernel, lane_kernel, search
 from chainveil.privacy.letters import walks as walks_file
 from chainveil.privacy.letters.cones import Cones
+from chainveil.privacy.letters.lane_kernel import ANY
 from chainveil.privacy.letters.loss import loss as loss_by_words
 from chainveil.privacy.letters.numbers import exact_emission, exact_transition, read_numbers
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.sides import Script, Spelling
-from chainveil.privacy.letters.walks import ANY, Walks
+from chainveil.privacy.letters.walks import Walks
 from chainveil.privacy.problem import Effort, read_problem
 from tests.machines import LEVELS, THREE
 from tests.oracle.letters import letters_loss

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from chainveil.privacy.letters.cases import Case, Laid
 from chainveil.privacy.letters.coarse import Coarse
 from chainveil.privacy.letters.cones import Cones
-from chainveil.privacy.letters.walks import ANY, Walks
+from chainveil.privacy.letters.lane_kernel import ANY
+from chainveil.privacy.letters.walks import Walks
 
 # Steps that cost as much as a node of a graph.
 STEPS = 3

@@ -13,7 +13,7 @@ import numpy as np
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import cone_kernel
 from chainveil.privacy.letters.cone_kernel import Layers, Letters
-from chainveil.privacy.letters.narrow import Shares
+from chainveil.privacy.letters.narrow import Shares, capped
 
 # What first shares are lowered by: far more than rounding takes.
 WIDER = 1e-9
@@ -128,6 +128,4 @@ def widened(least: FloatArray) -> FloatArray:
 
     What is free of a share is known up to a thousand times what rounding takes.
     """
-    most = 1 - cone_kernel.FREE
-    least = least * (1 - WIDER)
-    return np.asarray(least * (most / np.maximum(most, least.sum(axis=-1, keepdims=True))))
+    return capped(least * (1 - WIDER))

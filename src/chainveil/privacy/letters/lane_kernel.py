@@ -16,6 +16,8 @@ from chainveil.compiled import compiled
 from chainveil.privacy.letters.cone_kernel import FURTHEST
 from chainveil.privacy.letters.words import PLAIN, UNIT, inner
 
+# The label of a target whose report may be any, and how many walks are side by side at most.
+ANY, CHUNK = -1, 256
 # The first rows: mean, largest value and largest slope of a functional, then quotients of two
 # functionals: least and largest where both are positive, and where both are negative, whether only
 # the first is positive. The next row is free to begin others.

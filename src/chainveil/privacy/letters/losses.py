@@ -175,8 +175,8 @@ class Losses:
             found = closing.to(replace(effort, most_gap=gap), enough)
             if found.gap > gap and closing.nodes < DEAR:
                 found = closing.to(effort, enough)
-        patient &= self.every == 1 and (wide or not self.many_states)
-        if patient and found.lower <= epsilon and math.isinf(found.epsilon):
+        goes_on = patient and self.every == 1 and (wide or not self.many_states)
+        if goes_on and found.lower <= epsilon and math.isinf(found.epsilon):
             # On very slow chains a first bound takes more than bringing it closer takes on others.
             more = self.effort(MANY_CLOSE / 2 if wide else near, MORE_NODES * self.most)
             found = closing.to(more, epsilon * (1 + near))

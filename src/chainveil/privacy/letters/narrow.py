@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import cone_kernel, lane_kernel
 from chainveil.privacy.letters.cone_kernel import Layers, Letters
+from chainveil.privacy.letters.lane_kernel import ANY, CHUNK
 from chainveil.privacy.letters.sides import IntArray
 from chainveil.privacy.letters.words import UNIT
 
-# Layers that are looked through, and walks side by side.
-LAYERS, CHUNK = 32, 256
+# Layers that are looked through.
+LAYERS = 32
 # Shares that differ by this part are the same; smaller ones are left as they are.
 SAME, LEAST = 2e-3, 1e-6
 # How many shares are tried at once between one that is shown and one that is hoped for, and how
@@ -31,8 +32,6 @@ SAME, LEAST = 2e-3, 1e-6
 TRIED, ROUNDS = 4, 2
 # What is hoped for at least, as a part of the share before the end of a series.
 FAR = 0.8
-# The label of a point whose last report may be any.
-ANY = -1
 
 
 class Shares:
@@ -70,10 +69,7 @@ class Shares:
         gained = float(np.mean(found / np.maximum(least[low], LEAST)))
         least[low] = found * (1 - 4096 * k * UNIT)
         least[~low] = 0.0
-        share[:] = np.where(there, np.maximum(share, least[:, None]), share)
-        total = share.sum(axis=2, keepdims=True)
-        most = 1 - cone_kernel.FREE
-        share *= np.where(there & (total > most), most / np.maximum(total, most), 1.0)
+        share[:] = np.where(there, capped(np.maximum(share, least[:, None])), share)
         return gained
 
     def _shown(self, order: IntArray, best: FloatArray, most: FloatArray) -> FloatArray:
@@ -111,3 +107,9 @@ class Shares:
                 self._letters, self._layers, ANY, LAYERS, walks, room, failed[some]
             )
         return ~failed
+
+
+def capped(share: FloatArray) -> FloatArray:
+    """Shares (…, k) that leave at least ``cone_kernel.FREE`` of their sum free."""
+    most = 1 - cone_kernel.FREE
+    return np.asarray(share * (most / np.maximum(most, share.sum(axis=-1, keepdims=True))))

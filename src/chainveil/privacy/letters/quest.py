@@ -41,9 +41,9 @@ LOOSE, CAUTIOUS = 0.85, 0.975
 SHARP = 1e-6, 1e-5, 1e-4, 1e-3
 # Losses that are computed at most, for one number and for several.
 MOST_ROUNDS, MOST_ATTACKS = 40, 32
-# Better attacks on several numbers after which more and more is kept back for those that are still
-# to come: of those that took some time, as a share of the budget, and of those that took long.
-MOST_MISSES, MISSED, MOST_DEAR_MISSES = 6, 1e-3, 0
+# Better attacks on several numbers, if each took some time, after which more and more is kept back
+# for those that are still to come, as a share of the budget.
+MOST_MISSES, MISSED = 6, 1e-3
 # As how many an attack counts that took long to find.
 MUCH_DEARER = 4
 # What attacks may reach, as a share of the budget, where a loss of many states is not bounded at
@@ -185,8 +185,8 @@ class Quest:
         many = self.losses.many or (shape.size > 1 and self.losses.every == 1)
         before: tuple[float, float] | None = None
         # Attacks on the guess were looked for.
-        too_little, known, misses, dear_misses = 0.0, self._is_dear(shape), 0, 0
-        wide = False
+        too_little, known, misses = 0.0, self._is_dear(shape), 0
+        wide = long_sought = False
         if self._is_dear(shape):
             target *= CAUTIOUS
         for round_ in range(MOST_ROUNDS):
@@ -205,8 +205,8 @@ class Quest:
                 # Attacks follow the numbers: in the end more is kept back each time.
                 nodes = self.losses.closing_of(noise).nodes
                 misses += nodes > DEAR_TO_SEEK // 4
-                dear_misses += nodes > DEAR
-                if dear_misses > MOST_DEAR_MISSES:
+                long_sought |= nodes > DEAR
+                if long_sought:
                     target *= CAUTIOUS
                 elif misses > MOST_MISSES:
                     target *= 1 - MISSED

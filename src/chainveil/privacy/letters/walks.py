@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import cone_kernel, lane_kernel
 from chainveil.privacy.letters.cones import Cones
+from chainveil.privacy.letters.lane_kernel import CHUNK
 from chainveil.privacy.letters.sides import IntArray
 
 # Distances up to which walks are made at first, and at most.
@@ -29,16 +30,14 @@ FIRST_DISTANCES, MOST_DISTANCES = 32, 2048
 SOME = 16
 # An attack is sought up to where the chain tells so little, and at most so far away.
 LITTLE, MOST_SOUGHT = 0.1, 1024
-# Steps side by side that take as long as one by itself, and how many walks are side by side.
-ABREAST, CHUNK = 10, 256
+# Steps side by side that take as long as one by itself.
+ABREAST = 10
 # What part of all steps may be taken to narrow cones.
 NARROWING = 0.5
 # By how many margins a bound is raised for what lies behind the last distance.
 BEHIND = 2
 # How often a factor is raised for one distance.
 MOST_RAISED = 40
-# The label of a target whose report may be any.
-ANY = -1
 # Logs of factors are below this.
 MOST_EXPONENT = 700.0
 
