@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,12 +73,20 @@ def _long_run(
     before = start @ np.linalg.matrix_power(transition, noise.first_place)
     if noise.sees == "point":
         # Reports follow the points, whatever was reported before.
-        return np.asarray((long_run_law(move, before)[:, None] * noise.first_law()[value]).T)
+        points = _law_of_points(move.tobytes(), before.tobytes())
+        return np.asarray((points[:, None] * noise.first_law()[value]).T)
     step = noise.step_law()[:, value[:, None], value[None, :], :]
     m, s = noise.outputs, len(value)
     steps = np.einsum("xy,zxyw->zxwy", move, step).reshape(m * s, m * s)
     first = (before[:, None] * noise.first_law()[value]).T.ravel()
     return long_run_law(steps, first).reshape(m, s)
+
+
+@lru_cache(maxsize=8)
+def _law_of_points(steps: bytes, start: bytes) -> FloatArray:
+    """``long_run_law``, kept: searches ask for one chain and many kinds of noise."""
+    law = np.frombuffer(start)
+    return long_run_law(np.frombuffer(steps).reshape(len(law), len(law)), law)
 
 
 def long_run_law(steps: FloatArray, start: FloatArray) -> FloatArray:

@@ -11,32 +11,43 @@ from chainveil.checks import FloatArray
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.attacks import Attacks
 from chainveil.privacy.letters.shapes import Numbers, Shape
+from chainveil.privacy.roots import close_bracket, straight
 
 # How often the cheapest numbers are looked for from another start, and by how much of the budget
 # they may exceed it.
 MOST_STARTS, ROOM = 3, 1e-4
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
-# How close moves are found, and how many are tried at once.
-NEAR, AT_ONCE = 1e-8, 10
+# How close moves are found, what all gains below are taken for, how many moves are tried at once,
+# and how far these reach.
+NEAR, TINY, AT_ONCE, FIRST_MOVES = 1e-8, 1e-300, 8, 8.0
 
 
 def least_move(attacks: Attacks, shape: Shape, numbers: Numbers, target: float) -> float:
     """The least move after which no attack gains more than the target."""
     if not len(attacks):
         return 0.0
-    low, high = math.log(float(np.min(1 - numbers[: shape.hides]))), FURTHEST
-    while high - low > NEAR:
-        moves = np.linspace(low, high, AT_ONCE)
-        noises = [shape.make(shape.moved(numbers, move)) for move in moves]
-        gained = attacks.values(noises).max(axis=0)
-        above = np.flatnonzero(~(gained <= target))
-        if not len(above):
-            return low
-        if above[-1] == len(moves) - 1:
-            return high
-        low, high = moves[above[-1]], moves[above[-1] + 1]
-    return high
+
+    def excess(*moves: float) -> FloatArray:
+        gained = attacks.values([shape.make(shape.moved(numbers, move)) for move in moves])
+        return np.log(np.maximum(gained.max(axis=0), TINY) / target)
+
+    low = math.log(float(np.min(1 - numbers[: shape.hides])))
+    moves = np.concatenate([np.linspace(low, low + FIRST_MOVES, AT_ONCE), [FURTHEST]])
+    above = excess(*moves)
+    is_above = np.flatnonzero(~(above <= 0.0))
+    if not len(is_above):
+        return low
+    last = int(is_above[-1])
+    if last == len(moves) - 1:
+        return FURTHEST
+    # Moves that fit are larger, so that the bracket is turned round.
+    fits, fails = ((-float(moves[i]), float(above[i])) for i in (last + 1, last))
+    return -close_bracket(lambda x: float(excess(-x)[0]), fits, fails, _is_close, straight)
+
+
+def _is_close(fits: tuple[float, float], fails: tuple[float, float]) -> bool:
+    return fails[0] - fits[0] <= NEAR or fits[1] >= -NEAR
 
 
 def cheapest(

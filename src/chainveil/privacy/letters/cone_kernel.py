@@ -135,6 +135,39 @@ def lay(letters: Any, cones: Any, first: int, kept: Any, lost: float, image: Any
     return last
 
 
+@compiled(**PLAIN)
+def join(references: Any, shares: Any, reference: Any, least: Any, relative: Any) -> None:
+    """Least shares of cones that hold several others each; -1: there is none.
+
+    ``references`` (layers, k, n) and ``shares`` (layers, labels, k, n) of the others,
+    ``reference`` (layers, k) of those that hold them, whose shares are written to ``least``
+    (layers, labels, k). A ray of a cone is its shares, and what is free in one state.
+    ``relative``: room for (n, k) numbers.
+    """
+    layers, labels, k, count = shares.shape
+    for layer in range(layers):
+        for x in range(k):
+            on = reference[layer, x]
+            for one in range(count):
+                relative[one, x] = references[layer, x, one] / on if on > 0.0 else 0.0
+        for label in range(labels):
+            for x in range(k):
+                least[layer, label, x] = -1.0
+            for one in range(count):
+                if shares[layer, label, 0, one] < 0.0:
+                    continue
+                total, rest, most = 0.0, 1.0, 0.0
+                for x in range(k):
+                    total += shares[layer, label, x, one] * relative[one, x]
+                    rest -= shares[layer, label, x, one]
+                    most = max(most, relative[one, x])
+                scale = 1.0 / (total + rest * most)
+                for x in range(k):
+                    part = shares[layer, label, x, one] * relative[one, x] * scale
+                    if least[layer, label, x] < 0.0 or part < least[layer, label, x]:
+                        least[layer, label, x] = part
+
+
 @inner
 def scale_to(values: Any, old: int, new: int, on: Any) -> float:
     """By how much the new functional is best multiplied before it is joined with the old one.

@@ -111,8 +111,8 @@ class Cones:
         layers.reference[end, :last] = references[middle : middle + last]
         layers.step[end, : last - 1] = layers.step[single, behind + middle :][: last - 1]
         layers.share[end, :last] = joined(
-            np.lib.stride_tricks.sliding_window_view(references, count, axis=0),
-            np.lib.stride_tricks.sliding_window_view(shares, count, axis=0),
+            _windows(references, count),
+            _windows(shares, count),
             layers.reference[end, :last],
         )
 
@@ -170,7 +170,13 @@ class Cones:
         found = [priors]
         for behind, count in self.groups(upto):
             together = np.full((upto + 1, self.states + 1), np.inf)
-            windows = np.lib.stride_tricks.sliding_window_view(priors[behind:, :-1], count, axis=0)
+            windows = _windows(priors[behind:, :-1], count)
             together[: len(windows)] = windows.max(axis=2)
             found.append(together)
         return np.hstack(found)
+
+
+def _windows(array: FloatArray, count: int) -> FloatArray:
+    """So many rows in a row, along a new last axis."""
+    # Compiled loops tell arrays that may be written to from others, and are compiled for each.
+    return np.lib.stride_tricks.sliding_window_view(array, count, axis=0, writeable=True)

@@ -107,20 +107,11 @@ def empty(letters: Letters, ends: int, upto: int) -> Layers:
 
 
 def joined(references: FloatArray, shares: FloatArray, reference: FloatArray) -> FloatArray:
-    """Least shares of cones that hold several others each, (layers, labels, k); -1: there is none.
-
-    References (layers, k, n) and shares (layers, labels, k, n) of the others, and the reference
-    (layers, k) of those that hold them. A ray of a cone is its shares, and what is free in one
-    state.
-    """
-    there = shares[:, :, :1] >= 0
-    relative = np.zeros(references.shape)
-    np.divide(references, reference[..., None], out=relative, where=reference[..., None] > 0)
-    shares = np.where(there, shares, 0.0)
-    part = shares * relative[:, None]
-    rest = (1 - shares.sum(axis=2)) * relative.max(axis=1)[:, None]
-    least = np.where(there, part / (part.sum(axis=2) + rest)[:, :, None], 1.0).min(axis=3)
-    return np.where(there.any(axis=3), widened(least), -1.0)
+    """Least shares of cones that hold several others each, as ``cone_kernel.join`` reads them."""
+    layers, labels, k, count = shares.shape
+    least = np.empty((layers, labels, k))
+    cone_kernel.join(references, shares, reference, least, np.empty((count, k)))
+    return np.where(least[:, :, :1] >= 0, widened(least), -1.0)
 
 
 def widened(least: FloatArray) -> FloatArray:

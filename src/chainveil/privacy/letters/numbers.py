@@ -6,8 +6,10 @@ report is divided by its exact sum. A zero stays a zero.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.privacy.rationals import channel_entries, joint_row, start_law, transition_entries
 
-Rows = list[list[Fraction]]
+Rows = Sequence[Sequence[Fraction]]
 BoolArray = NDArray[np.bool_]
 
 # Smaller positive probabilities could underflow in a product of two.
@@ -57,8 +59,28 @@ class Numbers:
 def exact_transition(chain: MarkovChain) -> Rows:
     """The transition matrix in rationals; rows sum to one exactly."""
     if chain.states == 2:
-        return [list(row) for row in transition_entries(chain)]
-    return [_normalised(row) for row in chain.transition.tolist()]
+        return transition_entries(chain)
+    return _kept_transition(chain.transition.tobytes(), chain.states)
+
+
+# Searches ask for one chain again and again, with other noise.
+@lru_cache(maxsize=8)
+def _kept_transition(transition: bytes, states: int) -> Rows:
+    rows = np.frombuffer(transition).reshape(states, states)
+    return tuple(tuple(_normalised(row)) for row in rows.tolist())
+
+
+@lru_cache(maxsize=8)
+def _kept_stationary(transition: bytes, states: int) -> Sequence[Fraction]:
+    return tuple(exact_stationary(_kept_transition(transition, states)))
+
+
+@lru_cache(maxsize=8)
+def _kept_floats(transition: bytes, states: int) -> tuple[FloatArray, FloatArray]:
+    found = _both_floats(_kept_transition(transition, states))
+    for array in found:
+        array.setflags(write=False)
+    return found
 
 
 def exact_emission(channel: Channel) -> Rows:
@@ -71,13 +93,13 @@ def exact_emission(channel: Channel) -> Rows:
     return [_normalised(row) for row in channel.matrix.tolist()]
 
 
-def exact_start(chain: MarkovChain) -> list[Fraction]:
+def exact_start(chain: MarkovChain) -> Sequence[Fraction]:
     """Law of the first point in rationals; the stationary law by elimination."""
     if chain.states == 2:
-        return list(start_law(chain))
+        return start_law(chain)
     if chain.initial is not None:
         return _normalised(chain.initial.tolist())
-    return exact_stationary(exact_transition(chain))
+    return _kept_stationary(chain.transition.tobytes(), chain.states)
 
 
 def exact_stationary(transition: Rows) -> list[Fraction]:
@@ -102,17 +124,26 @@ def exact_stationary(transition: Rows) -> list[Fraction]:
 
 def read_numbers(chain: MarkovChain, releases: tuple[Noise, ...]) -> Numbers:
     """Floats within four units in the last place of the exact reading."""
-    transition = exact_transition(chain)
-    stationary = _stationary_floats(transition)
+    moves, stationary = _chain_floats(chain)
     start = stationary if chain.initial is None else _floats([exact_start(chain)])[0]
     laws = tuple(_laws(noise) for noise in releases)
-    moves = _floats(transition)
     for name, array in (("chain", moves), ("chain", start)):
         _check_range(name, array)
     for first, kernel in laws:
         _check_range("noise", first)
         _check_range("noise", kernel if kernel.size else first)
     return Numbers(moves, start, stationary, chain.initial is None, laws)
+
+
+def _chain_floats(chain: MarkovChain) -> tuple[FloatArray, FloatArray]:
+    """Transitions and the stationary law."""
+    if chain.states == 2:
+        return _both_floats(exact_transition(chain))
+    return _kept_floats(chain.transition.tobytes(), chain.states)
+
+
+def _both_floats(transition: Rows) -> tuple[FloatArray, FloatArray]:
+    return _floats(transition), _stationary_floats(transition)
 
 
 def _laws(noise: Noise) -> tuple[FloatArray, FloatArray]:
