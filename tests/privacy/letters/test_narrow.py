@@ -130,12 +130,12 @@ def _least_share(cones: Cones, layers: Layers, end: int, state: int, word: list[
     """The share of a state before an end, behind a word that is changed until it is the least."""
 
     def share(word: list[int]) -> float:
-        vector = (layers.reference[end, 0] > 0).astype(float)
-        for layer, letter in enumerate(word):
-            flow = layers.step[end, layer] @ vector
-            vector = cones.letters.weight[0, 0, letter] * flow
-            vector /= vector.sum()
-        return float(vector[state])
+        vector = layers.reference[end, 0]
+        for letter in word:
+            vector = cones.letters.weight[0, 0, letter] * (cones.letters.matrix @ vector)
+            vector = vector / vector.sum()
+        relative = vector / layers.reference[end, len(word)]
+        return float(relative[state] / relative.sum())
 
     best, changed = share(word), True
     while changed:

@@ -22,16 +22,20 @@ from chainveil.privacy.letters.sides import Letter, Spelling
 
 # A chain tells next to nothing of points so far away that the logs of all its odds are below this.
 LITTLE = 0.1
-# Blocks up to there, the longest distance that is looked at, and the longest block.
-BLOCKS, FURTHEST, LONGEST = 8, 1024, 8
+# Blocks up to there at least, and of more than SHORT points, and the longest distance that is looked
+# at.
+BLOCKS, SHORT, MORE_BLOCKS, FURTHEST = 8, 8, 64, 1 << 15
 
 
 def points_of_a_block(numbers: Numbers) -> int:
-    """How many points are taken together: so many that few blocks reach as far as the chain."""
+    """How many points are taken together: so many that few blocks reach as far as the chain.
+
+    A power of two.
+    """
     law, distance = numbers.transition, 1
     while distance < FURTHEST and not _tells_little(law):
         law, distance = law @ law, 2 * distance
-    return min(max(1, distance // BLOCKS), LONGEST)
+    return max(1, min(distance // BLOCKS, SHORT), distance // MORE_BLOCKS)
 
 
 def _tells_little(law: FloatArray) -> bool:

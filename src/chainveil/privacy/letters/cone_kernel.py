@@ -46,17 +46,16 @@ class Letters(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """Cones by end and letters to come: references, steps between layers, least shares."""
+    """Cones by end and letters to come: references, and least shares relative to them."""
 
     reference: NDArray[np.float64]
-    step: NDArray[np.float64]
     share: NDArray[np.float64]
 
 
 class Room(NamedTuple):
     """What compiled walks write: functionals of each layer, on rays and as slopes.
 
-    ``first`` is read: what the values a and b of the target weigh in the last layer.
+    Slopes belong to vectors as they are, not relative to a reference. ``first`` is read: what the values a and b of the target weigh in the last layer.
     """
 
     values: NDArray[np.float64]
@@ -71,15 +70,15 @@ def lay(letters: Any, cones: Any, first: int, kept: Any, lost: float, image: Any
     """Cones from all ends inwards, behind layer ``first``, each from the one before it.
 
     Only up to the layer, which is returned, where some share is less than that in ``kept`` (ends,
-    labels, k) by the part ``lost``. ``image``: room for k numbers.
+    labels, k) by the part ``lost``. ``image``: room for (2, k) numbers.
 
     ``cones.share`` of a label that cannot be there begins with -1. What is free is within k UNIT,
     and at least FREE, so that an image is within ``k UNIT / FREE`` of itself and a few roundings.
     """
     k, labels, is_low = len(letters.matrix), letters.weight.shape[1], False
-    last: int = cones.step.shape[1]
+    last: int = cones.reference.shape[1] - 1
     for i in range(first, last):
-        for end in range(len(cones.step)):
+        for end in range(len(cones.reference)):
             most = 0.0
             for x in range(k):
                 total = 0.0
@@ -92,30 +91,35 @@ def lay(letters: Any, cones: Any, first: int, kept: Any, lost: float, image: Any
                 if reference > 0.0:
                     reference = max(reference, LEAST)
                 cones.reference[end, i + 1, x] = reference
-                for u in range(k):
-                    cones.step[end, i, x, u] = 0.0
-                    if reference > 0.0:
-                        flow = letters.matrix[x, u] * (cones.reference[end, i, u] / most)
-                        cones.step[end, i, x, u] = flow / reference
             for label in range(labels):
                 for x in range(k):
                     cones.share[end, i + 1, label, x] = 2.0
                 for letter in range(letters.counts[0, label]):
                     following = letters.next[0, label, letter]
+                    if cones.share[end, i, following, 0] < 0.0:
+                        continue
                     rest = 1.0
                     for u in range(k):
                         rest -= cones.share[end, i, following, u]
-                    for ray in range(k if cones.share[end, i, following, 0] >= 0.0 else 0):
-                        total = 0.0
+                    # What all rays have in common, one step further, and what each has beside it.
+                    for x in range(k):
+                        flow = 0.0
+                        for u in range(k):
+                            part = cones.reference[end, i, u] * cones.share[end, i, following, u]
+                            flow += letters.matrix[x, u] * part
+                        image[0, x] = flow
+                    for ray in range(k):
+                        beside, total = rest * cones.reference[end, i, ray], 0.0
                         for x in range(k):
-                            flow = rest * cones.step[end, i, x, ray]
-                            for u in range(k):
-                                flow += cones.step[end, i, x, u] * cones.share[end, i, following, u]
-                            image[x] = letters.weight[0, label, letter, x] * flow
-                            total += image[x]
-                        if total > 0.0 and cones.reference[end, i, ray] > 0.0:
+                            flow = image[0, x] + letters.matrix[x, ray] * beside
+                            reference = cones.reference[end, i + 1, x]
+                            if reference > 0.0:
+                                flow *= letters.weight[0, label, letter, x] / reference
+                            image[1, x] = flow if reference > 0.0 else 0.0
+                            total += image[1, x]
+                        if total > 0.0 and beside > 0.0:
                             for x in range(k):
-                                least = image[x] / total * (1.0 - 4096 * k * UNIT)
+                                least = image[1, x] / total * (1.0 - 4096 * k * UNIT)
                                 if least < cones.share[end, i + 1, label, x]:
                                     cones.share[end, i + 1, label, x] = least
                 total = 0.0
@@ -274,7 +278,8 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                                 value = 0.0
                                 for x in range(k):
                                     leads = slope[x] * weight[0, label, letter, x]
-                                    value += leads * cones.step[end, i, x, u]
+                                    value += leads * letters.matrix[x, u]
+                                value *= on[u]
                             new[count, u] = value
                             mean += value * shares[u]
                             rest -= shares[u]
@@ -313,7 +318,9 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                         if on[x] > 0.0:
                             steep = new[number, x] - mean
                             steep = (steep + (4 * k + 32) * UNIT * (1 - line)) / rest
-                        slopes[i, label, line, number, x] = steep
+                            slopes[i, label, line, number, x] = steep / on[x]
+                        else:
+                            slopes[i, label, line, number, x] = 0.0
                         if line == 0:
                             largest = max(largest, abs(steep))
     told[LEFT], told[ABOVE], told[BELOW] = total, 0.0, 0.0
@@ -327,20 +334,19 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
 
 
 @compiled(**PLAIN)
-def lead(letters: Any, cones: Any, end: int, room: Any, label: int, vector: Any, word: Any) -> int:
+def lead(letters: Any, room: Any, label: int, vector: Any, word: Any) -> int:
     """Write the word to which functionals lead, from the target outwards; the label of its target.
 
-    ``label`` and ``vector[0]`` are what stands at the end, and the other row of ``vector`` (2, k)
+    ``label`` and ``vector[0]`` are what stands at the end, as it is, and the other row of ``vector`` (2, k)
     is room; each letter is the one that is worth most further in. -1 where there is none.
     """
     weights, here, flow = letters.weight[0], vector[0], vector[1]
     k, labels, distance = len(here), len(weights), len(word)
     for layer in range(1, distance + 1):
-        step = cones.step[end, layer - 1]
         for x in range(k):
             flow[x] = 0.0
             for u in range(k):
-                flow[x] += step[x, u] * here[u]
+                flow[x] += letters.matrix[x, u] * here[u]
         best, choice, to = -np.inf, 0, label
         for place in range(labels):
             slopes = room.slopes[layer, place, 0]

@@ -21,6 +21,8 @@ from chainveil.privacy.letters.words import UNIT
 
 # What priors are raised by: far more than rounding takes.
 MARGIN = 1e-12
+# Distances that are taken together at once.
+NEIGHBOURS = 16
 
 
 class Cones:
@@ -91,10 +93,14 @@ class Cones:
     def groups(self, upto: int) -> list[tuple[int, int]]:
         """Distances that are taken together: letters before they are, and how many.
 
-        Many at first, then fewer, where many leave too much open.
+        Many at first, then fewer and fewer, where many leave too much open.
         """
-        behind = upto // 32
-        return [(behind, count) for count in (behind, behind // 4) if count > 1 and self._is_close]
+        behind = count = upto // 32
+        found = []
+        while count > 1 and self._is_close:
+            found.append((behind, count))
+            count //= 4
+        return found
 
     def _join_distances(
         self, layers: Layers, end: int, single: int, group: tuple[int, int]
@@ -109,27 +115,28 @@ class Cones:
             return
         middle, last = count // 2, len(references) - count + 1
         layers.reference[end, :last] = references[middle : middle + last]
-        layers.step[end, : last - 1] = layers.step[single, behind + middle :][: last - 1]
+        # Many distances are taken together in two turns: first neighbours, then such groups.
+        near = min(count, NEIGHBOURS)
+        inner = references[near // 2 :][: len(references) - near + 1]
+        shares = joined(_windows(references, near), _windows(shares, near), inner)
         layers.share[end, :last] = joined(
-            _windows(references, count),
-            _windows(shares, count),
+            _windows(inner, count // near, near), _windows(shares, count // near, near),
             layers.reference[end, :last],
-        )
+        )  # fmt: skip
 
-    def ends(self, label: int, reference: FloatArray) -> FloatArray:
-        """The vectors with which a word may end at a label, relative to a reference, (n, k)."""
+    def ends(self, label: int) -> FloatArray:
+        """The vectors with which a word may end at a label, (n, k)."""
         vectors = [vector for vector, _ in self.spelling.ends[0, label] if vector.any()]
-        found = np.zeros((len(vectors), self.states))
-        if vectors:
-            np.divide(vectors, reference, out=found, where=reference > 0)
-        return found
+        return np.array(vectors).reshape(-1, self.states)
 
     def _end_shares(self, label: int, reference: FloatArray) -> FloatArray:
-        """Least shares of these vectors; -1 where there is none."""
-        vectors = self.ends(label, reference)
+        """Least shares of these vectors, relative to a reference; -1 where there is none."""
+        vectors = self.ends(label)
         if not len(vectors):
             return np.full(self.states, -1.0)
-        return widened((vectors / vectors.sum(axis=1, keepdims=True)).min(axis=0))
+        found = np.zeros(vectors.shape)
+        np.divide(vectors, reference, out=found, where=reference > 0)
+        return widened((found / found.sum(axis=1, keepdims=True)).min(axis=0))
 
     def room(self, upto: int, width: int) -> Room:
         """Room for functionals of so many layers."""
@@ -170,13 +177,26 @@ class Cones:
         found = [priors]
         for behind, count in self.groups(upto):
             together = np.full((upto + 1, self.states + 1), np.inf)
-            windows = _windows(priors[behind:, :-1], count)
-            together[: len(windows)] = windows.max(axis=2)
+            largest = _largest(priors[behind:, :-1], count)
+            together[: len(largest)] = largest
             found.append(together)
         return np.hstack(found)
 
 
-def _windows(array: FloatArray, count: int) -> FloatArray:
-    """So many rows in a row, along a new last axis."""
+def _windows(array: FloatArray, count: int, apart: int = 1) -> FloatArray:
+    """So many rows, each so far behind the last one, along a new last axis."""
+    span = (count - 1) * apart + 1
     # Compiled loops tell arrays that may be written to from others, and are compiled for each.
-    return np.lib.stride_tricks.sliding_window_view(array, count, axis=0, writeable=True)
+    found = np.lib.stride_tricks.sliding_window_view(array, span, axis=0, writeable=True)
+    return found[..., ::apart]
+
+
+def _largest(array: FloatArray, count: int) -> FloatArray:
+    """The largest of so many rows in a row."""
+    done = 1
+    while done < count:
+        # Two windows that overlap are one, up to twice as long.
+        further = min(done, count - done)
+        array = np.maximum(array[:-further], array[further:])
+        done += further
+    return array

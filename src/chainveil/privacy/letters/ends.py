@@ -45,16 +45,15 @@ class Ends:
         return len(self) >= upto and not cut
 
     def __len__(self) -> int:
-        return int(self._layers.step.shape[1])
+        return int(self._layers.reference.shape[1]) - 1
 
     def upto(self, upto: int, most: float) -> Layers:
         """Cones of at least so many layers; not narrowed any more after ``most`` steps."""
         if not self.is_done(upto, most):
             first = len(self) if self._narrowed is None else self._narrowed
-            longer = empty(self._letters, len(self._layers.step), max(upto, len(self)))
-            counts = first + 1, first, first + 1
-            for new, old, count in zip(longer, self._layers, counts, strict=True):
-                new[:, :count] = old[:, :count]
+            longer = empty(self._letters, len(self._layers.reference), max(upto, len(self)))
+            for new, old in zip(longer, self._layers, strict=True):
+                new[:, : first + 1] = old[:, : first + 1]
             self._layers = longer
             self._lay(first, self.steps + most)
             self._join_values(first)
@@ -62,7 +61,7 @@ class Ends:
 
     def _lay(self, first: int, most: float) -> None:
         """All layers behind the first, narrowed as far as the steps last."""
-        layers, image, self._narrowed = self._layers, np.zeros(len(self._letters.matrix)), None
+        layers, image, self._narrowed = self._layers, np.zeros((2, len(self._letters.matrix))), None
         while first < len(self):
             is_close = self._is_close and self.steps < most
             if self._is_close and not is_close:
@@ -102,8 +101,7 @@ class Ends:
 def empty(letters: Letters, ends: int, upto: int) -> Layers:
     """Room for cones of so many ends and layers: cones that hold everything."""
     k, labels = len(letters.matrix), letters.weight.shape[1]
-    step = np.broadcast_to(letters.matrix, (ends, upto, k, k)).copy()
-    return Layers(np.ones((ends, upto + 1, k)), step, np.zeros((ends, upto + 1, labels, k)))
+    return Layers(np.ones((ends, upto + 1, k)), np.zeros((ends, upto + 1, labels, k)))
 
 
 def joined(references: FloatArray, shares: FloatArray, reference: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ from chainveil.privacy.letters.lane_kernel import CHUNK
 from chainveil.privacy.letters.sides import IntArray
 
 # Distances up to which walks are made at first, and at most.
-FIRST_DISTANCES, MOST_DISTANCES = 32, 2048
+FIRST_DISTANCES, MOST_DISTANCES = 32, 16384
 # So many distances come first, and so many are walked one by one.
 SOME = 16
 # An attack is sought up to where the chain tells so little, and at most so far away.
@@ -273,20 +273,18 @@ class Walks:
                 break
         else:
             return self._label, []
-        letters, layers, room = self._cones.letters, self._cones.layers(self._upto), self._room
-        vector, reference = layers.reference[end, 0], layers.reference[end, 0]
+        letters, room = self._cones.letters, self._room
+        vector = self._cones.layers(self._upto).reference[end, 0]
         label, best = 0, -math.inf
         for place in range(self._cones.spelling.labels):
-            vectors = np.array([vector > 0], float)
-            if end == self._cones.states:
-                vectors = self._cones.ends(place, reference)
+            vectors = self._cones.ends(place) if end == self._cones.states else vector[None]
             worth = room.slopes[0, place, 0, : room.counts[0, place]] @ vectors.T
             if worth.size and worth.max() > best:
                 best, label = float(worth.max()), place
                 vector = vectors[int(np.argmax(worth.max(axis=0)))]
         word, work = np.zeros(distance, np.int64), np.zeros((2, len(vector)))
         work[0] = vector
-        label = cone_kernel.lead(letters, layers, end, room, label, work, word)
+        label = cone_kernel.lead(letters, room, label, work, word)
         return (self._label, []) if label < 0 else (label, word.tolist())
 
 
