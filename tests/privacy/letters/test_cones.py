@@ -251,20 +251,17 @@ def test_layers_in_exact_arithmetic(case: tuple[cv.MarkovChain, cv.Channel], is_
             for i in range(distance):
                 rest = 1 - sum(share[i])
                 rays = [
-                    [share[i][u] + rest * (u == x) for u in range(k)]
+                    [reference[i][u] * (share[i][u] + rest * (u == x)) for u in range(k)]
                     for x in range(k)
                     if reference[i][x]
                 ]
                 for z in range(k):
                     images = []
                     for ray in rays:
-                        flow = [r * v for r, v in zip(reference[i], ray, strict=True)]
-                        image = [
-                            law[x][z] * _dot(matrix[x], flow) / (reference[i + 1][x] or 1)
-                            for x in range(k)
-                        ]
+                        image = [law[x][z] * _dot(matrix[x], ray) for x in range(k)]
+                        relative = [image[x] / (reference[i + 1][x] or 1) for x in range(k)]
                         for x in range(k):
-                            assert end > k or image[x] >= share[i + 1][x] * sum(image)
+                            assert end > k or relative[x] >= share[i + 1][x] * sum(relative)
                         images.append(_dot(slopes[i + 1], image))
                     if i + 1 < left or max(images) <= 0:
                         continue

@@ -27,6 +27,9 @@ LEAST = 1e-200
 # Functionals are multiplied by no more than this before they are joined, and by no less than one
 # over it, so that no value overflows or vanishes.
 FURTHEST = 1e30
+# Quotients that differ by no more than this are the same: one functional is a multiple of the other
+# but for rounding.
+ALIKE = 1.0 + 1e-9
 # What is told of a walk: functionals left, and above and below of the one that is worth most.
 LEFT, ABOVE, BELOW, STEPS = 0, 1, 2, 3
 
@@ -193,9 +196,9 @@ def scale_to(values: Any, old: int, new: int, on: Any) -> float:
             elif one > 0.0:
                 only_old = True
     by = 1.0
-    if below_most <= least:
+    if below_most <= least * ALIKE:
         by = min(max(1.0, below_most), least)
-    elif most <= below_least and not only_old:
+    elif most <= below_least * ALIKE and not only_old:
         by = min(max(1.0, most), below_least)
     return min(max(by, 1.0 / FURTHEST), FURTHEST)
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.compiled import compiled
-from chainveil.privacy.letters.cone_kernel import FURTHEST
+from chainveil.privacy.letters.cone_kernel import ALIKE, FURTHEST
 from chainveil.privacy.letters.words import PLAIN, UNIT, inner
 
 # The label of a target whose report may be any, and how many walks are side by side at most.
@@ -54,9 +54,9 @@ def scale_by(
 ) -> float:
     """What a functional is multiplied by before it is joined; see ``cone_kernel.scale_to``."""
     by = 1.0
-    if below_largest <= least:
+    if below_largest <= least * ALIKE:
         by = min(max(1.0, below_largest), least)
-    elif (largest <= below_least) & (only == 0.0):
+    elif (largest <= below_least * ALIKE) & (only == 0.0):
         by = min(max(1.0, largest), below_least)
     return min(max(by, 1.0 / FURTHEST), FURTHEST)
 

@@ -34,8 +34,9 @@ LITTLE, MOST_SOUGHT = 0.1, 1024
 ABREAST = 10
 # What part of all steps may be taken to narrow cones.
 NARROWING = 0.5
-# By how many margins a bound is raised for what lies behind the last distance.
-BEHIND = 2
+# By how many margins a bound is raised for what lies behind the last distance; how many margins
+# less twice the distance must ask for.
+BEHIND, STALLED = 2, 0.5
 # How often a factor is raised for one distance.
 MOST_RAISED = 40
 # Logs of factors are below this.
@@ -65,35 +66,37 @@ class Walks:
         ``margin`` is added where it is raised.
         """
         self.bound = start
-        first, upto, k = 0, FIRST_DISTANCES, self._cones.states
+        first, upto, k, before = 0, FIRST_DISTANCES, self._cones.states, math.inf
         while upto <= MOST_DISTANCES:
             self._set_out(upto, most)
             if not self._clear(first, margin, most):
                 return math.inf
-            if self._keeps_behind(upto, margin, self.bound > start):
+            asked = self._asked_behind(upto)
+            if asked == -math.inf:
+                return self.bound
+            # More distances take long: the bound is raised a little, where it was raised already,
+            # and as far as it takes, where more of them would hardly change anything.
+            asked += margin / 2
+            little = self.bound > start and asked <= self.bound + BEHIND * margin
+            if (little or asked > before - STALLED * margin) and self._keeps_behind(upto, asked):
                 return self.bound
             if math.isinf(self._priors[upto, k + 1]) and upto > 2 * k**2:
                 # Two values that never meet again in a periodic chain.
                 return math.inf
             if self.steps > most:
                 return math.inf
-            first, upto = upto + 1, 2 * upto
+            first, upto, before = upto + 1, 2 * upto, asked
         return math.inf
 
-    def _keeps_behind(self, upto: int, margin: float, is_raised: bool) -> bool:
-        """Whether all words of more letters keep below the bound.
-
-        Where it was raised already, it may be raised a little for this too, since more distances
-        take long.
-        """
+    def _asked_behind(self, upto: int) -> float:
+        """What words of more letters ask for; minus infinity where they keep below the bound."""
         behind = np.array([(upto, self._cones.states + 1)])
-        if self._sweep(behind, 2) == 1:
-            return True
-        asked = self._asked() + margin / 2
-        if not is_raised or asked > self.bound + BEHIND * margin:
-            return False
-        before, self.bound = self.bound, asked
-        if self._sweep(behind) == 1:
+        return -math.inf if self._sweep(behind, 2) else max(self.bound, self._asked())
+
+    def _keeps_behind(self, upto: int, bound: float) -> bool:
+        """Whether all words of more letters keep below this bound, which is taken then."""
+        before, self.bound = self.bound, bound
+        if bound < MOST_EXPONENT and self._sweep(np.array([(upto, self._cones.states + 1)])):
             return True
         self.bound = before
         return False
