@@ -82,11 +82,13 @@ def test_blocks_of_equal_points_are_one() -> None:
     """64 points alike are one block; 64 of two kinds in turn take two kinds and one block more."""
     one, two = Points(1, 0, 0, (0, 1)), Points(1, 1, 1, (0, 1))
     blocks = Blocks()
-    assert blocks.cut([one] * 64) == [(6, 0)]
+    assert blocks.repeated(one, 64) == (6, 0)
     assert [len(some) for some in blocks.of] == [1] * 7
-    assert blocks.cut([one, two] * 32) == [(6, 1)]
+    assert blocks.repeated(one, 64) == (6, 0)
+    in_turn = [blocks.repeated(point, 1) for point in [one, two] * 32]
+    assert blocks.joined(in_turn) == (6, 1)
     assert [len(some) for some in blocks.of] == [2] * 7
-    assert blocks.cut([one] * 11) == [(3, 0), (1, 0), (0, 0)]
+    assert blocks.pairs(6).tolist() == [[[5, 0], [5, 0]], [[5, 1], [5, 1]]]
 
 
 @pytest.mark.parametrize("name", NOISES)

@@ -48,9 +48,10 @@ def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | N
         series += _further(problem, script, attack, series)
     about = len(series), target, known, *attack.pair
     if problem.plain and not problem.ordered:
-        return SequenceWitness(*about, tuple(_joint(script, reports) for reports in series))
-    symbols = [(_symbol(script, reports), 1) for reports in series]
-    return MemoryWitness(*about, in_runs(symbols))
+        joint = {reports: _joint(script, reports) for reports in set(series)}
+        return SequenceWitness(*about, tuple(joint[reports] for reports in series))
+    symbols = {reports: _symbol(script, reports) for reports in set(series)}
+    return MemoryWitness(*about, in_runs([(symbols[reports], 1) for reports in series]))
 
 
 def in_letters(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from copy import copy, deepcopy
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from chainveil.privacy.letters.witness import reports_of
 from chainveil.privacy.witness import Witness
 
 IntArray = NDArray[np.int64]
+Block = tuple[int, int]
 # Points between two times that rows are scaled, so that nothing underflows.
 SCALED = 4
 
@@ -36,30 +38,47 @@ class Points(NamedTuple):
 
 
 class Blocks:
-    """Blocks of 2^p points that attacks are made of; those that are alike are one.
+    """Points in a row that attacks are made of; those that are alike are one block.
 
-    ``of[0]`` numbers points by their kind, ``of[p]`` pairs of blocks of half the size.
+    A block is a level and a number. ``of[0]`` numbers points by their kind, ``of[p]`` pairs of
+    blocks of lower levels.
     """
 
     def __init__(self) -> None:
         self.of: list[dict[Any, int]] = [{}]
+        self._pairs: dict[int, IntArray] = {}
 
-    def number(self, size: int, what: Any) -> int:
-        """The number of a block among those of its size."""
-        while len(self.of) <= size:
+    def _numbered(self, level: int, what: Any) -> Block:
+        if level == len(self.of):
             self.of.append({})
-        return self.of[size].setdefault(what, len(self.of[size]))
+        return level, self.of[level].setdefault(what, len(self.of[level]))
 
-    def cut(self, points: list[Points]) -> list[tuple[int, int]]:
-        """Points in a row as few blocks, each as size and number."""
-        row, found = [self.number(0, point) for point in points], []
-        size = 0
-        while row:
-            if len(row) % 2:
-                found.append((size, row.pop()))
-            size += 1
-            row = [self.number(size, pair) for pair in zip(row[::2], row[1::2], strict=True)]
-        return found[::-1]
+    def repeated(self, point: Points, count: int) -> Block:
+        """A point so many times in a row."""
+        block, parts = self._numbered(0, point), list[Block]()
+        while count:
+            if count % 2:
+                parts.append(block)
+            count //= 2
+            if count:
+                block = self._numbered(block[0] + 1, (block, block))
+        return self.joined(parts)
+
+    def joined(self, blocks: list[Block]) -> Block:
+        """One block for several in a row."""
+        while len(blocks) > 1:
+            pairs = list(zip(blocks[::2], blocks[1::2], strict=False))
+            left = blocks[2 * len(pairs) :]
+            blocks = [self._numbered(max(one[0], two[0]) + 1, (one, two)) for one, two in pairs]
+            blocks += left
+        return blocks[0]
+
+    def pairs(self, level: int) -> IntArray:
+        """Levels and numbers of the two parts of each block of a level, (n, 2, 2)."""
+        known = self._pairs.get(level)
+        if known is None or len(known) < len(self.of[level]):
+            known = self._pairs[level] = np.array(list(self.of[level]))
+        return known
 
 
 class Attacks:
@@ -80,7 +99,7 @@ class Attacks:
         self._blocks = Blocks()
         # Of each attack: its blocks, and what all else says behind each of them for the two values
         # of the target, (blocks, 2, contexts).
-        self._made: list[tuple[list[tuple[int, int]], FloatArray]] = []
+        self._made: list[tuple[list[Block], FloatArray]] = []
         self._priors = np.zeros(0)
 
     def __len__(self) -> int:
@@ -121,19 +140,16 @@ class Attacks:
         return self._gained(self._made, laws) - self._priors[:, None]
 
     def _gained(
-        self, attacks: Sequence[tuple[list[tuple[int, int]], FloatArray]], laws: FloatArray
+        self, attacks: Sequence[tuple[list[Block], FloatArray]], laws: FloatArray
     ) -> FloatArray:
         """Log odds of the two values, shape (attacks, noises)."""
-        sizes = self._matrices(laws)
+        first, steps = self._matrices(laws)
         # Behind its blocks an attack is filled up with steps that change nothing.
         contexts, length = len(self._start), max(len(blocks) for blocks, _ in attacks)
-        nothing = np.broadcast_to(np.eye(contexts), (1, *sizes[0].shape[1:]))
-        steps = np.concatenate([*sizes, nothing])
-        first = np.cumsum([0, *map(len, sizes)])
-        which = np.full((len(attacks), length), first[-1])
+        which = np.full((len(attacks), length), len(steps) - 1)
         given = np.ones((len(attacks), length, 2, contexts))
         for place, (blocks, says) in enumerate(attacks):
-            which[place, : len(blocks)] = [first[size] + number for size, number in blocks]
+            which[place, : len(blocks)] = [first[level] + number for level, number in blocks]
             given[place, : len(blocks)] = says
         seen = np.tile(self._start, (len(attacks), len(laws), 2, 1))
         for n in range(length):
@@ -146,61 +162,89 @@ class Attacks:
         # Reports that cannot be made gain nothing.
         return np.where(sums[:, :, 0] > 0, gained, -np.inf)
 
-    def _matrices(self, laws: FloatArray) -> list[FloatArray]:
-        """What all blocks of each size do, (blocks, noises, contexts, contexts), scaled."""
+    def _matrices(self, laws: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Where the blocks of each level begin, and what all blocks do, scaled.
+
+        Shape (blocks + 1, noises, contexts, contexts); the last one changes nothing.
+        """
         gap, last, report, value = map(np.array, zip(*self._blocks.of[0], strict=True))
         for steps in set(gap.tolist()) - set(self._powers):
             self._powers[steps] = np.linalg.matrix_power(self._move, steps)
         moves = np.stack([self._powers[steps] for steps in gap.tolist()])
         weight = laws[:, last[:, None], value, report[:, None]].swapaxes(0, 1)
-        found = [moves[:, None] * weight[:, :, None, :]]
-        for pairs in self._blocks.of[1:]:
-            one, two = np.array(list(pairs)).T
-            both = found[-1][one] @ found[-1][two]
-            found.append(both / np.maximum(both.max(axis=(2, 3), keepdims=True), 1e-300))
-        return found
+        first = np.cumsum([0, *map(len, self._blocks.of)])
+        contexts = len(self._start)
+        found = np.empty((first[-1] + 1, len(laws), contexts, contexts))
+        found[: first[1]], found[-1] = moves[:, None] * weight[:, :, None, :], np.eye(contexts)
+        for level in range(1, len(self._blocks.of)):
+            pairs = self._blocks.pairs(level)
+            one, two = (first[pairs[..., 0]] + pairs[..., 1]).T
+            both = found[one] @ found[two]
+            both /= np.maximum(both.max(axis=(2, 3), keepdims=True), 1e-300)
+            found[first[level] : first[level + 1]] = both
+        return first, found
 
     def _read(
         self, attack: Witness, noise: Noise
-    ) -> tuple[list[tuple[int, int]], FloatArray, FloatArray]:
+    ) -> tuple[list[Block], FloatArray, FloatArray]:
         """The blocks of an attack, what all else says behind each, and that without any report.
 
-        Points that say nothing are left out.
+        Points that say nothing are left out. A point of which something else is said is a block.
         """
-        releases, contexts = (*self._earlier, noise), len(self._start)
+        releases, nothing = (*self._earlier, noise), np.ones((2, len(self._start)))
         last: tuple[int | None, ...] = (None,) * len(releases)
-        found, before, fixed = [], 0, {attack.target, *attack.known, *range(self._order)}
-        # Attacks have many points of few kinds, each of which is read once.
-        read: dict[Any, tuple[Points, FloatArray, FloatArray, bool]] = {}
-        for index, reports in enumerate(reports_of(attack, releases)):
-            which = index if index in fixed else -1, reports, last
-            if which not in read:
-                read[which] = self._point(attack, index, reports, last, noise.outputs)
-            point, given, known, tells = read[which]
+        blocks, row, before = list[Block](), list[Block](), 0
+        says, without = list[FloatArray](), list[FloatArray]()
+
+        def ends_row() -> None:
+            if row:
+                blocks.append(self._blocks.joined(row))
+                says.append(nothing)
+                without.append(nothing)
+                row.clear()
+
+        for index, count, reports in self._runs(attack, releases):
+            point, given, known, tells = self._point(attack, index, reports, last, noise.outputs)
             last = tuple(
                 held if now is None else now for held, now in zip(last, reports, strict=True)
             )
-            if point.report < noise.outputs or tells:
-                steps = max(0, index - self._order + 1)
-                found.append((Points(steps - before, *point[1:]), given, known, tells))
-                before = steps
-        blocks: list[tuple[int, int]] = []
-        says, without, row = list[FloatArray](), list[FloatArray](), list[Points]()
-        nothing = np.ones((2, contexts))
-        for point, given, known, tells in found:
-            row.append(point)
-            if not tells:
+            if point.report == noise.outputs and not tells:
                 continue
-            # A point of which something else is said ends a block.
-            for points in (row[:-1], row[-1:]):
-                blocks += (cut := self._blocks.cut(points))
-                says += [nothing] * len(cut)
-                without += [nothing] * len(cut)
-            says[-1], without[-1], row = given, known, []
-        blocks += (cut := self._blocks.cut(row))
-        says += [nothing] * len(cut)
-        without += [nothing] * len(cut)
+            steps = max(0, index - self._order + 1)
+            block = self._blocks.repeated(point._replace(gap=steps - before), count)
+            before = steps + count - 1
+            if not tells:
+                row.append(block)
+                continue
+            ends_row()
+            blocks.append(block)
+            says.append(given)
+            without.append(known)
+        ends_row()
         return blocks, np.array(says), np.array(without)
+
+    def _runs(
+        self, attack: Witness, releases: tuple[Noise, ...]
+    ) -> Iterator[tuple[int, int, Reports]]:
+        """Where points of one kind begin, how many they are, and what is reported at each.
+
+        The first of several with the same reports may follow others.
+        """
+        reports = reports_of(attack, releases)
+        alone = {attack.target, *attack.known, *range(self._order)}
+        ends = sorted({*alone, *(index + 1 for index in alone), len(reports)})
+        begin = 0
+        while begin < len(reports):
+            end = ends[bisect_right(ends, begin)]
+            now, count = reports[begin], 1
+            yield begin, 1, now
+            while begin + count < end and reports[begin + count] == now:
+                count += 1
+            if count > 1 and not self._earlier:
+                yield begin + 1, count - 1, now
+            elif count > 1:
+                yield from ((begin + place, 1, now) for place in range(1, count))
+            begin += count
 
     def _point(
         self, attack: Witness, index: int, reports: Reports, last: Reports, outputs: int
