@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
@@ -274,7 +274,7 @@ def _exact(numbers: FloatArray) -> list[list[Fraction]]:
     return [[Fraction(entry) for entry in row] for row in numbers.tolist()]
 
 
-def _dot(one: list[Fraction], two: list[Fraction]) -> Fraction:
+def _dot(one: Sequence[Fraction], two: Sequence[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(one, two, strict=True)), Fraction(0))
 
 

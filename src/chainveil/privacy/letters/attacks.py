@@ -184,9 +184,7 @@ class Attacks:
             found[first[level] : first[level + 1]] = both
         return first, found
 
-    def _read(
-        self, attack: Witness, noise: Noise
-    ) -> tuple[list[Block], FloatArray, FloatArray]:
+    def _read(self, attack: Witness, noise: Noise) -> tuple[list[Block], FloatArray, FloatArray]:
         """The blocks of an attack, what all else says behind each, and that without any report.
 
         Points that say nothing are left out. A point of which something else is said is a block.

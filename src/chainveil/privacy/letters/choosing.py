@@ -16,6 +16,10 @@ from chainveil.privacy.roots import close_bracket, straight
 # How often the cheapest numbers are looked for from another start, and by how much of the budget
 # they may exceed it.
 MOST_STARTS, ROOM = 3, 1e-4
+# What a number leaves open at least, as a share of what they would together, and how many times as
+# much as before at most; how far numbers are moved to see what that changes; and how closely the
+# least cost is found, as a share of the gain.
+LEAST_OPEN, REACH, STEP, CLOSE = 1e-4, 3.0, 1e-5, 1e-6
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
 # How close moves are found, what all gains below are taken for, how many moves are tried at once,
@@ -30,7 +34,7 @@ def least_move(attacks: Attacks, shape: Shape, numbers: Numbers, target: float) 
 
     def excess(*moves: float) -> FloatArray:
         gained = attacks.values([shape.make(shape.moved(numbers, move)) for move in moves])
-        return np.log(np.maximum(gained.max(axis=0), TINY) / target)
+        return np.asarray(np.log(np.maximum(gained.max(axis=0), TINY) / target))
 
     low = math.log(float(np.min(1 - numbers[: shape.hides])))
     moves = np.concatenate([np.linspace(low, low + FIRST_MOVES, AT_ONCE), [FURTHEST]])
@@ -62,30 +66,90 @@ def cheapest(
 
     ``numbers``: where the search begins; ``target``: the share.
     """
-    from scipy.optimize import minimize
+    # What all numbers that hide would be together: others are looked for on its scale.
+    even = np.array(numbers)
+    even[: shape.hides] = 0.5
+    even = shape.moved(even, least_move(attacks, shape, even, target * epsilon))
+    search = _Search(attacks, shape, epsilon, target, cost, even)
+    found = search.from_numbers(numbers)
+    if cost(shape.make(found)) < cost(shape.make(even)):
+        return found
+    return search.from_numbers(even)
 
-    def goal(x: Numbers) -> float:
-        return cost(shape.make(x))
 
-    def room(x: Numbers) -> FloatArray:
-        return target - attacks.values([shape.make(x)])[:, 0] / epsilon
+class _Search:
+    """The cheapest numbers, as shares of what they leave open to an attacker.
 
-    def slopes(x: Numbers) -> FloatArray:
-        step = np.where(x < 0.5, 1e-6, -1e-6)
-        moved = [shape.make(x + step * unit) for unit in np.eye(len(x))]
-        values = attacks.values([shape.make(x), *moved])
-        return -(values[:, 1:] - values[:, :1]) / step / epsilon
+    ``even``: numbers that keep the budget, those that hide all alike.
+    """
 
-    for _ in range(MOST_STARTS):
-        found = minimize(
-            goal, numbers, method="SLSQP", bounds=[(1e-6, 1 - 1e-6)] * shape.size,
-            constraints=[{"type": "ineq", "fun": room, "jac": slopes}],
-            options={"maxiter": 60, "ftol": 1e-8},
-        )  # fmt: skip
-        numbers = np.asarray(np.clip(found.x, 1e-6, 1 - 1e-6))
-        if room(numbers).min(initial=0.0) > -ROOM:
-            break
-        # It ended outside, and begins again from where all attacks keep below the budget.
-        move = least_move(attacks, shape, numbers, target * epsilon)
-        numbers = shape.moved(numbers, move)
-    return numbers
+    def __init__(
+        self,
+        attacks: Attacks,
+        shape: Shape,
+        epsilon: float,
+        target: float,
+        cost: Callable[[Noise], float],
+        even: Numbers,
+    ) -> None:
+        self._attacks, self._shape, self._cost = attacks, shape, cost
+        self._epsilon, self._target = epsilon, target
+        self._scale = np.ones(shape.size)
+        self._scale[: shape.hides] = 1 - even[0]
+        least = np.where(np.arange(shape.size) < shape.hides, LEAST_OPEN, 1e-6)
+        self._bounds = np.column_stack([least, (1 - 1e-6) / self._scale])
+        hides_all = shape.moved(even, FURTHEST)
+        self._gain = max(cost(shape.make(hides_all)) - cost(shape.make(even)), TINY)
+
+    def from_numbers(self, numbers: Numbers) -> Numbers:
+        """The numbers that are found from these."""
+        from scipy.optimize import minimize
+
+        for _ in range(MOST_STARTS):
+            start = np.clip((1 - numbers) / self._scale, *self._bounds.T)
+            found = minimize(
+                self._goal, start, method="SLSQP", jac=self._rise, bounds=self._around(start),
+                constraints=[{"type": "ineq", "fun": self._room, "jac": self._slopes}],
+                options={"maxiter": 60, "ftol": CLOSE},
+            )  # fmt: skip
+            x = np.clip(found.x, *self._bounds.T)
+            numbers = 1 - self._scale * x
+            if self._room(x).min(initial=0.0) > -ROOM:
+                break
+            # It ended outside, and begins again from where all attacks keep below the budget.
+            move = least_move(self._attacks, self._shape, numbers, self._target * self._epsilon)
+            numbers = self._shape.moved(numbers, move)
+        return numbers
+
+    def _around(self, x: Numbers) -> FloatArray:
+        """Numbers that are not too far away: of those that are, no attack is known yet."""
+        reach = np.where(np.arange(len(x)) < self._shape.hides, REACH, np.inf)
+        low, high = self._bounds.T
+        return np.column_stack([np.maximum(low, x / reach), np.minimum(high, x * reach)])
+
+    def _noise(self, x: Numbers) -> Noise:
+        return self._shape.make(1 - self._scale * x)
+
+    def _moved(self, x: Numbers) -> list[Noise]:
+        """Noise here, and a step away in each number."""
+        return [self._noise(x), *(self._noise(x + STEP * unit) for unit in self._inwards(x))]
+
+    def _inwards(self, x: Numbers) -> FloatArray:
+        """Steps that leave no bound behind."""
+        return np.diag(np.where(x + STEP > self._bounds[:, 1], -1.0, 1.0))
+
+    def _goal(self, x: Numbers) -> float:
+        return self._cost(self._noise(x)) / self._gain
+
+    def _rise(self, x: Numbers) -> FloatArray:
+        here, *others = map(self._cost, self._moved(x))
+        rise = (np.array(others) - here) / (STEP * self._gain)
+        return np.asarray(rise * np.diag(self._inwards(x)))
+
+    def _room(self, x: Numbers) -> FloatArray:
+        return self._target - self._attacks.values([self._noise(x)])[:, 0] / self._epsilon
+
+    def _slopes(self, x: Numbers) -> FloatArray:
+        values = self._attacks.values(self._moved(x))
+        rise = (values[:, 1:] - values[:, :1]) / (STEP * self._epsilon)
+        return np.asarray(-rise * np.diag(self._inwards(x)))

@@ -58,7 +58,8 @@ class Layers(NamedTuple):
 class Room(NamedTuple):
     """What compiled walks write: functionals of each layer, on rays and as slopes.
 
-    Slopes belong to vectors as they are, not relative to a reference. ``first`` is read: what the values a and b of the target weigh in the last layer.
+    Slopes belong to vectors as they are, not relative to a reference. ``first`` is read: what the
+    values a and b of the target weigh in the last layer.
     """
 
     values: NDArray[np.float64]
@@ -340,8 +341,9 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
 def lead(letters: Any, room: Any, label: int, vector: Any, word: Any) -> int:
     """Write the word to which functionals lead, from the target outwards; the label of its target.
 
-    ``label`` and ``vector[0]`` are what stands at the end, as it is, and the other row of ``vector`` (2, k)
-    is room; each letter is the one that is worth most further in. -1 where there is none.
+    ``label`` and ``vector[0]`` are what stands at the end, as it is, and the other row of
+    ``vector`` (2, k) is room; each letter is the one that is worth most further in. -1 where there
+    is none.
     """
     weights, here, flow = letters.weight[0], vector[0], vector[1]
     k, labels, distance = len(here), len(weights), len(word)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.attacks import Attacks
+from chainveil.privacy.letters.shapes import cost, hiding
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.witness import Witness
@@ -25,8 +26,8 @@ DEAR, DEAR_TO_SEEK = 40_000, 8_000
 # With more than four states there are more pairs of values on every point; where few points report,
 # each node takes longer, and there are fewer.
 LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
-# How many times as many a loss may have that is not bounded yet.
-MORE_NODES = 3
+# How many times as many a loss may have that is not bounded yet, and all together.
+MORE_NODES, ALL = 3, 1.5
 # Silent points to a report that have as many nodes again, and how many times as many there are at
 # most.
 SILENT, MOST_SILENT = 8, 4
@@ -96,8 +97,9 @@ class Losses:
         self.many_states = self.every == 1 and self.problem.model.states > FEW
         if self.many_states:
             self.looking = max(self.looking, NEAR)
-        # The last loss, which may be brought closer.
+        # The last loss, which may be brought closer, and nodes of those before it.
         self._last: tuple[Noise, Closing] | None = None
+        self._spent = 0
 
     @property
     def many(self) -> bool:
@@ -117,6 +119,16 @@ class Losses:
         return self.nodes or (LOOKING_NODES * max(1, (k - 2) // 2) if self.every == 1 else few)
 
     @property
+    def is_spent(self) -> bool:
+        """Whether losses took so many nodes that no other noise with several numbers is tried.
+
+        Noise with one number is there instead. Rare reports, and losses with a number of nodes of
+        their own, are left to others.
+        """
+        last = 0 if self._last is None else self._last[1].nodes
+        return self.every == 1 and self.nodes is None and self._spent + last > ALL * self.most
+
+    @property
     def dear(self) -> float:
         """Nodes above which a loss is not brought closer; those of silent points are cheap."""
         return DEAR if self.every == 1 else math.inf
@@ -130,6 +142,7 @@ class Losses:
     def closing_of(self, noise: Noise) -> Closing:
         """The loss of this noise and the earlier releases."""
         if self._last is None or self._last[0] != noise:
+            self._spent += 0 if self._last is None else self._last[1].nodes
             closing = self.closing(self.problem.with_release(noise))
             known = self.attacks.best(noise)
             if known is not None:
@@ -188,6 +201,14 @@ class Losses:
         self.attacks.add(found.witness, noise)
         self._found[noise] = found
         return found
+
+    def cost(self, noise: Noise) -> float:
+        """What is to be least."""
+        return cost(self.problem.model, noise, self.aim)
+
+    def gain(self, noise: Noise) -> float:
+        """How much less noise costs than noise that tells nothing."""
+        return self.cost(hiding(self.problem.model.states, noise)) - self.cost(noise)
 
     def gained(self, noise: Noise) -> float:
         """What the best attack so far gains."""

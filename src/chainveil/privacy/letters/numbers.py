@@ -89,7 +89,7 @@ def exact_emission(channel: Channel) -> Rows:
         return list(channel_entries(channel))
     if channel.parts:
         parts = [exact_emission(part) for part in channel.parts]
-        return [joint_row([part[x] for part in parts]) for x in range(channel.states)]
+        return [joint_row([list(part[x]) for part in parts]) for x in range(channel.states)]
     return [_normalised(row) for row in channel.matrix.tolist()]
 
 

@@ -16,42 +16,21 @@ import numpy as np
 
 from chainveil.errors import UnreachableBudget
 from chainveil.noise.base import Noise
-from chainveil.privacy.letters.choosing import cheapest, least_move
-from chainveil.privacy.letters.losses import (
-    CERTIFYING_NODES,
-    COARSE,
-    DEAR,
-    DEAR_TO_SEEK,
-    MANY_CLOSE,
-    Losses,
-)
-from chainveil.privacy.letters.shapes import Guess, Kept, Numbers, Shape, cost, hiding
+from chainveil.privacy.letters.certifying import CLOSE, MOST_ROUNDS, Certifying, cheapest_against
+from chainveil.privacy.letters.choosing import least_move
+from chainveil.privacy.letters.losses import CERTIFYING_NODES, DEAR_TO_SEEK, Losses
+from chainveil.privacy.letters.shapes import Guess, Kept, Numbers, Shape, hiding
 from chainveil.privacy.problem import Aim, Problem
-from chainveil.privacy.result import Calibrated, PrivacyLoss
+from chainveil.privacy.result import Calibrated
 
-# How far below the budget the certified loss may end, as a share of it, where bounds do not meet;
-# and how far apart the costs of noise that fits and of noise that does not may be, as a share of
-# what is gained over noise that tells nothing.
-CLOSE, ALIKE = 1e-2, 0.04
-# What attacks may reach, as a share of what they could, where there is no bound yet, and where
-# losses take long: a bound that need not be so close is found sooner.
-LOOSE, CAUTIOUS = 0.85, 0.975
 # How far below the budget it ends where bounds meet, in turn: few more losses are computed for it,
 # unless they took too many nodes.
 SHARP = 1e-6, 1e-5, 1e-4, 1e-3
-# Losses that are computed at most, for one number and for several.
-MOST_ROUNDS, MOST_ATTACKS = 40, 32
-# Better attacks on several numbers, if each took some time, after which more and more is kept back
-# for those that are still to come, as a share of the budget.
-MOST_MISSES, MISSED = 6, 1e-3
-# As how many an attack counts that took long to find.
-MUCH_DEARER = 4
-# What attacks may reach, as a share of the budget, where a loss of many states is not bounded at
-# once; and how far below the budget the next loss is to end where such bounds are far apart, since
-# another one would take long.
-FAR_BELOW, WIDE = 0.8, 0.03
-# By how much less the cost of another round must be.
-WORTH = 1e-4
+# Attacks on several numbers that are looked for at most, and as how many one counts that took long
+# to find.
+MOST_ATTACKS, MUCH_DEARER = 32, 4
+# By how much less the cost of another round must be, as a share of what is gained.
+WORTH = 2e-3
 
 
 @dataclass
@@ -147,7 +126,7 @@ class Quest:
         """A little more than what noise costs: how much of the budget is used up may matter."""
         if noise is None:
             return math.inf
-        return self._cost(noise) + self._gain(noise) * (1 - 1 / (1 + CLOSE))
+        return self._cost(noise) + self.losses.gain(noise) * (1 - 1 / (1 + CLOSE))
 
     def better(self, found: Calibrated, endless: Calibrated) -> Calibrated:
         """The cheaper of two, of which the second one keeps its bound for every length."""
@@ -159,7 +138,7 @@ class Quest:
         )
 
     def _cost(self, noise: Noise) -> float:
-        return cost(self.problem.model, noise, self.aim)
+        return self.losses.cost(noise)
 
     def _least(self, shape: Shape, numbers: Numbers) -> Guess:
         """The least noise against which no attack is found, in the direction of a move."""
@@ -178,112 +157,11 @@ class Quest:
 
         It is given up where the noise costs as much as another does that is known to fit.
         """
-        epsilon, shape, numbers = self.aim.epsilon, guess.shape, guess.numbers
-        # What attacks may reach: less of it where the certified loss stays above them.
-        target, fits, fails, kept = self.losses.target, 0.0, math.inf, None
-        # Losses of noise with several numbers take longer, and gain less.
-        many = self.losses.many or (shape.size > 1 and self.losses.every == 1)
-        before: tuple[float, float] | None = None
-        # Attacks on the guess were looked for.
-        too_little, known, misses = 0.0, self._is_dear(shape), 0
-        wide = long_sought = False
-        if self._is_dear(shape):
-            target *= CAUTIOUS
-        for round_ in range(MOST_ROUNDS):
-            first = round_ == 0 and target == self.losses.target
-            move = 0.0 if first else self._least_move(shape, numbers, target)
-            noise = shape.make(shape.moved(numbers, move)).on_grid()
-            costs = self._cost(noise)
-            if costs >= worth and round_:
-                break
-            found = self.losses.of(noise, shape.size == 1, known, wide)
-            known = shape.size > 1 and found.lower <= epsilon
-            if found.lower > epsilon and shape.size > 1 and kept is None:
-                # A better attack than any before: other numbers may be cheaper now.
-                others = numbers, self._against(shape, numbers)
-                numbers = min(others, key=lambda some: self._moved_cost(shape, some, target))
-                # Attacks follow the numbers: in the end more is kept back each time.
-                nodes = self.losses.closing_of(noise).nodes
-                misses += nodes > DEAR_TO_SEEK // 4
-                long_sought |= nodes > DEAR
-                if long_sought:
-                    target *= CAUTIOUS
-                elif misses > MOST_MISSES:
-                    target *= 1 - MISSED
-            if found.epsilon <= epsilon:
-                kept, fits = Kept(noise, found, shape, numbers), target
-                nodes = self.losses.closing_of(noise).nodes
-                if wide and nodes > 2 * self.losses.most:
-                    # Another loss would take too long.
-                    return kept
-                quick = nodes < 2 * DEAR
-                if target < self.losses.target and math.isinf(fails) and quick and not misses:
-                    # Perhaps no more is to be kept back than for one number.
-                    target = self.losses.target
-                    continue
-                # Without a failure no attack asks for more noise than there is.
-                close = MANY_CLOSE if many and found.gap > COARSE * epsilon else CLOSE
-                if found.epsilon >= epsilon * (1 - close) or fails in (math.inf, target):
-                    return kept
-            # Where an attack is too good, bounds were not brought together.
-            if found.epsilon > epsilon >= found.lower:
-                fails, too_little = min(fails, target), max(too_little, costs)
-            if kept is not None:
-                alike = (MANY_CLOSE if many else ALIKE) * self._gain(kept.noise)
-                if self._cost(kept.noise) - too_little <= alike:
-                    break
-            if found.lower <= epsilon:
-                if fails - fits < CLOSE / 2 * epsilon:
-                    break
-                if math.isinf(found.epsilon):
-                    # Bounds that need not come so close take less.
-                    many_states = self.losses.many_states
-                    if wide or target < LOOSE * epsilon or many_states != (shape.size == 1):
-                        break
-                    target, wide = target * (FAR_BELOW if many_states else LOOSE), many_states
-                    continue
-                before, target = (target, found.epsilon), self._next_target(target, found, before)
-                if not fits < target < fails:
-                    target = (fits + fails) / 2
+        kept = Certifying(self.losses, guess, worth).run()
         if kept is not None:
             return kept
-        nothing = self.nothing(shape)
-        return Kept(nothing.noise, nothing.loss, shape, numbers)
-
-    def _is_dear(self, shape: Shape) -> bool:
-        """Whether losses take long, of noise that is not proved to be the least anyway."""
-        return (
-            shape.size > 1 and self.losses.every == 1 and self.losses.looking > self.losses.closest
-        )
-
-    def _moved_cost(self, shape: Shape, numbers: Numbers, target: float) -> float:
-        """What numbers cost after the least move."""
-        move = self._least_move(shape, numbers, target)
-        return self._cost(shape.make(shape.moved(numbers, move)))
-
-    def _gain(self, noise: Noise) -> float:
-        """How much less noise costs than noise that tells nothing."""
-        return self._cost(hiding(self.problem.model.states, noise)) - self._cost(noise)
-
-    def _next_target(
-        self, target: float, found: PrivacyLoss, before: tuple[float, float] | None
-    ) -> float:
-        """What attacks may reach so that the certified loss just fits.
-
-        The bounds of nearby noise are about as far apart, as a share or in nats: where the
-        certified loss falls more slowly than the target did, it goes on at that slope.
-        """
-        is_wide = self.losses.many_states and found.gap > MANY_CLOSE * self.aim.epsilon
-        goal = self.aim.epsilon - min(
-            found.gap, (WIDE if is_wide else CLOSE / 2) * self.aim.epsilon
-        )
-        share = target * goal / found.epsilon
-        if before is None or not (before[0] > target and before[1] > found.epsilon > goal):
-            if before is not None or self.losses.many:
-                return share
-            return max(share / 2, target - (found.epsilon - goal))
-        slope = (before[1] - found.epsilon) / (before[0] - target)
-        return min(share, max(target - (found.epsilon - goal) / slope, target / 4))
+        nothing = self.nothing(guess.shape)
+        return Kept(nothing.noise, nothing.loss, guess.shape, guess.numbers)
 
     def _sharpened(self, kept: Kept) -> Calibrated:
         """The same with next to no room below the budget, where the bounds meet."""
@@ -333,16 +211,16 @@ class Quest:
         best, least = starts[0], math.inf
         for start in starts:
             numbers, dear = start, 0
-            while dear < MOST_ATTACKS:
-                numbers = self._against(shape, numbers)
+            while dear < MOST_ATTACKS and not self.losses.is_spent:
+                numbers = cheapest_against(self.losses, shape, numbers)
                 noise = shape.make(numbers).on_grid()
                 value = self._cost(noise)
-                if value > least - WORTH:
+                if value > least - WORTH * self.losses.gain(noise):
                     # More attacks only ask for more noise.
                     break
                 if self.losses.sought(noise).lower <= self.aim.epsilon:
+                    # From here the search may come further.
                     best, least = numbers, value
-                    break
                 dear += MUCH_DEARER if self.losses.closing_of(noise).nodes > DEAR_TO_SEEK else 1
             else:
                 # Certifying will say whether more noise is asked for than by the attacks so far.
@@ -350,8 +228,3 @@ class Quest:
                 value = self._cost(shape.make(numbers).on_grid())
                 best, least = (numbers, value) if value < least else (best, least)
         return Guess(shape, best, least)
-
-    def _against(self, shape: Shape, numbers: Numbers) -> Numbers:
-        """The cheapest numbers with which no attack that is known exceeds the budget."""
-        target = self.losses.target / self.aim.epsilon
-        return cheapest(self.losses.attacks, shape, numbers, self.aim.epsilon, target, self._cost)
