@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from chainveil.privacy.letters.choosing import cheapest, least_move
+from chainveil.privacy.letters.choosing import REACH, cheapest, least_move
 from chainveil.privacy.letters.losses import COARSE, DEAR, DEAR_TO_SEEK, MANY_CLOSE, Losses
 from chainveil.privacy.letters.shapes import Guess, Kept, Numbers, Shape
 from chainveil.privacy.result import PrivacyLoss
@@ -32,11 +32,13 @@ MOST_MISSES, MISSED = 6, 1e-3
 FAR_BELOW, WIDE = 0.8, 0.03
 
 
-def cheapest_against(losses: Losses, shape: Shape, numbers: Numbers) -> Numbers:
+def cheapest_against(
+    losses: Losses, shape: Shape, numbers: Numbers, reach: float = REACH
+) -> Numbers:
     """The cheapest numbers with which no attack that is known exceeds the budget."""
     epsilon = losses.aim.epsilon
     share = losses.target / epsilon
-    return cheapest(losses.attacks, shape, numbers, epsilon, share, losses.cost)
+    return cheapest(losses.attacks, shape, numbers, epsilon, share, losses.cost, reach)
 
 
 class Certifying:

@@ -16,10 +16,11 @@ from chainveil.privacy.roots import close_bracket, straight
 # How often the cheapest numbers are looked for from another start, and by how much of the budget
 # they may exceed it.
 MOST_STARTS, ROOM = 3, 1e-4
-# What a number leaves open at least, as a share of what they would together, and how many times as
-# much as before at most; how far numbers are moved to see what that changes; and how closely the
-# least cost is found, as a share of the gain.
-LEAST_OPEN, REACH, STEP, CLOSE = 1e-4, 3.0, 1e-5, 1e-6
+# How many times as much as before a number leaves open at most.
+REACH = 3.0
+# What a number leaves open at least, as a share of what they would together; how far numbers are
+# moved to see what that changes; and how closely the least cost is found, as a share of the gain.
+LEAST_OPEN, STEP, CLOSE = 1e-4, 1e-5, 1e-6
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
 # How close moves are found, what all gains below are taken for, how many moves are tried at once,
@@ -61,16 +62,18 @@ def cheapest(
     epsilon: float,
     target: float,
     cost: Callable[[Noise], float],
+    reach: float = REACH,
 ) -> Numbers:
     """The numbers of least cost with which no attack gains more than a share of the budget.
 
-    ``numbers``: where the search begins; ``target``: the share.
+    ``numbers``: where the search begins; ``target``: the share; ``reach``: how many times as much
+    as there a number may leave open, or as little.
     """
     # What all numbers that hide would be together: others are looked for on its scale.
     even = np.array(numbers)
     even[: shape.hides] = 0.5
     even = shape.moved(even, least_move(attacks, shape, even, target * epsilon))
-    search = _Search(attacks, shape, epsilon, target, cost, even)
+    search = _Search(attacks, shape, epsilon, target, cost, even, reach)
     found = search.from_numbers(numbers)
     if cost(shape.make(found)) < cost(shape.make(even)):
         return found
@@ -91,9 +94,10 @@ class _Search:
         target: float,
         cost: Callable[[Noise], float],
         even: Numbers,
+        reach: float,
     ) -> None:
         self._attacks, self._shape, self._cost = attacks, shape, cost
-        self._epsilon, self._target = epsilon, target
+        self._epsilon, self._target, self._reach = epsilon, target, reach
         self._scale = np.ones(shape.size)
         self._scale[: shape.hides] = 1 - even[0]
         least = np.where(np.arange(shape.size) < shape.hides, LEAST_OPEN, 1e-6)
@@ -123,7 +127,7 @@ class _Search:
 
     def _around(self, x: Numbers) -> FloatArray:
         """Numbers that are not too far away: of those that are, no attack is known yet."""
-        reach = np.where(np.arange(len(x)) < self._shape.hides, REACH, np.inf)
+        reach = np.where(np.arange(len(x)) < self._shape.hides, self._reach, np.inf)
         low, high = self._bounds.T
         return np.column_stack([np.maximum(low, x / reach), np.minimum(high, x * reach)])
 

@@ -125,8 +125,13 @@ class Losses:
         Noise with one number is there instead. Rare reports, and losses with a number of nodes of
         their own, are left to others.
         """
-        last = 0 if self._last is None else self._last[1].nodes
-        return self.every == 1 and self.nodes is None and self._spent + last > ALL * self.most
+        alone = self.every > 1 or self.nodes is not None
+        return not alone and self._spent + self._last_nodes > ALL * self.most
+
+    @property
+    def _last_nodes(self) -> int:
+        """Those of the last loss, as many as it was to have."""
+        return 0 if self._last is None else min(self.most, self._last[1].nodes)
 
     @property
     def dear(self) -> float:
@@ -142,7 +147,7 @@ class Losses:
     def closing_of(self, noise: Noise) -> Closing:
         """The loss of this noise and the earlier releases."""
         if self._last is None or self._last[0] != noise:
-            self._spent += 0 if self._last is None else self._last[1].nodes
+            self._spent += self._last_nodes
             closing = self.closing(self.problem.with_release(noise))
             known = self.attacks.best(noise)
             if known is not None:

@@ -17,7 +17,7 @@ import numpy as np
 from chainveil.errors import UnreachableBudget
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.certifying import CLOSE, MOST_ROUNDS, Certifying, cheapest_against
-from chainveil.privacy.letters.choosing import least_move
+from chainveil.privacy.letters.choosing import REACH, least_move
 from chainveil.privacy.letters.losses import CERTIFYING_NODES, DEAR_TO_SEEK, Losses
 from chainveil.privacy.letters.shapes import Guess, Kept, Numbers, Shape, hiding
 from chainveil.privacy.problem import Aim, Problem
@@ -29,8 +29,11 @@ SHARP = 1e-6, 1e-5, 1e-4, 1e-3
 # Attacks on several numbers that are looked for at most, and as how many one counts that took long
 # to find.
 MOST_ATTACKS, MUCH_DEARER = 32, 4
+# How many times as much as before a number leaves open at most, after attacks that were too good,
+# and to what power that is raised after each.
+LEAST_REACH, SHORTER = 1.3, 0.85
 # By how much less the cost of another round must be, as a share of what is gained.
-WORTH = 2e-3
+WORTH = 5e-3
 
 
 @dataclass
@@ -207,20 +210,25 @@ class Quest:
         return least_move(self.losses.attacks, shape, numbers, target)
 
     def _collected(self, shape: Shape, starts: Sequence[Numbers]) -> Guess:
-        """Numbers that keep the budget against the attacks that were found on the way."""
+        """Numbers that keep the budget against the attacks that were found on the way.
+
+        Others are looked for around the last ones, less far away after each attack that exceeds
+        the budget: of what lies far away no attack is known.
+        """
         best, least = starts[0], math.inf
         for start in starts:
-            numbers, dear = start, 0
+            numbers, dear, reach = start, 0, REACH
             while dear < MOST_ATTACKS and not self.losses.is_spent:
-                numbers = cheapest_against(self.losses, shape, numbers)
+                numbers = cheapest_against(self.losses, shape, numbers, reach)
                 noise = shape.make(numbers).on_grid()
                 value = self._cost(noise)
                 if value > least - WORTH * self.losses.gain(noise):
                     # More attacks only ask for more noise.
                     break
                 if self.losses.sought(noise).lower <= self.aim.epsilon:
-                    # From here the search may come further.
                     best, least = numbers, value
+                else:
+                    reach = max(LEAST_REACH, reach**SHORTER)
                 dear += MUCH_DEARER if self.losses.closing_of(noise).nodes > DEAR_TO_SEEK else 1
             else:
                 # Certifying will say whether more noise is asked for than by the attacks so far.
