@@ -225,6 +225,8 @@ def keep(values: Any, counts: Any, label: int, at: Any, on: Any) -> None:
         excess = 0.0 if above <= 0.0 or below <= 0.0 else below / (above + below) * above / size
         if excess < least:
             nearest, least, scale = other, excess, by
+        if excess <= 0.0:
+            break
     if least > 0.0 and count < at[2]:
         counts[label] += 1
         return
@@ -234,7 +236,7 @@ def keep(values: Any, counts: Any, label: int, at: Any, on: Any) -> None:
                 values[line, nearest, x] = scale * values[line, count, x]
 
 
-@compiled(**PLAIN)
+@inner
 def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any) -> None:
     """Functionals of all layers for words of ``at[0]`` letters before an end.
 
@@ -335,6 +337,26 @@ def follow(letters: Any, cones: Any, end: int, at: Any, factor: float, room: Any
                 above = values[0, label, 0, number, x] + factor * below
                 if reference[end, 0, x] > 0.0 and above * told[BELOW] >= told[ABOVE] * below:
                     told[ABOVE], told[BELOW] = above, below
+
+
+@compiled(**PLAIN)
+def sweep(
+    letters: Any, cones: Any, walks: Any, weights: Any, factors: Any, at: Any, room: Any
+) -> int:
+    """How many walks keep below their factors before one does not, which ``room`` then tells of.
+
+    ``walks`` (n, 2): letters and end of each; ``weights`` (2, k, n): what the values a and b of the
+    target weigh in each; ``factors`` (n,); ``at``: as in ``follow``, which it is made ready for.
+    """
+    for number in range(len(walks)):
+        at[0] = walks[number, 0]
+        for line in range(2):
+            for x in range(weights.shape[1]):
+                room.first[line, x] = weights[line, x, number]
+        follow(letters, cones, walks[number, 1], at, factors[number], room)
+        if room.told[LEFT] > 0.0:
+            return number
+    return len(walks)
 
 
 @compiled(**PLAIN)

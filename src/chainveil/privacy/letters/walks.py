@@ -226,18 +226,16 @@ class Walks:
         """How many walks keep below the bound before one does not; ``order`` (n, 2)."""
         room, layers = self._room, self._cones.layers(self._upto)
         possible, first, away = self._begin(order)
-        for number, done in enumerate(possible.tolist()):
-            distance, end = order[done].tolist()
-            self._away = float(away[number])
-            factor = math.exp(min(self.bound - self._away, MOST_EXPONENT))
-            room.first[:] = first[:, :, number]
-            room.told[cone_kernel.STEPS] = 0
-            at = np.array([distance, self._label, self._width, lines])
-            cone_kernel.follow(self._cones.letters, layers, end, at, factor, room)
-            self.steps += int(room.told[cone_kernel.STEPS])
-            if room.told[cone_kernel.LEFT] > 0:
-                return int(done)
-        return len(order)
+        factors = np.array([math.exp(min(self.bound - one, MOST_EXPONENT)) for one in away])
+        room.told[cone_kernel.STEPS] = 0
+        at = np.array([0, self._label, self._width, lines])
+        letters, walks = self._cones.letters, order[possible]
+        done = cone_kernel.sweep(letters, layers, walks, first, factors, at, room)
+        self.steps += int(room.told[cone_kernel.STEPS])
+        if done == len(possible):
+            return len(order)
+        self._away = float(away[done])
+        return int(possible[done])
 
     def _asked(self) -> float:
         """What the last walk, which failed, asks for; infinite where nothing is enough."""
