@@ -27,7 +27,8 @@ class Effort:
     """How close bounds shall come where they are searched for, and when to stop all the same.
 
     ``attacks_only``: the bound from above is not asked for, and may be infinite. ``most_gap``:
-    bounds that are further apart when all are known may be left so.
+    bounds that are further apart when all are known may be left so. ``in_haste``: bounds that come
+    no closer when they are looked for twice as long may be left too.
     """
 
     tolerance: float = 1e-6
@@ -35,6 +36,7 @@ class Effort:
     max_seconds: float | None = None
     attacks_only: bool = False
     most_gap: float = math.inf
+    in_haste: bool = False
 
     @classmethod
     def read(cls, tolerance: Any, max_nodes: Any, max_seconds: Any) -> Effort:

@@ -179,8 +179,9 @@ class Case:
     in_vain: int = 0
     bounded_together: bool = False
     sought_together: bool = False
-    # Whether cones gave a bound.
+    # Whether cones gave a bound, and whether more functionals did not bring it closer.
     enclosed: bool = False
+    stalls: bool = False
 
     @property
     def nodes(self) -> int:

@@ -31,10 +31,16 @@ def points_of_a_block(numbers: Numbers) -> int:
 
     A power of two.
     """
-    law, distance = numbers.transition, 1
+    distance = memory_of(numbers.transition)
+    return max(1, min(distance // BLOCKS, SHORT), distance // MORE_BLOCKS)
+
+
+def memory_of(law: FloatArray) -> int:
+    """How many steps it takes until a chain tells next to nothing: a power of two."""
+    distance = 1
     while distance < FURTHEST and not _tells_little(law):
         law, distance = law @ law, 2 * distance
-    return max(1, min(distance // BLOCKS, SHORT), distance // MORE_BLOCKS)
+    return distance
 
 
 def _tells_little(law: FloatArray) -> bool:

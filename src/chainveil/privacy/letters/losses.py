@@ -8,10 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.attacks import Attacks
+from chainveil.privacy.letters.coarse import memory_of
 from chainveil.privacy.letters.shapes import cost, hiding
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
@@ -28,6 +30,8 @@ DEAR, DEAR_TO_SEEK = 40_000, 8_000
 LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
 # How many times as many a loss may have that is not bounded yet, and all together.
 MORE_NODES, ALL = 3, 1.5
+# Steps that a slow chain remembers; how many times as many nodes a loss has at most on slower ones.
+SLOW, MOST_SLOW = 1024, 4
 # Silent points to a report that have as many nodes again, and how many times as many there are at
 # most.
 SILENT, MOST_SILENT = 8, 4
@@ -95,7 +99,7 @@ class Losses:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._found: dict[Noise, PrivacyLoss] = {}
         self.many_states = self.every == 1 and self.problem.model.states > FEW
-        if self.many_states:
+        if self.many_states or (self.every == 1 and self.nodes is None and self._slow):
             self.looking = max(self.looking, NEAR)
         # The last loss, which may be brought closer, and nodes of those before it.
         self._last: tuple[Noise, Closing] | None = None
@@ -114,9 +118,24 @@ class Losses:
     @property
     def most(self) -> int:
         """Nodes that a loss may have; for all pairs of values at least."""
+        if self.nodes is not None:
+            return self.nodes
+        return self._usual * (1 if self.every > 1 else min(MOST_SLOW, max(1, self._slow)))
+
+    @cached_property
+    def _usual(self) -> int:
+        """The usual number of nodes."""
         k = self.problem.model.states
-        few = int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
-        return self.nodes or (LOOKING_NODES * max(1, (k - 2) // 2) if self.every == 1 else few)
+        if self.every == 1:
+            return LOOKING_NODES * max(1, (k - 2) // 2)
+        return int(LOOKING_NODES * min(1.0, (4 / k) ** 2)) + 1000 * k**2
+
+    @cached_property
+    def _slow(self) -> int:
+        """How many times as long a chain remembers as one that is slow."""
+        model = self.problem.model
+        is_one = model.single and model.order == 1
+        return memory_of(self.problem.chain.transition) // SLOW if is_one else 0
 
     @property
     def is_spent(self) -> bool:
@@ -126,12 +145,12 @@ class Losses:
         their own, are left to others.
         """
         alone = self.every > 1 or self.nodes is not None
-        return not alone and self._spent + self._last_nodes > ALL * self.most
+        return not alone and self._spent + self._last_nodes > ALL * self._usual
 
     @property
     def _last_nodes(self) -> int:
         """Those of the last loss, as many as it was to have."""
-        return 0 if self._last is None else min(self.most, self._last[1].nodes)
+        return 0 if self._last is None else min(self._usual, self._last[1].nodes)
 
     @property
     def dear(self) -> float:
@@ -142,7 +161,7 @@ class Losses:
         """Bounds within a share of the budget."""
         within = min(max(share * self.aim.epsilon, 1e-9), 1.0)
         more = min(1 + (self.every - 1) / SILENT, MOST_SILENT)
-        return Effort(within, nodes or int(self.most * more))
+        return Effort(within, nodes or int(self.most * more), in_haste=self._slow > 0)
 
     def closing_of(self, noise: Noise) -> Closing:
         """The loss of this noise and the earlier releases."""

@@ -41,8 +41,9 @@ MOST_SHOWN = 4096
 FIRST_ENCLOSED, LARGE, ENCLOSING = 2, 400, 4
 # On chains whose words are long, the part of all nodes that one case may cost.
 PARTS = 2
-# Functionals for each layer and label at most.
-MOST_WIDTH = 256
+# Functionals for each layer and label at most. From so many on bounds that do not come closer by
+# this part of what they are too high stay as they are, in haste.
+MOST_WIDTH, MANY_FUNCTIONALS, STALLED = 256, 4, 0.3
 # Words of more letters are long: graphs are large then, and cones come first.
 DEEP = 48
 # Series of fewer points are short.
@@ -223,8 +224,10 @@ class Search:
             if not case.measured:
                 self._measure(case)
                 continue
+            before = case.upper
             self._lay_out(case)
             self._measure(case)
+            case.stalls = self._comes_no_closer(case, before)
             if self._far_apart(cases):
                 break
         if self.low <= enough and not self.effort.attacks_only:
@@ -243,6 +246,13 @@ class Search:
         if max(case.upper for case in cases) - self.low <= self.effort.most_gap:
             return False
         return all(case.enclosed or not self._is_open(case) for case in cases)
+
+    def _comes_no_closer(self, case: Case, before: float) -> bool:
+        """Whether more functionals lowered the bound by little of what it is too high."""
+        if not (self._deep and case.enclosed and case.width >= MANY_FUNCTIONALS):
+            return False
+        excess = before - self.low - self.effort.tolerance
+        return case.upper > before - STALLED * excess
 
     @property
     def _every_length(self) -> bool:
@@ -364,7 +374,8 @@ class Search:
 
     def _is_open(self, case: Case) -> bool:
         """Whether a case may be worth more than what is attained, and can be laid out again."""
-        return case.upper > self.low + self.effort.tolerance * 0.95 and case.turn < LAST_TURN
+        stays = case.turn >= LAST_TURN or (case.stalls and self.effort.in_haste)
+        return case.upper > self.low + self.effort.tolerance * 0.95 and not stays
 
     def _measure_rest(self) -> None:
         """Bounds of the cases that have none yet."""

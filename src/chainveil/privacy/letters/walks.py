@@ -37,6 +37,9 @@ NARROWING = 0.5
 # By how many margins a bound is raised for what lies behind the last distance; how many margins
 # less twice the distance must ask for.
 BEHIND, STALLED = 2, 0.5
+# From so many distances on, a bound is raised by so many margins where that is enough for groups; a
+# few of them are asked.
+LONG, EASED, FEW = 1024, 1.5, 4
 # How often a factor is raised for one distance.
 MOST_RAISED = 40
 # Logs of factors are below this.
@@ -185,6 +188,8 @@ class Walks:
         ``away``: from a distance and an end to the group that begins there; None: in vain.
         """
         failed = self._abreast(groups)
+        if len(failed) and self._upto >= LONG and self._ease(_some(failed, FEW), margin):
+            failed = self._abreast(failed)
         while len(failed) > SOME:
             before = self.bound
             if not self._raise(self._abreast(_some(failed + away)), margin, most):
@@ -193,6 +198,20 @@ class Walks:
                 break
             failed = self._abreast(failed)
         return self._still_failing(failed) if self._width > 1 else failed
+
+    def _ease(self, groups: IntArray, margin: float) -> bool:
+        """Whether the bound could be raised by a little so that these groups keep below it.
+
+        Many distances are worth nearly the same on slow chains: to tell them apart takes long.
+        """
+        asked = -math.inf
+        for group in groups:
+            if not self._sweep(group[None], 2):
+                asked = max(asked, self._asked())
+        if not self.bound < asked <= self.bound + EASED * margin:
+            return False
+        self.bound = asked + margin / 8
+        return True
 
     def _still_failing(self, order: IntArray) -> IntArray:
         """Those walks that a few functionals do not show to keep below the bound either."""
@@ -289,6 +308,6 @@ class Walks:
         return (self._label, []) if label < 0 else (label, word.tolist())
 
 
-def _some(order: IntArray) -> IntArray:
+def _some(order: IntArray, count: int = SOME) -> IntArray:
     """A few of them, the last ones first."""
-    return order[:: -max(1, len(order) // SOME)]
+    return order[:: -max(1, len(order) // count)]
