@@ -140,3 +140,15 @@ def test_as_many_states_as_reports() -> None:
     noise = StickyNoise.response(0.5, Channel(np.full((3, 2), 0.5)), Channel(np.full((3, 2), 0.5)))
     with pytest.raises(InvalidInput, match="as many of each"):
         noise.expected_distance(cv.MarkovChain(np.full((3, 3), 1 / 3)))
+
+
+def test_laws_that_are_kept_belong_to_their_chain() -> None:
+    noise = cv.Channel.per_state_response([0.1, 0.5, 0.9])
+    chains = [
+        cv.MarkovChain([[1 - a, a, 0.0], [0.1, 0.8, 0.1], [0.0, a, 1 - a]])
+        for a in np.linspace(0.1, 0.9, 12)
+    ]
+    for _ in range(2):
+        for chain in chains:
+            expected = float(chain.stationary @ [0.1, 0.5, 0.9])
+            assert wrong_share(noise, chain) == pytest.approx(expected, abs=1e-12)

@@ -193,3 +193,17 @@ def test_a_very_slow_chain_has_noise_that_tells_something() -> None:
     moves += [[0.0004, 0.08, 0.9192, 0.0004], [0.001, 0.001, 0.001, 0.997]]
     plan = cv.calibrate(cv.MarkovChain(moves), 2.0)
     assert 0.95 * 2 < plan.loss.lower <= plan.loss.epsilon <= 2
+
+
+def test_a_very_slow_chain_gets_noise_that_uses_the_budget_up() -> None:
+    # It takes thousands of points to forget: once bounds stayed at twice what is attained.
+    chain = cv.MarkovChain(
+        [
+            [0.9953, 0.002, 0.0019, 0.0008],
+            [0.0005, 0.9989, 0.0003, 0.0003],
+            [0.0004, 0.0001, 0.9992, 0.0003],
+            [0.0003, 0.0003, 0.0001, 0.9993],
+        ]
+    )
+    plan = cv.calibrate(chain, 4.0)
+    assert 0.95 * 4.0 < plan.loss.lower <= plan.loss.epsilon <= 4.0

@@ -16,7 +16,8 @@ import chainveil as cv
 from chainveil.noise.memory import StickyNoise
 from chainveil.privacy.letters import cone_kernel, lane_kernel, search
 from chainveil.privacy.letters import walks as walks_file
-from chainveil.privacy.letters.cones import Cones
+from chainveil.privacy.letters.cones import Cones, _largest
+from chainveil.privacy.letters.ends import joined
 from chainveil.privacy.letters.lane_kernel import ANY
 from chainveil.privacy.letters.loss import loss as loss_by_words
 from chainveil.privacy.letters.numbers import exact_emission, exact_transition, read_numbers
@@ -452,3 +453,76 @@ def test_distances_together_bound_all_words(is_left: bool, monkeypatch: pytest.M
             walks = Walks(cones, pair, 0, width)
             bound = walks.enclose(best - 0.1, 1e-3, 10**9)
             assert best <= bound < best + 2.0
+
+
+def test_cones_that_hold_several_others_hold_their_rays() -> None:
+    rng = np.random.default_rng(3)
+    layers, labels, k, count = 5, 2, 4, 3
+    references = rng.uniform(0.1, 1.0, (layers, k, count))
+    shares = rng.dirichlet(np.ones(k + 1), (layers, labels, count))[..., :k].swapaxes(2, 3)
+    # One of the others has no cone at some place, and all of them at another.
+    shares[1, 0, 0, 1] = shares[2, 1, 0, :] = -1.0
+    reference = rng.uniform(0.1, 1.0, (layers, k))
+    found = joined(references, shares, reference)
+    assert found[2, 1].tolist() == [-1.0] * k
+    for layer, label in np.ndindex(layers, labels):
+        least = np.full(k, np.inf)
+        for one in range(count):
+            share = shares[layer, label, :, one]
+            if share[0] < 0:
+                continue
+            for x in range(k):
+                ray = (share + (1 - share.sum()) * np.eye(k)[x]) * references[layer, :, one]
+                relative = ray / reference[layer]
+                assert np.all(relative / relative.sum() >= found[layer, label])
+                least = np.minimum(least, relative / relative.sum())
+        if np.isfinite(least).all():
+            # Not far below: a ray with all that is free in the state that counts for most.
+            assert np.all(found[layer, label] >= 0.3 * least)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 8, 13])
+def test_the_largest_of_neighbours(count: int) -> None:
+    array = np.random.default_rng(count).normal(size=(40, 3))
+    windows = np.lib.stride_tricks.sliding_window_view(array, count, axis=0)
+    assert np.array_equal(_largest(array, count), windows.max(axis=2))
+
+
+def _twofold(q: float, r: float) -> cv.MarkovChain:
+    """Two states of which each is two, and either of these at random at every point."""
+    inside = np.array([[0.3, 0.7], [0.5, 0.5]])
+    step = np.array([[1 - q, q], [r, 1 - r]])
+    return cv.MarkovChain(np.repeat(np.einsum("ab,bi->abi", step, inside).reshape(2, 4), 2, axis=0))
+
+
+@pytest.mark.parametrize(
+    ("q", "r", "rho"),
+    [
+        (0.004, 0.01, 0.49),
+        pytest.param(0.0008, 0.0012, 0.4995, marks=pytest.mark.slow),
+        pytest.param(0.0003, 0.0005, 0.4998, marks=pytest.mark.slow),
+    ],
+)
+def test_slow_chains_that_are_two_states_in_disguise(q: float, r: float, rho: float) -> None:
+    # The exact loss of two states is another engine's: all of it holds of the four.
+    exact = cv.privacy_loss(cv.MarkovChain.binary(q=q, r=r), cv.Channel.binary(rho, rho))
+    noise = cv.Channel(np.repeat([[1 - rho, rho], [rho, 1 - rho]], 2, axis=0))
+    tolerance = 0.01 * exact.epsilon
+    loss = cv.privacy_loss(_twofold(q, r), noise, tolerance=tolerance, max_nodes=2_000_000)
+    assert exact.lower <= loss.epsilon <= exact.epsilon + 1.1 * tolerance
+    assert exact.lower - tolerance <= loss.lower <= exact.epsilon
+
+
+def test_a_bound_is_raised_for_what_lies_behind_where_more_distances_do_not_help() -> None:
+    # From 64 letters on whatever follows asks for the same; once the walks went on to 2,048.
+    chain = cv.MarkovChain(
+        np.diag([0.3, 0.5, 0.2, 0.6, 0.4, 0.7])
+        + np.roll(np.diag([0.7, 0.5, 0.8, 0.4, 0.6, 0.3]), 1, axis=1)
+    )
+    channel = cv.Channel.randomized_response(6, 0.81)
+    script = Script(read_numbers(chain, (channel,)), (channel,), False)
+    cones = Cones(script.spelling(True), Priors(script.numbers, True))
+    for start in (0.8555, 0.856223, 0.857, 0.858585, 0.86):
+        walks = Walks(cones, (4, 0), 0, 1)
+        assert start <= walks.enclose(start, 0.004, 300_000) < 0.875
+        assert walks._upto <= 256
