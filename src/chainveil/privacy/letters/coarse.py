@@ -23,7 +23,7 @@ from chainveil.privacy.letters.sides import Letter, Spelling
 # A chain tells next to nothing of points so far away that the logs of all its odds are below this.
 LITTLE = 0.1
 # Blocks up to there at least, and of more than SHORT points; the longest distance of all.
-BLOCKS, SHORT, MORE_BLOCKS, FURTHEST = 8, 8, 64, 1 << 15
+BLOCKS, SHORT, MORE_BLOCKS, FURTHEST = 8, 8, 128, 1 << 15
 
 
 def points_of_a_block(numbers: Numbers) -> int:

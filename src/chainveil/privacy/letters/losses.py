@@ -120,7 +120,8 @@ class Losses:
         """Nodes that a loss may have; for all pairs of values at least."""
         if self.nodes is not None:
             return self.nodes
-        return self._usual * (1 if self.every > 1 else min(MOST_SLOW, max(1, self._slow)))
+        few_states = self.every == 1 and not self.many_states
+        return self._usual * (min(MOST_SLOW, max(1, self._slow)) if few_states else 1)
 
     @cached_property
     def _usual(self) -> int:
@@ -141,11 +142,13 @@ class Losses:
     def is_spent(self) -> bool:
         """Whether losses took so many nodes that no other noise with several numbers is tried.
 
-        Noise with one number is there instead. Rare reports, and losses with a number of nodes of
-        their own, are left to others.
+        Noise with one number is there instead, and takes long enough on a slow chain of many
+        states. Rare reports, and losses with a number of nodes of their own, have no such limit.
         """
-        alone = self.every > 1 or self.nodes is not None
-        return not alone and self._spent + self._last_nodes > ALL * self._usual
+        if self.every > 1 or self.nodes is not None:
+            return False
+        is_long = self.many_states and self._slow > 0
+        return is_long or self._spent + self._last_nodes > ALL * self._usual
 
     @property
     def _last_nodes(self) -> int:
