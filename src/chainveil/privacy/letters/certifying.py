@@ -109,7 +109,7 @@ class Certifying:
         self._numbers = min(others, key=moved_cost)
         # Attacks follow the numbers: in the end more is kept back each time.
         self._misses += nodes > DEAR_TO_SEEK // 4
-        self._long_sought |= nodes > DEAR
+        self._long_sought |= nodes > self._losses.dear
         if self._long_sought:
             self._target *= CAUTIOUS
         elif self._misses > MOST_MISSES:

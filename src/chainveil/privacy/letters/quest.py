@@ -32,8 +32,8 @@ MOST_ATTACKS, MUCH_DEARER = 32, 4
 # How many times as much as before a number leaves open at most, after attacks that were too good,
 # and to what power that is raised after each.
 LEAST_REACH, SHORTER = 1.3, 0.85
-# By how much less the cost of another round must be, as a share of what is gained.
-WORTH = 5e-3
+# By how much less the cost of another round must be, and at most as a share of what is gained.
+WORTH = 1e-4, 5e-3
 
 
 @dataclass
@@ -222,7 +222,7 @@ class Quest:
                 numbers = cheapest_against(self.losses, shape, numbers, reach)
                 noise = shape.make(numbers).on_grid()
                 value = self._cost(noise)
-                if value > least - WORTH * self.losses.gain(noise):
+                if value > least - min(WORTH[0], WORTH[1] * self.losses.gain(noise)):
                     # More attacks only ask for more noise.
                     break
                 if self.losses.sought(noise).lower <= self.aim.epsilon:
