@@ -48,12 +48,20 @@ def _sticky(k: int, rng: Rng) -> Matrix:
     return np.asarray(stay * np.eye(k) + (1 - stay) * _uniform(k, rng))
 
 
-def _slow(k: int, rng: Rng) -> Matrix:
-    leave = np.exp(rng.uniform(math.log(1 / 200), math.log(1 / 10), (k, 1)))
+def _leaving(k: int, rng: Rng, least: float, most: float) -> Matrix:
+    leave = np.exp(rng.uniform(math.log(least), math.log(most), (k, 1)))
     others = _uniform(k, rng)
     np.fill_diagonal(others, 0.0)
     others /= others.sum(axis=1, keepdims=True)
     return np.asarray((1 - leave) * np.eye(k) + leave * others)
+
+
+def _slow(k: int, rng: Rng) -> Matrix:
+    return _leaving(k, rng, 1 / 200, 1 / 10)
+
+
+def _very_slow(k: int, rng: Rng) -> Matrix:
+    return _leaving(k, rng, 1 / 2000, 1 / 200)
 
 
 def _cycle(k: int, rng: Rng) -> Matrix:
@@ -87,6 +95,7 @@ def _absorbing(k: int, rng: Rng) -> Matrix:
 # logarithm. "cycle": it stays with one between .02 and .8, else the next state follows.
 # "birth-death": it stays, or moves to a neighbour. "sparse": half of all transitions are zero, that
 # to the next state is not. "absorbing": the last state is left with one between 1/1000 and 1/32.
+# "very slow": each state is left with one between 1/2000 and 1/200.
 KINDS: dict[str, Callable[[int, Rng], Matrix]] = {
     "uniform": _uniform,
     "sticky": _sticky,
@@ -95,6 +104,7 @@ KINDS: dict[str, Callable[[int, Rng], Matrix]] = {
     "birth-death": _birth_death,
     "sparse": _sparse,
     "absorbing": _absorbing,
+    "very slow": _very_slow,
 }
 
 

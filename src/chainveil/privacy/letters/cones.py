@@ -9,6 +9,8 @@ inwards). Here are the cones; ``walks`` bounds words by them.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from chainveil.checks import FloatArray
@@ -21,7 +23,7 @@ from chainveil.privacy.letters.words import UNIT
 
 # What priors are raised by: far more than rounding takes.
 MARGIN = 1e-12
-# Distances that are taken together at once.
+# Distances that are taken together at once, as far as their number is a multiple of that.
 NEIGHBOURS = 16
 
 
@@ -116,7 +118,7 @@ class Cones:
         middle, last = count // 2, len(references) - count + 1
         layers.reference[end, :last] = references[middle : middle + last]
         # Many distances are taken together in two turns: first neighbours, then such groups.
-        near = min(count, NEIGHBOURS)
+        near = math.gcd(count, NEIGHBOURS)
         inner = references[near // 2 :][: len(references) - near + 1]
         shares = joined(_windows(references, near), _windows(shares, near), inner)
         layers.share[end, :last] = joined(

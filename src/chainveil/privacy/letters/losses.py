@@ -14,7 +14,7 @@ from typing import Protocol
 from chainveil.noise.base import Noise
 from chainveil.privacy.letters.attacks import Attacks
 from chainveil.privacy.letters.coarse import memory_of
-from chainveil.privacy.letters.shapes import cost, hiding
+from chainveil.privacy.letters.shapes import Shape, cost, hiding
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.witness import Witness
@@ -142,13 +142,21 @@ class Losses:
     def is_spent(self) -> bool:
         """Whether losses took so many nodes that no other noise with several numbers is tried.
 
-        Noise with one number is there instead, and takes long enough on a slow chain of many
-        states. Rare reports, and losses with a number of nodes of their own, have no such limit.
+        Noise with one number is there instead. Rare reports, and losses with a number of nodes of
+        their own, have no such limit.
         """
-        if self.every > 1 or self.nodes is not None:
+        is_limited = self.every == 1 and self.nodes is None
+        return is_limited and self._spent + self._last_nodes > ALL * self._usual
+
+    def gives_up(self, shape: Shape) -> bool:
+        """Whether bounds of such noise would take too long: noise with one number is there instead.
+
+        So they would with many states on slow chains, and for noise that remembers on slower ones.
+        """
+        if self.every > 1 or self.nodes is not None or shape.size == 1:
             return False
-        is_long = self.many_states and self._slow > 0
-        return is_long or self._spent + self._last_nodes > ALL * self._usual
+        remembers = shape.size > shape.hides
+        return self._slow > 0 if self.many_states else remembers and self._slow > 1
 
     @property
     def _last_nodes(self) -> int:

@@ -87,6 +87,8 @@ class Quest:
         """The best of the best of each shape, certified; ``guesses``: those made already."""
         level, hoped, alone = 0.5, list[Guess](), None
         for shape, known in zip(shapes, guesses or [None] * len(shapes), strict=True):
+            if self.losses.gives_up(shape):
+                continue
             if (
                 not hoped
                 and not guesses
