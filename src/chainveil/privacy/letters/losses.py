@@ -31,7 +31,7 @@ LOOKING_NODES, CERTIFYING_NODES = 200_000, 15_000
 # How many times as many a loss may have that is not bounded yet, and all together.
 MORE_NODES, ALL = 3, 1.5
 # Steps that a slow chain remembers; how many times as many nodes a loss has at most on slower ones.
-SLOW, MOST_SLOW = 1024, 4
+SLOW, MOST_SLOW = 1024, 2
 # Silent points to a report that have as many nodes again, and how many times as many there are at
 # most.
 SILENT, MOST_SILENT = 8, 4
