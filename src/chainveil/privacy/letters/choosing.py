@@ -23,6 +23,8 @@ REACH = 3.0
 LEAST_OPEN, STEP, CLOSE = 1e-4, 1e-5, 1e-6
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
+# Moves are multiples of one over this.
+GRID = 2**26
 # How close moves are found, what all gains below are taken for, how many moves are tried at once,
 # and how far these reach.
 NEAR, TINY, AT_ONCE, FIRST_MOVES = 1e-8, 1e-300, 8, 8.0
@@ -48,7 +50,9 @@ def least_move(attacks: Attacks, shape: Shape, numbers: Numbers, target: float) 
         return FURTHEST
     # Moves that fit are larger, so that the bracket is turned round.
     fits, fails = ((-float(moves[i]), float(above[i])) for i in (last + 1, last))
-    return -close_bracket(lambda x: float(excess(-x)[0]), fits, fails, _is_close, straight)
+    move = -close_bracket(lambda x: float(excess(-x)[0]), fits, fails, _is_close, straight)
+    # On a grid, so that it does not depend on how a machine adds up.
+    return math.ceil(move * GRID) / GRID
 
 
 def _is_close(fits: tuple[float, float], fails: tuple[float, float]) -> bool:

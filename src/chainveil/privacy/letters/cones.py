@@ -23,6 +23,8 @@ from chainveil.privacy.letters.words import UNIT
 
 # What priors are raised by: far more than rounding takes.
 MARGIN = 1e-12
+# Distances up to which walks are made at most.
+MOST_DISTANCES = 16384
 # Distances that are taken together at once, as far as their number is a multiple of that.
 NEIGHBOURS = 16
 
@@ -31,11 +33,18 @@ class Cones:
     """What one side is worth at most, whatever is known on it, where every point reports.
 
     ``is_close``: whether cones are made as narrow as can be shown quickly, and neighbouring
-    distances may be asked together.
+    distances may be asked together; ``furthest``: up to what distance walks are made at most.
     """
 
-    def __init__(self, spelling: Spelling, priors: Priors, is_close: bool = True) -> None:
+    def __init__(
+        self,
+        spelling: Spelling,
+        priors: Priors,
+        is_close: bool = True,
+        furthest: int = MOST_DISTANCES,
+    ) -> None:
         self.spelling, self.priors, self._is_close = spelling, priors, is_close
+        self.furthest = furthest
         count, weight, following, _, _ = spelling.arrays
         if spelling.labels > 1:
             # Whether a word keeps below a factor does not depend on how likely it is. Functionals

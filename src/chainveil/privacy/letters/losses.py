@@ -19,9 +19,9 @@ from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.witness import Witness
 
-# How close losses come at first, as a share of the budget; bounds that are further apart do not
-# meet.
-NEAR, COARSE = 8e-3, 0.02
+# How close losses come at first, as a share of the budget, and on very slow chains; bounds that are
+# further apart do not meet.
+NEAR, NEAR_IF_SLOW, COARSE = 8e-3, 0.011, 0.02
 # They come no closer where that took so many nodes, or where looking for attacks takes so many.
 DEAR, DEAR_TO_SEEK = 40_000, 8_000
 # Nodes that a loss may have while noise is looked for, and more of them to bring bounds together.
@@ -99,8 +99,10 @@ class Losses:
         self.attacks = Attacks(self.problem.model, self.problem.releases)
         self._found: dict[Noise, PrivacyLoss] = {}
         self.many_states = self.every == 1 and self.problem.model.states > FEW
-        if self.many_states or (self.every == 1 and self.nodes is None and self._slow):
+        if self.many_states:
             self.looking = max(self.looking, NEAR)
+        elif self.every == 1 and self.nodes is None and self._slow:
+            self.looking = max(self.looking, NEAR if self._slow == 1 else NEAR_IF_SLOW)
         # The last loss, which may be brought closer, and nodes of those before it.
         self._last: tuple[Noise, Closing] | None = None
         self._spent = 0
@@ -151,12 +153,11 @@ class Losses:
     def gives_up(self, shape: Shape) -> bool:
         """Whether bounds of such noise would take too long: noise with one number is there instead.
 
-        So they would with many states on slow chains, and for noise that remembers on slower ones.
+        So they would on slow chains of many states, and on slower ones of few.
         """
         if self.every > 1 or self.nodes is not None or shape.size == 1:
             return False
-        remembers = shape.size > shape.hides
-        return self._slow > 0 if self.many_states else remembers and self._slow > 1
+        return self._slow > (0 if self.many_states else 1)
 
     @property
     def _last_nodes(self) -> int:

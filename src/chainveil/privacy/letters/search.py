@@ -20,7 +20,7 @@ from chainveil.checks import FloatArray
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.letters.cases import EARLY_TURNS, NODES, Case, Half, Laid, Nothing, Pair
 from chainveil.privacy.letters.coarse import Coarse, points_of_a_block
-from chainveil.privacy.letters.cones import Cones
+from chainveil.privacy.letters.cones import MOST_DISTANCES, Cones
 from chainveil.privacy.letters.enclosing import Enclosing
 from chainveil.privacy.letters.graph import MOST_DEPTHS, UNIT, Side
 from chainveil.privacy.letters.places import Places
@@ -46,8 +46,8 @@ PARTS = 2
 MOST_WIDTH, MANY_FUNCTIONALS, STALLED = 256, 4, 0.3
 # Words of more letters are long: graphs are large then, and cones come first.
 DEEP = 48
-# Series of fewer points are short.
-SHORT = 32
+# Series of fewer points are short; up to what distance cones are laid in those of some length.
+SHORT, MOST_IN_A_SERIES = 32, 2048
 # Points for which the laws after two values are compared.
 FAR = 128
 
@@ -110,14 +110,16 @@ class Search:
     def cones(self) -> tuple[Cones, Cones] | None:
         """Cones of both sides, where any value may be known and every point reports.
 
-        What they show holds for every length, which says little of short series.
+        What they show holds for every length, which says little of short series, and of others on
+        chains that remember longer.
         """
         if self.adversary != "any" or self.script.every > 1:
             return None
         if self.length is not None and self.length < SHORT:
             return None
+        furthest = MOST_DISTANCES if self.length is None else MOST_IN_A_SERIES
         left, right = zip(self.spellings, self.priors, strict=True)
-        return Cones(*left), Cones(*right)
+        return Cones(*left, furthest=furthest), Cones(*right, furthest=furthest)
 
     @cached_property
     def enclosing(self) -> Enclosing | None:

@@ -24,8 +24,8 @@ from chainveil.privacy.letters.cones import Cones
 from chainveil.privacy.letters.lane_kernel import CHUNK
 from chainveil.privacy.letters.sides import IntArray
 
-# Distances up to which walks are made at first, and at most.
-FIRST_DISTANCES, MOST_DISTANCES = 32, 16384
+# Distances up to which walks are made at first.
+FIRST_DISTANCES = 32
 # So many distances come first, and so many are walked one by one.
 SOME = 16
 # An attack is sought up to where the chain tells so little, and at most so far away.
@@ -70,7 +70,7 @@ class Walks:
         """
         self.bound = start
         first, upto, k, before = 0, FIRST_DISTANCES, self._cones.states, math.inf
-        while upto <= MOST_DISTANCES:
+        while upto <= self._cones.furthest:
             self._set_out(upto, most)
             if not self._clear(first, margin, most):
                 return math.inf
