@@ -26,6 +26,8 @@ MOST_ROUNDS = 40
 # Better attacks on several numbers, if each took some time, after which more and more is kept back
 # for those that are still to come, as a share of the budget.
 MOST_MISSES, MISSED = 6, 1e-3
+# By how much of the budget an attack exceeds it for which numbers are moved, but not chosen again.
+LITTLE = 2e-3
 # What attacks may reach, as a share of the budget, where a loss of many states is not bounded at
 # once; and how far below the budget the next loss is to end where such bounds are far apart, since
 # another one would take long.
@@ -78,7 +80,8 @@ class Certifying:
             found = losses.of(noise, not self._several, self._known, self._wide)
             self._known = self._several and found.lower <= epsilon
             if found.lower > epsilon:
-                if self._several and self._kept is None:
+                missed = found.lower > epsilon * (1 + LITTLE)
+                if self._several and self._kept is None and missed:
                     self._choose_again(losses.closing_of(noise).nodes)
             elif found.epsilon > epsilon:
                 self._fails = min(self._fails, self._target)
@@ -124,7 +127,7 @@ class Certifying:
     def _less_may_do(self) -> bool:
         """Whether perhaps no more is to be kept back than for one number."""
         is_cautious = self._target < self._losses.target and math.isinf(self._fails)
-        return is_cautious and not self._misses and self._nodes < 2 * DEAR
+        return is_cautious and not self._misses and self._nodes < DEAR
 
     def _is_enough(self, found: PrivacyLoss) -> bool:
         """Whether what is kept comes as close to the budget as it shall."""

@@ -19,8 +19,9 @@ MOST_STARTS, ROOM = 3, 1e-4
 # How many times as much as before a number leaves open at most.
 REACH = 3.0
 # What a number leaves open at least, as a share of what they would together; how far numbers are
-# moved to see what that changes; and how closely the least cost is found, as a share of the gain.
-LEAST_OPEN, STEP, CLOSE = 1e-4, 1e-5, 1e-6
+# moved to see what that changes; how closely the least cost is found, as a share of the gain, and
+# in how many rounds: where it takes more, they only change last digits.
+LEAST_OPEN, STEP, CLOSE, ROUNDS = 1e-4, 1e-5, 1e-6, 12
 # What hides everything, as a move: see Shape.moved.
 FURTHEST = 60.0
 # Moves are multiples of one over this.
@@ -108,6 +109,9 @@ class _Search:
         self._bounds = np.column_stack([least, (1 - 1e-6) / self._scale])
         hides_all = shape.moved(even, FURTHEST)
         self._gain = max(cost(shape.make(hides_all)) - cost(shape.make(even)), TINY)
+        # Noise that was made last, by its numbers.
+        self._made: dict[bytes, Noise] = {}
+        self._made_around: dict[bytes, list[Noise]] = {}
 
     def from_numbers(self, numbers: Numbers) -> Numbers:
         """The numbers that are found from these."""
@@ -118,7 +122,7 @@ class _Search:
             found = minimize(
                 self._goal, start, method="SLSQP", jac=self._rise, bounds=self._around(start),
                 constraints=[{"type": "ineq", "fun": self._room, "jac": self._slopes}],
-                options={"maxiter": 60, "ftol": CLOSE},
+                options={"maxiter": ROUNDS, "ftol": CLOSE},
             )  # fmt: skip
             x = np.clip(found.x, *self._bounds.T)
             numbers = 1 - self._scale * x
@@ -136,11 +140,19 @@ class _Search:
         return np.column_stack([np.maximum(low, x / reach), np.minimum(high, x * reach)])
 
     def _noise(self, x: Numbers) -> Noise:
-        return self._shape.make(1 - self._scale * x)
+        """Noise with these numbers: its cost and what attacks gain are asked for in turn."""
+        at = x.tobytes()
+        if at not in self._made:
+            self._made = {at: self._shape.make(1 - self._scale * x)}
+        return self._made[at]
 
     def _moved(self, x: Numbers) -> list[Noise]:
         """Noise here, and a step away in each number."""
-        return [self._noise(x), *(self._noise(x + STEP * unit) for unit in self._inwards(x))]
+        at = x.tobytes()
+        if at not in self._made_around:
+            steps = [x, *(x + STEP * unit for unit in self._inwards(x))]
+            self._made_around = {at: [self._shape.make(1 - self._scale * step) for step in steps]}
+        return self._made_around[at]
 
     def _inwards(self, x: Numbers) -> FloatArray:
         """Steps that leave no bound behind."""

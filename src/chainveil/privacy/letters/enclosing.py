@@ -87,18 +87,19 @@ class Enclosing:
             side.most = min(side.most, found)
         return found
 
-    def seek(self, cases: Sequence[Case], goal: float, tolerance: float, most: int) -> bool:
+    def seek(self, cases: Sequence[Case], goal: float, tolerance: float, most: int) -> set[int]:
         """Look for words of both sides that are worth more than the goal together.
 
-        Whether there may be some. Sides are looked through in blocks of points for what is worth
-        more than a share of the goal; if one is, the other is for its best word. Words of several
-        cases, whose labels may not go together, are not tried.
+        With which labels there may be some. Sides are looked through in blocks of points for what
+        is worth more than a share of the goal; if one is, the other is for its best word. Words of
+        several cases, whose labels may not go together, are not tried: they name the likely ones.
         """
         label, margin = cases[0].place[1] if len(cases) == 1 else ANY, MARGIN * tolerance
         numbers = _sides(cases)
         attained = [max(_side(case, number).attained for case in cases) for number in numbers]
         bounds = [least + max(0.0, goal - sum(attained)) / len(numbers) for least in attained]
         left, raised = list(range(len(numbers))), [False] * len(numbers)
+        likely = set[int]()
         for best_ones in (False, True) if len(cases) == 1 else (False,):
             if best_ones and sum(bounds) <= goal:
                 break
@@ -111,10 +112,9 @@ class Enclosing:
                 self._steps += walks.steps
                 bounds[place] = walks.bound
                 raised[place] = walks.bound > start
-                if label == ANY:
-                    continue
-                _, word = walks.word()
-                if word:
+                at, word = walks.word()
+                likely.add(at)
+                if word and label != ANY:
                     letters = coarse.prolonged(coarse.written_out(word, label))
                     _side(cases[0], numbers[place]).try_word(letters)
                     left.remove(place)
@@ -124,7 +124,9 @@ class Enclosing:
             least = bounds[place] if raised[place] else min(bounds[place], goal - others)
             for case in cases:
                 _side(case, number).hoped = least
-        return sum(bounds) > goal
+        if sum(bounds) <= goal:
+            return set()
+        return {case.place[1] for case in cases} if ANY in likely else likely
 
 
 def _hoped(sides: Sequence[Laid], attained: float) -> float:

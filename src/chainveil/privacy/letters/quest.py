@@ -176,7 +176,10 @@ class Quest:
         )
         nodes = self.losses.closing_of(kept.noise).nodes
         dear = nodes > self.losses.dear
-        if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear:
+        # Several numbers are what a search found: the rest of the budget is nothing beside that.
+        long = kept.shape.size > 1 and nodes > DEAR_TO_SEEK
+        enough = long and loss.lower >= epsilon * (1 - SHARP[-1])
+        if loss.epsilon == 0.0 or loss.gap > meets * epsilon or dear or enough:
             return Calibrated(kept.noise, loss)
         # How far bounds stay apart, as a share of the budget: less is not asked for again.
         apart, found = 0.0, loss

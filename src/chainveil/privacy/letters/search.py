@@ -347,10 +347,10 @@ class Search:
         assert self.enclosing is not None
         alike, tolerance = self._alike(case), self.effort.tolerance
         if not case.sought_together and len(alike) > 1:
-            may_be = self.enclosing.seek(alike, goal, tolerance, nodes)
+            likely = self.enclosing.seek(alike, goal, tolerance, nodes)
             for one in alike:
                 one.sought_together = True
-                one.sought |= not may_be
+                one.sought |= one.place[1] not in likely
         if not case.sought:
             case.sought = True
             self.enclosing.seek([case], goal, tolerance, nodes)
