@@ -14,11 +14,21 @@ from chainveil.privacy.letters.calibrate import family
 from chainveil.privacy.letters.loss import Closing
 from chainveil.privacy.letters.losses import Losses
 from chainveil.privacy.letters.quest import Quest
+from chainveil.privacy.letters.shapes import Guess
 from chainveil.privacy.problem import Aim, Effort, Problem
 from tests.batches import some_quick
 
 CHAIN = cv.MarkovChain(
     [[0.7, 0.2, 0.1, 0.0], [0.2, 0.5, 0.2, 0.1], [0.1, 0.2, 0.5, 0.2], [0.0, 0.1, 0.2, 0.7]]
+)
+# Four levels that change slowly.
+LEVELS = cv.MarkovChain(
+    [
+        [0.95, 0.04, 0.01, 0.0],
+        [0.06, 0.88, 0.05, 0.01],
+        [0.01, 0.1, 0.84, 0.05],
+        [0.0, 0.02, 0.1, 0.88],
+    ]
 )
 
 
@@ -207,3 +217,26 @@ def test_a_very_slow_chain_gets_noise_that_uses_the_budget_up() -> None:
     )
     plan = cv.calibrate(chain, 4.0)
     assert 0.95 * 4.0 < plan.loss.lower <= plan.loss.epsilon <= 4.0
+
+
+def test_noise_that_was_put_off_for_another_comes_back() -> None:
+    """Where noise that is hoped to cost less does not, what was put off for it is certified."""
+    quest = Quest(Losses(Problem(LEVELS, (), None, "any"), Aim(4.0), Closing))
+    one, several = family(4, "per-state", 1, False)
+    # Too little noise: it comes to cost more than the other one is said to.
+    near = np.array([0.97, 0.9, 0.93, 0.98])
+    hoped = [Guess(one, np.array([0.97]), 0.01), Guess(several, near, 0.005)]
+    found = quest.best([one, several], hoped)
+    assert found.loss.epsilon <= 4.0
+    assert found.noise.expected_flips(LEVELS) < cv.calibrate(LEVELS, 4.0).expected_flips - 0.01
+
+
+def test_more_numbers_that_gain_nothing_are_not_looked_at() -> None:
+    """Bounds of noise that remembers take longer, also where it hardly does."""
+    quest = Quest(Losses(Problem(CHAIN, (), None, "any"), Aim(2.0), Closing))
+    one, several = family(4, "per-state", 1, False)
+    level = np.array([0.9])
+    alike = Guess(one, level, 0.7), Guess(several, np.full(4, 0.9), 0.7 - 1e-7)
+    assert quest._worth_a_look(list(alike)) == [alike[0]]
+    better = Guess(several, np.full(4, 0.9), 0.6)
+    assert quest._worth_a_look([alike[0], better]) == [better, alike[0]]

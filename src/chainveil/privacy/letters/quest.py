@@ -99,23 +99,44 @@ class Quest:
             guess = known or self.guess(shape, self.starts(shape, level))
             level = level if hoped else float(guess.numbers[0])
             hoped.append(guess)
-        # The cheapest first: certifying takes long, and of the others most cost more for certain.
-        hoped.sort(key=lambda guess: guess.cost)
         best: Calibrated | None = None
-        for place, guess in enumerate(hoped):
+        waiting = self._worth_a_look(hoped)
+        while waiting:
+            guess = waiting.pop(0)
             worth = self._nearly(best.noise if best else None)
             if guess.cost >= worth:
                 continue
             # Where it comes to cost more than another is hoped to, that one is certified first.
-            others = [other.cost for other in hoped[place + 1 :]]
+            others = [other.cost for other in waiting if other.cost >= guess.cost]
             if alone is not None and guess.shape.size == 1:
                 found = alone.best([guess.shape], [guess])
             else:
-                found = self._sharpened(self._certified(guess, min([worth, *others])))
+                kept = Certifying(self.losses, guess, min([worth, *others])).run()
+                if kept is None and others:
+                    waiting.append(guess)
+                    continue
+                found = self.nothing(guess.shape) if kept is None else self._sharpened(kept)
             if best is None or self._cost(found.noise) < self._cost(best.noise):
                 best = found
         assert best is not None
         return best
+
+    def _worth_a_look(self, hoped: list[Guess]) -> list[Guess]:
+        """The cheapest first: certifying takes long, and of the others most cost more for certain.
+
+        More numbers that gain next to nothing over fewer are left out: bounds take longer for them.
+        """
+        found = list[Guess]()
+        for guess in sorted(hoped, key=lambda guess: guess.shape.size):
+            fewer = min((other.cost for other in found), default=math.inf)
+            if math.isinf(fewer) or guess.cost < fewer - self._least_gain(guess):
+                found.append(guess)
+        return sorted(found, key=lambda guess: guess.cost)
+
+    def _least_gain(self, guess: Guess) -> float:
+        """By how much less noise must cost to be worth more time."""
+        noise = guess.shape.make(guess.numbers)
+        return min(WORTH[0], WORTH[1] * self.losses.gain(noise))
 
     def _alone(self, shape: Shape, level: float) -> tuple[Quest, Guess]:
         """The search as if there were one shape, and its guess: no other is ever to be worse.
@@ -156,17 +177,6 @@ class Quest:
             if self.losses.sought(noise).lower <= self.aim.epsilon:
                 break
         return Guess(shape, moved, self._cost(noise))
-
-    def _certified(self, guess: Guess, worth: float) -> Kept:
-        """The least move towards hiding everything with which the certified loss fits.
-
-        It is given up where the noise costs as much as another does that is known to fit.
-        """
-        kept = Certifying(self.losses, guess, worth).run()
-        if kept is not None:
-            return kept
-        nothing = self.nothing(guess.shape)
-        return Kept(nothing.noise, nothing.loss, guess.shape, guess.numbers)
 
     def _sharpened(self, kept: Kept) -> Calibrated:
         """The same with next to no room below the budget, where the bounds meet."""
