@@ -47,7 +47,7 @@ def test_bounds_of_silent_points_hold(seed: int) -> None:
     search.run()
     law, step = noise.first_law(), np.asarray(chain.transition)
     sides = ((step.T, chain.stationary, True), (step, np.ones(3), False))
-    for told, (move, end, own_report) in zip(search.told, sides, strict=True):
+    for told, (move, end, own_report) in zip(search.silent.told, sides, strict=True):
         for distance in range(1, EVERY):
             away = np.linalg.matrix_power(move, distance)
             most = np.zeros((3, 3))

@@ -19,7 +19,9 @@ from chainveil.privacy.letters.shapes import Guess, Shape, cost
 from chainveil.privacy.result import Calibrated
 
 # Rhythms that are tried first, before those between the best of them and its neighbours.
-RHYTHMS = (1, 2, 3, 5, 7, 11, 15, 21, 31, 45, 63, 91, 127, 181, 255, 361, 511)
+RHYTHMS = (
+    1, 2, 3, 5, 7, 11, 15, 21, 31, 45, 63, 91, 127, 181, 255, 361, 511, 723, 1023, 1447, 2047,
+)  # fmt: skip
 # Rhythms that cost more one after the other, after which no others are tried.
 PATIENCE = 2
 # Rhythms that could cost less by no more than this, as a share, are not looked for.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import permutations, product
@@ -27,7 +28,7 @@ from chainveil.privacy.letters.places import Places
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.shares import Shares
 from chainveil.privacy.letters.sides import Script, Spelling
-from chainveil.privacy.letters.silent import Told
+from chainveil.privacy.letters.silent_targets import SilentTargets
 from chainveil.privacy.letters.worth import Worth
 from chainveil.privacy.problem import Effort
 
@@ -85,8 +86,7 @@ class Search:
     started: float = field(default_factory=time.monotonic)
     longest: int = 0
     _kept: list[Case] | None = None
-    # What both sides had learned when they last told of silent points.
-    _told_of: list[int] = field(default_factory=list)
+    _has_silent: bool = False
 
     @cached_property
     def spellings(self) -> tuple[Spelling, Spelling]:
@@ -139,16 +139,18 @@ class Search:
         return Places(self.script, self.adversary, self.length)
 
     @cached_property
-    def told(self) -> list[Told]:
-        """What both sides tell of silent points."""
-        worth = [one.worth for one in self.priors if self.script.every > 1]
-        return [Told(one) for one in worth if one is not None]
+    def silent(self) -> SilentTargets:
+        """What lowers the bounds of silent targets."""
+        is_rare = self.script.every > 1
+        worth = [one.worth for one in self.priors if is_rare]
+        any_end = is_rare and self.adversary == "any"
+        return SilentTargets(self.script, self.spellings, worth, any_end)
 
-    def cases(self) -> list[Case]:
-        """All pairs, residues and labels, and all ways to end."""
+    def cases(self, residues: Sequence[int]) -> list[Case]:
+        """All pairs and labels, and all ways to end, of targets with these residues."""
         script, (left, right) = self.script, self.spellings
         found = []
-        places = product(range(script.every), range(script.labels), self.places.allowed)
+        places = product(residues, range(script.labels), self.places.allowed)
         for residue, label, allowed in places:
             early = script.has_none and label == script.labels - 1
             if not self.places.fits(residue, early, allowed):
@@ -163,6 +165,16 @@ class Search:
                 found.append(Case(pair, place, first, second, reports))
         apart = self._apart()
         return sorted(found, key=lambda case: -float(apart[case.pair]))
+
+    def _all_cases(self, attacks_only: bool) -> list[Case]:
+        """Those of targets that report; silent ones as well unless attacks alone are sought."""
+        first, every = self.script.first, self.script.every
+        if self._kept is None:
+            self._kept = self.cases([first])
+        if not attacks_only and not self._has_silent:
+            self._kept += self.cases([residue for residue in range(every) if residue != first])
+            self._has_silent = True
+        return self._kept
 
     def _apart(self) -> FloatArray:
         """How long the laws of the points after two values differ, (k, k)."""
@@ -183,9 +195,7 @@ class Search:
 
     def begin_with(self, pair: Pair, label: int, words: list[list[int]]) -> None:
         """Take note of the words of an attack, each improved letter by letter."""
-        if self._kept is None:
-            self._kept = self.cases()
-        for case in self._kept:
+        for case in self._all_cases(attacks_only=True):
             if case.pair == pair and case.place[1] == label:
                 for side, word in zip((case.left, case.right), words, strict=True):
                     if isinstance(side, Laid) and word:
@@ -197,16 +207,14 @@ class Search:
 
         With another effort it goes on where it stopped.
         """
-        if self._kept is None:
-            self._kept = self.cases()
+        attacks_only = self.effort.attacks_only
+        cases = self._all_cases(attacks_only)
         if not self._every_length:
             self._measure_rest()
-        cases = self._kept
         # Points that report first: attacks on them are mostly the best, and what they attain leaves
         # little to look for at the silent ones.
         reporting = [case for case in cases if case.reports]
         others = [case for case in cases if not case.reports]
-        attacks_only = self.effort.attacks_only
         while self._left > 0 and self.low <= enough:
             # Bounds only come closer: a case that is not open any more stays so.
             reporting = [case for case in reporting if self._is_open(case)]
@@ -221,7 +229,7 @@ class Search:
             if not still:
                 break
             case = max(still, key=lambda case: case.upper)
-            if not case.reports and case.turn < 0 and self._lower_silent():
+            if not case.reports and case.turn < 0 and self._lower_silent(cases):
                 continue
             if not case.measured:
                 self._measure(case)
@@ -232,16 +240,24 @@ class Search:
             case.stalls = self._comes_no_closer(case, before)
             if self._far_apart(cases):
                 break
-        if self.low <= enough and not self.effort.attacks_only:
+        if self.low <= enough and not attacks_only:
             self._measure_rest()
-        self._lower_silent()
+        if not attacks_only:
+            self.silent.lower(cases, self.low)
         upper = max((case.upper for case in cases), default=-math.inf)
+        if self.script.every > 1 and not self._has_silent:
+            upper = math.inf
         if upper == -math.inf:
             # No target has two values that can both occur.
             return Found(0.0, None, self.made)
         upper = max(upper, 0.0)
         attack = None if self.best is None else self._attack_on(self.best)
         return Found(upper + 64 * UNIT * (1 + abs(upper)), attack, self.made)
+
+    def _lower_silent(self, cases: list[Case]) -> bool:
+        """Whether what is known of points that report lowers the bound of a silent target."""
+        silent = self.silent
+        return silent.lower(cases, self.low) or silent.lower_between(cases, self.low)
 
     def _far_apart(self, cases: list[Case]) -> bool:
         """Whether all open cases are enclosed, one so loosely that it is left as it is."""
@@ -259,25 +275,6 @@ class Search:
     @property
     def _every_length(self) -> bool:
         return self.length is None and not isinstance(self.adversary, Adversary)
-
-    def _lower_silent(self) -> bool:
-        """Whether points that report say more of a silent one than its own bound does."""
-        changes = [one.changes for one in self.told]
-        if changes == self._told_of:
-            return False
-        self._told_of, lowered = changes, False
-        first, every = self.script.first, self.script.every
-        for case in self._kept or []:
-            if case.reports:
-                continue
-            residue, label = case.place
-            left, right = (
-                one.bound(label, distance % every)[case.pair]
-                for one, distance in zip(self.told, (residue - first, first - residue), strict=True)
-            )
-            if left + right < case.upper:
-                case.upper, lowered = float(left + right), True
-        return lowered
 
     def _lay_out(self, case: Case) -> None:
         """Lay both sides of a case out again, with more nodes and less that covers may cost."""
@@ -380,9 +377,9 @@ class Search:
         return case.upper > self.low + self.effort.tolerance * 0.95 and not stays
 
     def _measure_rest(self) -> None:
-        """Bounds of the cases that have none yet."""
+        """Bounds of the cases that have none yet, or one that is too high."""
         for case in self._kept or []:
-            if not case.measured:
+            if not case.measured and self._is_open(case):
                 self._measure(case)
 
     def _measure(self, case: Case) -> None:
