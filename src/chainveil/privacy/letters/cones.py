@@ -25,6 +25,8 @@ from chainveil.privacy.letters.words import UNIT
 MARGIN = 1e-12
 # Distances up to which walks are made at most.
 MOST_DISTANCES = 16384
+# Priors of more distances are worked out again for each walk: those of all pairs would fill memory.
+MOST_KEPT = 1024
 # Distances that are taken together at once, as far as their number is a multiple of that.
 NEIGHBOURS = 16
 
@@ -166,9 +168,12 @@ class Cones:
 
     def log_priors(self, pair: tuple[int, int], upto: int) -> FloatArray:
         """Of b over a by distance and end, as ``layers`` counts them."""
-        if (pair, upto) not in self._priors:
-            self._priors[pair, upto] = self._log_priors(pair, upto)
-        return self._priors[pair, upto]
+        found = self._priors.get((pair, upto))
+        if found is None:
+            found = self._log_priors(pair, upto)
+            if upto <= MOST_KEPT:
+                self._priors[pair, upto] = found
+        return found
 
     def _log_priors(self, pair: tuple[int, int], upto: int) -> FloatArray:
         rows, starts = self.priors.upto(upto + 1)
