@@ -113,7 +113,8 @@ class Quest:
             else:
                 kept = Certifying(self.losses, guess, min([worth, *others])).run()
                 if kept is None and others:
-                    waiting.append(guess)
+                    # It comes back at the end, unless losses took too many nodes already.
+                    waiting += [] if self.losses.is_spent else [guess]
                     continue
                 found = self.nothing(guess.shape) if kept is None else self._sharpened(kept)
             if best is None or self._cost(found.noise) < self._cost(best.noise):
