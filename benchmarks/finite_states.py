@@ -5,6 +5,7 @@ python -m benchmarks.finite_states --count 200           # the full sweep
 python -m benchmarks.finite_states --kinds cycle --states 5
 python -m benchmarks.finite_states --table               # the loss against k and theta
 python -m benchmarks.finite_states --plans --count 3     # seconds of ``calibrate``, for k = 4 and 8
+python -m benchmarks.finite_states --plans --rare --kinds slow --count 1  # one report in B
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def table(epsilon: float = 1.0) -> None:
             )
 
 
-def plans(kind: str, k: int, count: int) -> None:
+def plans(kind: str, k: int, count: int, every: Any) -> None:
     """Plans of every noise within each budget for random chains; prints a row for each noise.
 
     What attacks attain is a share of the budget; it is nothing where a plan tells nothing.
@@ -192,7 +193,7 @@ def plans(kind: str, k: int, count: int) -> None:
         for chain in chains:
             for epsilon in BUDGETS:
                 begin = time.process_time()
-                plan = cv.calibrate(chain, epsilon, **noise)
+                plan = cv.calibrate(chain, epsilon, every=every, **noise)
                 times.append(time.process_time() - begin)
                 attained.append(plan.loss.lower / epsilon)
         print(
@@ -202,16 +203,17 @@ def plans(kind: str, k: int, count: int) -> None:
         )
 
 
-def _all_plans(kinds: list[str], states: list[int], count: int) -> None:
+def _all_plans(kinds: list[str], states: list[int], count: int, every: Any) -> None:
     print("calibrate within 1, 2 and 4: seconds of a processor, once warm; shares of the budget")
     print("| chains | k | noise | median | worst | attained, median | least |")
     print("|---|---|---|---|---|---|---|")
     for noise in NOISES.values():
         # Compiled by now.
-        cv.calibrate(random_chain("slow", 4, np.random.default_rng(1)), 2.0, **noise)
+        chain = random_chain("slow", 4, np.random.default_rng(1))
+        cv.calibrate(chain, 2.0, every=1 if every == 1 else 20, **noise)
     for k in states:
         for kind in kinds:
-            plans(kind, k, count)
+            plans(kind, k, count, every)
 
 
 def main() -> None:
@@ -223,12 +225,14 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=MANY_NODES, help="at most, for each chain")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--plans", action="store_true")
+    parser.add_argument("--rare", action="store_true", help="plans with one report in the best B")
     arguments = parser.parse_args()
     if arguments.table:
         table()
         return
     if arguments.plans:
-        _all_plans(arguments.kinds, arguments.states or list(PLAN_STATES), arguments.count)
+        every = "best" if arguments.rare else 1
+        _all_plans(arguments.kinds, arguments.states or list(PLAN_STATES), arguments.count, every)
         return
     print(
         f"closed: bounds within {CLOSED:g} of the loss; times in seconds of a processor, once warm"

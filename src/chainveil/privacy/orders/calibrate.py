@@ -24,6 +24,8 @@ from chainveil.privacy.result import Calibrated
 # noise more of them are computed. For order 2, whose bounds mostly meet, order 3, and higher ones.
 TOLERANCE = 5e-4, 3.5e-3, 3.5e-3
 NODES, NODES_OF_STICKY = (130_000, 100_000, 150_000), (60_000, 60_000, 60_000)
+# The longest rhythm that is tried: each place of a block has letters of its own.
+LONGEST_RHYTHM = 511
 
 
 def least_noise(problem: Problem, aim: Aim) -> Calibrated:
@@ -52,7 +54,7 @@ def _least(problem: Problem, aim: Aim, sticky: bool) -> Calibrated:
     shapes = partial(family, problem.model.states, aim.family, sticky=sticky)
     quest(1).check_room()
     if aim.every == "best":
-        return Rhythms(quest, shapes, problem.length or math.inf).best()
+        return Rhythms(quest, shapes, min(LONGEST_RHYTHM, problem.length or math.inf)).best()
     return quest(int(aim.every)).best(shapes(int(aim.every)))
 
 
