@@ -97,28 +97,40 @@ def _noise(rng: np.random.Generator, k: int, every: int, sticky: bool) -> Noise:
     return cv.StickyNoise(rng.dirichlet(np.full(k, 4.0), size=(k, k)), first, every)
 
 
+def _check_all(chain: cv.MarkovChain, noise: Noise, sides: tuple[Between, Between]) -> None:
+    """No word is worth more than the bounds of either side."""
+    left, right = sides
+    step, sticky = np.asarray(chain.transition), noise.sees != "point"
+    for label, distance in product(range(3 if sticky else 1), range(1, noise.every)):
+        away = np.linalg.matrix_power(step, distance)
+        for report in [label] if sticky else range(3):
+            exact = _truth(_left(chain, noise, report), away.T)
+            assert np.all(left.bound(label, distance) >= exact - 1e-12)
+        exact = _truth(_right(chain, noise, label), away)
+        assert np.all(right.bound(label, distance) >= exact - 1e-12)
+
+
 @pytest.mark.parametrize("sticky", [False, True])
 @pytest.mark.parametrize("every", [2, 3, 5])
 def test_no_word_exceeds_the_bound(every: int, sticky: bool) -> None:
-    offered = 0
-    for seed in range(10):
+    offered, gained = 0, 0.0
+    for seed in range(6):
         rng = np.random.default_rng([every, seed])
         chain = random_chain(rng, 3)
         noise = _noise(rng, 3, every, sticky)
-        left, right = _sides(chain, noise)
+        left, right = sides = _sides(chain, noise)
         if not (left.is_offered and right.is_offered):
             continue
         offered += 1
-        step = np.asarray(chain.transition)
-        for label, distance in product(range(3 if sticky else 1), range(1, every)):
-            away = np.linalg.matrix_power(step, distance)
-            reported = range(3) if not sticky else [label]
-            for report in reported:
-                exact = _truth(_left(chain, noise, report), away.T)
-                assert np.all(left.bound(label, distance) >= exact - 1e-12), f"seed {seed}"
-            exact = _truth(_right(chain, noise, label), away)
-            assert np.all(right.bound(label, distance) >= exact - 1e-12), f"seed {seed}"
-    assert offered >= 5
+        _check_all(chain, noise, sides)
+        before = sum(side.bound(0, 1).sum() for side in sides)
+        assert left.look_ahead()
+        assert right.look_ahead()
+        _check_all(chain, noise, sides)
+        gained += before - sum(side.bound(0, 1).sum() for side in sides)
+    assert offered >= 3
+    # Cones are narrowed through several layers, so that looking ahead is not always closer.
+    assert gained > 0
 
 
 def test_targets_before_the_first_report() -> None:
@@ -144,6 +156,18 @@ def test_rare_reports_of_a_slow_chain_are_bounded_closely() -> None:
         exact = _truth(_right(chain, noise, 0), away)
         assert right.bound(0, distance).max() <= 1.06 * exact.max()
         assert left.bound(0, distance).max() <= 1.06 * right.bound(0, distance).max()
+
+
+def test_a_look_ahead_is_closer_where_reports_say_more_of_near_states() -> None:
+    leave = np.array([[0.009], [0.006], [0.06], [0.006]])
+    chain = cv.MarkovChain((1 - leave) * np.eye(4) + leave * (1 - np.eye(4)) / 3)
+    _, right = _sides(chain, cv.Channel.ordinal(4, 0.6).thinned(60))
+    exact = _truth(_right(chain, cv.Channel.ordinal(4, 0.6).thinned(60), 0), np.eye(4))
+    wide = right.bound(0, 1).max()
+    assert right.look_ahead()
+    assert not right.look_ahead()
+    assert right.bound(0, 1).max() <= wide - 0.05
+    assert right.bound(0, 1).max() >= 0.9 * exact.max()
 
 
 def test_slow_plans_with_rare_reports_use_up_their_budget() -> None:

@@ -12,6 +12,10 @@ so that the side of a target m steps away is worth at most the largest, over end
 Between two points that report there are as many steps as a block has points; a value may be known
 at each of them. Ends behind the last layer are taken together: u and v are mixtures of what known
 values there leave.
+
+Rays of a cone have the least share in all states but one, which no report may leave. A look ahead
+takes, for each report of the nearest point, what it makes of the rays of the layer behind it
+instead: there are as many times more of them, and they are nearer to what can be.
 """
 
 from __future__ import annotations
@@ -31,8 +35,8 @@ from chainveil.privacy.letters.words import UNIT
 
 # Behind the last layer what is known changes the logs of odds by no more than this.
 FAR = 1e-3
-# How many numbers all cones may have: more would take long.
-MOST_NUMBERS = 1 << 21
+# How many numbers all cones may have, and with a look ahead: more would take long.
+MOST_NUMBERS, MOST_AHEAD = 1 << 21, 1 << 23
 # Functionals that narrow them at most.
 NARROWING = 1 << 21
 # Smaller references are not told from zero as exactly as others.
@@ -48,6 +52,15 @@ class Between:
         self._spelling, self._numbers = spelling, numbers
         self._steps = [np.eye(numbers.states)]
         self._found: dict[int, FloatArray] = {}
+        self._is_ahead = False
+
+    def look_ahead(self) -> bool:
+        """Take what each report makes of the layer behind it from now on; whether that is done."""
+        cones, letters = self._cones.share.size, self._letters.weight.shape[2]
+        if self._is_ahead or cones * letters * self._numbers.states > MOST_AHEAD:
+            return False
+        self._rays, self._is_ahead, self._found = self._rays_ahead(), True, {}
+        return True
 
     @property
     def is_offered(self) -> bool:
@@ -90,14 +103,9 @@ class Between:
         return 0
 
     @cached_property
-    def _cones(self) -> Layers:
-        """Cones at the nearest point that reports: by end, and by blocks to the end.
-
-        Ends: a value that is known 1, 2, … steps behind the last report, the values of one
-        distance side by side; behind the first of them the end of the series; last whatever may
-        follow, as ``Ends`` has it.
-        """
-        spelling, k = self._spelling, self._numbers.states
+    def _letters(self) -> Letters:
+        """What points that report say, with the steps between two of them."""
+        spelling = self._spelling
         count, weight, following, _, _ = spelling.arrays
         reporting = slice(spelling.first, spelling.first + 1)
         weight = weight[reporting]
@@ -105,16 +113,60 @@ class Between:
         likely = weight @ self._numbers.stationary
         weight = weight / np.where(likely > 0, likely, 1.0)[..., None]
         block = self._block / max(1.0, self._block.sum(axis=1).max())
-        letters = Letters(
+        return Letters(
             np.ascontiguousarray(block), weight / weight.max(), following[reporting].copy(),
             count[reporting].copy(),
         )  # fmt: skip
-        powers = [self._power(steps) for steps in range(1, spelling.period + 1)]
+
+    @cached_property
+    def _cones(self) -> Layers:
+        """Cones at the nearest point that reports: by end, and by blocks to the end.
+
+        Ends: a value that is known 1, 2, … steps behind the last report, the values of one
+        distance side by side; behind the first of them the end of the series.
+        """
+        k, letters = self._numbers.states, self._letters
+        powers = [self._power(steps) for steps in range(1, self._spelling.period + 1)]
         known = np.concatenate([(power / power.max(axis=0)).T for power in powers])
+        # ``Ends`` has one more for whatever may follow.
         first = empty(letters, len(known) + 2, 0)
         first.reference[:-1, 0] = np.insert(known, k, self._end(), axis=0)
         first.share[:-1, 0] = self._last_shares(letters, first.reference[:-1, 0])
-        return Ends(letters, first, True).upto(self._depths, NARROWING)
+        layers = Ends(letters, first, True).upto(self._depths, NARROWING)
+        return Layers(layers.reference[:-1], layers.share[:-1])
+
+    @cached_property
+    def _rays(self) -> FloatArray:
+        """Rays of all cones as they are, (ends, layers, labels, k, k); zeros: there is none."""
+        reference, share = self._cones
+        there = share[..., :1] >= 0
+        least = np.where(there, share, 0.0)
+        rest = np.where(there, 1 - least.sum(axis=-1, keepdims=True), 0.0)
+        found = least[..., None, :] + rest[..., None] * np.eye(share.shape[-1])
+        found *= reference[:, :, None, None]
+        # In a state that cannot be there is no ray.
+        found *= (reference > 0)[:, :, None, :, None]
+        return np.ascontiguousarray(found)
+
+    def _rays_ahead(self) -> FloatArray:
+        """What reports make of the rays behind them, (ends, layers, labels, letters * k, k).
+
+        Behind the last report nothing is left open.
+        """
+        letters, rays, reference = self._letters, self._rays, self._cones.reference
+        ends, layers, labels, k, _ = rays.shape
+        most = letters.weight.shape[2]
+        found = np.zeros((ends, layers, labels, most * k, k))
+        for label in range(labels):
+            for letter in range(letters.counts[0, label]):
+                weight, some = letters.weight[0, label, letter], slice(letter * k, letter * k + k)
+                found[:, 0, label, letter * k] = weight * reference[:, 0]
+                behind = rays[:, :-1, letters.next[0, label, letter]] @ letters.matrix.T
+                found[:, 1:, label, some] = weight * behind
+        if self._spelling.is_left:
+            # A series may begin with a report of its own kind.
+            found[k, 0, :, :k], found[k, 0, :, k:] = rays[k, 0], 0.0
+        return found
 
     def _end(self) -> FloatArray:
         """What the chain says at the last point that reports before the end of the series."""
@@ -143,8 +195,10 @@ class Between:
         """For all labels and pairs of values, (labels, k, k); never below zero."""
         k, labels = self._numbers.states, self._spelling.labels
         most = np.zeros((labels, k, k))
-        odds, work = np.zeros((k, k)), np.zeros((between_kernel.ROWS, k))
-        between_kernel.largest(self._cones, self._power(distance), odds, most, work)
+        odds, work = np.zeros((k, k)), np.zeros((2, k))
+        between_kernel.largest(
+            self._cones.reference, self._rays, self._power(distance), odds, most, work
+        )
         with np.errstate(divide="ignore"):
             found = np.maximum(np.log(most), 0.0)
         slack = 16 * (distance + self._spelling.period * (self._depths + 1) + 8) * (k + 8) * UNIT

@@ -7,70 +7,46 @@ from typing import Any
 from chainveil.compiled import compiled
 from chainveil.privacy.letters.words import PLAIN, inner
 
-# Rows of what is worked with: without reports, with the shares of a cone, and with one of its rays.
-PRIOR, COMMON, TOLD, ROWS = range(4)
-
 
 @inner
-def weigh(steps: Any, reference: Any, share: Any, work: Any) -> float:
-    """What values of the target weigh: without reports, and with the shares; what is free."""
-    rest = 1.0
+def step(steps: Any, vector: Any, to: Any) -> None:
+    """What the values of the target weigh, where a vector stands so many steps away."""
     for a in range(len(steps)):
-        prior, common = 0.0, 0.0
+        total = 0.0
         for x in range(len(steps)):
-            flow = steps[a, x] * reference[x]
-            prior += flow
-            common += flow * share[x]
-        work[PRIOR, a], work[COMMON, a] = prior, common
-        rest -= share[a]
-    return rest
+            total += steps[a, x] * vector[x]
+        to[a] = total
 
 
 @compiled(**PLAIN)
-def largest(cones: Any, steps: Any, odds: Any, most: Any, work: Any) -> None:
+def largest(reference: Any, rays: Any, steps: Any, odds: Any, most: Any, work: Any) -> None:
     """Raise ``most`` (labels, k, k) to the odds of a over b with reports, over those without them.
 
-    The last end of the cones, whatever may follow, is not looked at; before it come the values that
-    are known furthest away.
-    ``steps`` (k, k): from the target to the point of the cones; ``odds`` (k, k): room for what
-    known values behind the last layer may give b over a, without reports; ``work`` (ROWS, k).
+    ``reference`` (ends, layers, k): without reports; ``rays`` (ends, layers, labels, n, k): with
+    them, all zeros where there is none; ``steps`` (k, k): from the target to their point. The last
+    k ends are the values that are known furthest away, which in the last layer stand for all that
+    lies behind: there known values with reports need not be those without. ``odds`` (k, k), zeros:
+    room for what those may give b over a, without reports; ``work``: room for (2, k) numbers.
     """
-    k, labels = len(steps), most.shape[0]
-    ends, layers = cones.reference.shape[0], cones.reference.shape[1]
-    for end in range(ends - 1):
+    ends, layers, labels, count, k = rays.shape
+    prior, told = work[0], work[1]
+    for end in range(ends - k, ends):
+        step(steps, reference[end, layers - 1], prior)
+        for a in range(k):
+            for b in range(k):
+                if prior[b] > odds[a, b] * prior[a]:
+                    odds[a, b] = prior[b] / prior[a]
+    for end in range(ends):
         for layer in range(layers):
+            step(steps, reference[end, layer], prior)
+            is_last = layer == layers - 1 and end >= ends - k
             for label in range(labels):
-                reference, share = cones.reference[end, layer], cones.share[end, layer, label]
-                rest = weigh(steps, reference, share, work)
-                # Values that are known at the furthest distance.
-                if layer == layers - 1 and end >= ends - 1 - k:
+                for ray in range(count):
+                    step(steps, rays[end, layer, label, ray], told)
                     for a in range(k):
                         for b in range(k):
-                            if work[PRIOR, b] > odds[a, b] * work[PRIOR, a]:
-                                odds[a, b] = work[PRIOR, b] / work[PRIOR, a]
-                for ray in range(k if share[0] >= 0.0 else 0):
-                    if reference[ray] <= 0.0:
-                        continue
-                    for a in range(k):
-                        beside = rest * steps[a, ray] * reference[ray]
-                        work[TOLD, a] = work[COMMON, a] + beside
-                    for a in range(k):
-                        for b in range(k):
-                            above = work[TOLD, a] * work[PRIOR, b]
-                            below = work[TOLD, b] * work[PRIOR, a]
+                            above, below = told[a] * prior[b], told[b] * prior[a]
                             if above > most[label, a, b] * below:
                                 most[label, a, b] = above / below
-    # Behind the last layer known values with reports need not be those without.
-    for end in range(ends - 1 - k, ends - 1):
-        for label in range(labels):
-            reference, share = cones.reference[end, layers - 1], cones.share[end, layers - 1, label]
-            rest = weigh(steps, reference, share, work)
-            for ray in range(k if share[0] >= 0.0 else 0):
-                for a in range(k):
-                    beside = rest * steps[a, ray] * reference[ray]
-                    work[TOLD, a] = work[COMMON, a] + beside
-                for a in range(k):
-                    for b in range(k):
-                        above, below = work[TOLD, a] * odds[a, b], work[TOLD, b]
-                        if above > most[label, a, b] * below:
-                            most[label, a, b] = above / below
+                            if is_last and told[a] * odds[a, b] > most[label, a, b] * told[b]:
+                                most[label, a, b] = told[a] * odds[a, b] / told[b]

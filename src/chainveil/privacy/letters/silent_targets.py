@@ -6,8 +6,9 @@ all that may lie behind such points (``between``) are worked out once, when they
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from operator import attrgetter
 
 from chainveil.privacy.letters.between import Between
 from chainveil.privacy.letters.cases import Case
@@ -34,7 +35,10 @@ class SilentTargets:
         self.told = [Told(one) for one in worth if one is not None]
         # What both sides had learned when they last told of silent points.
         self._told_of: list[int] = []
-        self._looks_between = any_end
+        # What is to be done for bounds by all that may lie behind: they are laid, then look ahead.
+        self._turns: list[Callable[[Between], bool]] = []
+        if any_end:
+            self._turns = [attrgetter("is_offered"), Between.look_ahead]
 
     @cached_property
     def between(self) -> tuple[Between, Between]:
@@ -51,12 +55,14 @@ class SilentTargets:
         return self._lower_by(self.told, cases, low)
 
     def lower_between(self, cases: Sequence[Case], low: float) -> bool:
-        """Lower bounds by all that may lie behind the nearest points that report, once."""
-        if not self._looks_between:
-            return False
-        self._looks_between = False
-        is_offered = all(one.is_offered for one in self.between)
-        return is_offered and self._lower_by(self.between, cases, low)
+        """Lower bounds by all that may lie behind the nearest points that report, in two turns."""
+        while self._turns:
+            is_made = self._turns.pop(0)
+            if not all(is_made(one) for one in self.between):
+                self._turns = []
+            elif self._lower_by(self.between, cases, low):
+                return True
+        return False
 
     def _lower_by(self, sides: Sequence[Told | Between], cases: Sequence[Case], low: float) -> bool:
         """Whether both sides together lower the bound of a silent target above what is attained."""
