@@ -35,8 +35,9 @@ from chainveil.privacy.letters.words import UNIT
 
 # Behind the last layer what is known changes the logs of odds by no more than this.
 FAR = 1e-3
-# How many numbers all cones may have, and with a look ahead: more would take long.
-MOST_NUMBERS, MOST_AHEAD = 1 << 21, 1 << 23
+# Layers that there may be: cones of many of them are wide. How many numbers all cones may have, and
+# with a look ahead: more would take long.
+MOST_DEPTHS, MOST_NUMBERS, MOST_AHEAD = 64, 1 << 21, 1 << 23
 # Functionals that narrow them at most.
 NARROWING = 1 << 21
 # Smaller references are not told from zero as exactly as others.
@@ -92,7 +93,8 @@ class Between:
     def _depths(self) -> int:
         """Layers after which the chain tells next to nothing of what is known; 0: too many."""
         power, k, spelling = self._block, self._numbers.states, self._spelling
-        for depths in range(1, MOST_NUMBERS // (spelling.period * k**2 * spelling.labels)):
+        most = min(MOST_DEPTHS, MOST_NUMBERS // (spelling.period * k**2 * spelling.labels))
+        for depths in range(1, most + 1):
             with np.errstate(divide="ignore", invalid="ignore"):
                 logs = np.log(power)
                 odds = logs[:, None] - logs
