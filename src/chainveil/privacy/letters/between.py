@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.privacy.letters import between_kernel
 from chainveil.privacy.letters.cone_kernel import Layers, Letters
+from chainveil.privacy.letters.cones import evened
 from chainveil.privacy.letters.ends import Ends, empty, widened
 from chainveil.privacy.letters.numbers import Numbers
 from chainveil.privacy.letters.sides import Spelling
@@ -110,10 +111,8 @@ class Between:
         spelling = self._spelling
         count, weight, following, _, _ = spelling.arrays
         reporting = slice(spelling.first, spelling.first + 1)
-        weight = weight[reporting]
         # How likely a report is does not matter; see ``Cones``.
-        likely = weight @ self._numbers.stationary
-        weight = weight / np.where(likely > 0, likely, 1.0)[..., None]
+        weight = evened(weight[reporting], self._numbers.stationary)
         block = self._block / max(1.0, self._block.sum(axis=1).max())
         return Letters(
             np.ascontiguousarray(block), weight / weight.max(), following[reporting].copy(),

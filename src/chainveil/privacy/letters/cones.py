@@ -51,8 +51,7 @@ class Cones:
         if spelling.labels > 1:
             # Whether a word keeps below a factor does not depend on how likely it is. Functionals
             # of several words are joined, and a report that is repeated shall not count for more.
-            likely = weight @ priors.numbers.stationary
-            weight = weight / np.where(likely > 0, likely, 1.0)[..., None]
+            weight = evened(weight, priors.numbers.stationary)
         scaled = weight / weight.max()
         matrix = spelling.matrix / max(1.0, spelling.matrix.sum(axis=1).max())
         self.letters = Letters(np.ascontiguousarray(matrix), scaled, following, count)
@@ -197,6 +196,12 @@ class Cones:
             together[: len(largest)] = largest
             found.append(together)
         return np.hstack(found)
+
+
+def evened(weight: FloatArray, law: FloatArray) -> FloatArray:
+    """Weights of letters (…, k), each letter as likely as the others under a law of the states."""
+    likely = weight @ law
+    return np.asarray(weight / np.where(likely > 0, likely, 1.0)[..., None])
 
 
 def _windows(array: FloatArray, count: int, apart: int = 1) -> FloatArray:
