@@ -19,6 +19,7 @@ from typing import Any
 
 import click
 
+import chainveil
 from chainveil.errors import ChainveilError, ChainveilWarning
 from chainveil.progress import showing
 from chainveil.text import STEERING, printable
@@ -28,6 +29,8 @@ FAILED, USAGE, UNREACHABLE, WEAKER, BUG, INTERRUPTED = 1, 2, 3, 4, 70, 130
 TRACEBACK = "CHAINVEIL_TRACEBACK"
 # Losses that are known this closely need no remark.
 CLOSED = 1e-5
+# The folder of the package's own files, as they stand in the frames of a traceback.
+PACKAGE = Path(chainveil.__file__).parent
 
 
 def to_json(facts: Any, indent: int | None = None) -> str:
@@ -101,7 +104,7 @@ def complain_of_bug(error: BaseException) -> None:
     """An error of the program itself: where it arose, and not what it says of the data."""
     places = traceback.extract_tb(error.__traceback__)
     where = f"{Path(places[-1].filename).name}, line {places[-1].lineno}" if places else "nowhere"
-    ours = [place for place in places if "chainveil" in Path(place.filename).parts]
+    ours = [place for place in places if Path(place.filename).is_relative_to(PACKAGE)]
     if ours:
         where = f"{Path(ours[-1].filename).name}, line {ours[-1].lineno}"
     complain(

@@ -52,7 +52,9 @@ def _stop(started: Any) -> None:
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
     """What it has to say of a Java that has gone reaches the user as an error of ours."""
-    return "py4j" not in Path(record.pathname).parts
+    import py4j
+
+    return not Path(record.pathname).is_relative_to(Path(py4j.__file__).parent)
 
 
 def _start(master: str | None) -> Any:
