@@ -61,11 +61,14 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
                  "--event", "2", "-o", "plan.json")  # fmt: skip
     assert rare["plan"]["noise"]["every"] == 3
     assert (rare["plan"]["promise"]["event"], rare["plan"]["promise"]["gaps"]) == (2, True)
-    late = facts(capsys, "calibrate", "--epsilon", "2", *CHAIN, "--mechanism", "tracking",
-                 "--delay", "1")  # fmt: skip
-    assert late["plan"]["noise"]["delay"] == 1
-    for wrong in (["--every", "often"], ["--every", "0"], ["--delay", "2"], ["--event", "0"]):
+    for wrong in (["--every", "often"], ["--every", "0"], ["--event", "0"]):
         assert run(["calibrate", "--epsilon", "2", *CHAIN, *wrong]) in (1, 2)
+    capsys.readouterr()
+    for given in (["calibrate", "--delay", "1"], ["plan", "--delay", "best"],
+                  ["sanitize", "heart.csv", "-o", "d.csv", "--delay=0"]):  # fmt: skip
+        assert run(given) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("error: --delay is gone: ")
     by_plan = ["sanitize", "heart.csv", *HOW[:6], "--plan", "plan.json", "-o", "p.csv"]
     assert run([*by_plan, "--every", "3"]) == 2
     assert run([*by_plan, "--seed", "1"]) == 0

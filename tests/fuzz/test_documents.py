@@ -93,7 +93,7 @@ def originals() -> list[tuple[dict[str, Any], Released | None]]:
         cv.calibrate(cv.ChainRegion((0.09, 0.11), (0.18, 0.22)), 3.0),
         cv.calibrate(THREE, 3.0), cv.calibrate(THREE, 3.0, 2, family="per-state"),
         cv.calibrate(LONGER, 2.0, 3),
-        cv.calibrate(TWO, 2.0, mechanism="tracking", delay=1),
+        cv.calibrate(TWO, 2.0, mechanism="tracking"),
         cv.calibrate(TWO, 2.0, mechanism="tracking", gaps=True),
         cv.calibrate(TWO, 3.0, mechanism="sticky", event=2), cv.calibrate(TWO, 3.0, event=3),
         cv.calibrate(TWO, 3.0, mechanism="sticky", spent=[cv.Channel.binary(0.4, 0.4).thinned(2)]),

@@ -21,7 +21,6 @@ TRACKING = TrackingNoise.binary(
     [0.35, 0.71],
     [[0.15, 0.52], [0.41, 0.88]],
 )
-LATE = TRACKING.delayed(1)
 
 
 def laws(generator: np.random.Generator, *shape: int) -> NDArray[np.float64]:
@@ -49,7 +48,6 @@ TWO_STATES: dict[str, Noise] = {
     "sticky": STICKY,
     "turning": TURNING,
     "tracking": TRACKING,
-    "late": LATE,
 }
 FOUR = StickyNoise.response(0.6, cv.Channel.randomized_response(4, 0.5), cv.Channel.ordinal(4, 0.6))
 # Up to eight reports are drawn by one way, more by another.

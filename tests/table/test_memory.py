@@ -25,7 +25,7 @@ CHAIN = cv.MarkovChain.binary(0.1, 0.2)
 LENGTHS = {"a": 50, "b": 33, "c": 1, "d": 8, "e": 2}
 KINDS: dict[str, dict[str, Any]] = {
     "sticky": {"mechanism": "sticky", "gaps": True},
-    "tracking": {"mechanism": "tracking", "gaps": True, "delay": 1},
+    "tracking": {"mechanism": "tracking", "gaps": True},
     "sticky, rare": {"mechanism": "sticky", "every": 4, "gaps": True},
     "independent, rare": {"every": 5},
 }

@@ -231,21 +231,16 @@ def noise_section(plan: NoisePlan) -> dict[str, Any]:
         "mechanism": plan.mechanism,
         "matrix": matrix,
         "units": units(matrix),
-        **timing(plan.noise),
+        **({"every": plan.noise.every} if plan.noise.every > 1 else {}),
         "spent": [noise_words(earlier) for earlier in plan.spent],
         "expected_flips": plan.expected_flips,
         "objective": plan.objective,
     }
 
 
-def timing(noise: Noise) -> dict[str, int]:
-    """How often it reports and how late, where that is not every point at once."""
-    return {name: n for name, n in noise.to_json().items() if name in ("every", "delay")}
-
-
 def noise_words(noise: Noise) -> Any:
     """An earlier release: its matrix where that says all, else its kind and its numbers."""
-    plain = not noise.ordered and not timing(noise)
+    plain = not noise.ordered and noise.every == 1
     return noise_matrix(noise) if plain else noise.to_json()
 
 

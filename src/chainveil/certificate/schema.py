@@ -48,7 +48,6 @@ ABSENT: dict[str, Any] = {
     "loss.witness.member": None,
     "loss.witness.chain": None,
     "noise.every": 1,
-    "noise.delay": 0,
     "release.points": None,
     "release.held": None,
     "groups.column": None,
@@ -103,11 +102,9 @@ FIELDS = (
     Field("noise.units", "units", "recomputed", "the same in whole numbers of 2^-53, as realised"),
     Field("noise.every", "every", "recomputed", "how many points there are to a report, which is "
           "that of the middle one. Absent: every point reports"),
-    Field("noise.delay", "delay", "recomputed", "how many points before its own a report is about. "
-          "Absent: none"),
     Field("noise.spent", "noises", "recomputed", "the noise of earlier releases of the same "
-          "series, a matrix or, where it is not independent on every point, its kind, matrix, "
-          "every and delay; the loss is that of all together"),
+          "series, a matrix or, where it is not independent on every point, its kind, matrix and "
+          "every; the loss is that of all together"),
     Field("noise.expected_flips", "share", "recomputed", "share of points changed on average"),
     Field("noise.objective", "objective", "open", "what was minimised: `flips`, `estimate`, "
           "`distance` or `decoded`"),
@@ -333,7 +330,7 @@ def _is_noise(value: Any) -> bool:
     parts = dict(value)
     named = _is_mechanism(parts.pop("kind", None))
     whole = _is_kernel(parts.pop("matrix", None), _is_number)
-    timing = all(name in ("every", "delay") and KINDS[name][0](n) for name, n in parts.items())
+    timing = all(name == "every" and KINDS[name][0](n) for name, n in parts.items())
     return named and whole and timing
 
 
@@ -399,7 +396,6 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "every": (lambda v: _is_count(v) and 2 <= v <= MOST_EVERY, f"2 to {MOST_EVERY}"),
     "event": (lambda v: _is_count(v) and 2 <= v <= MOST_EVENT, f"2 to {MOST_EVENT}"),
-    "delay": (lambda v: _is_count(v) and v == 1, "1"),
     "yes": (lambda v: v is True, "true"),
     "region or null": (
         lambda v: v is None or (_is_matrix(v, _is_number) and len(v) == 2 == len(v[0])),

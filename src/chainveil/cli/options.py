@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from chainveil.cli.instead import gone
+
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.cli.chain_file import ChainFile
@@ -201,13 +203,12 @@ gaps = click.option(
     "anywhere, for all to see: sticky and tracking noise then hold the last report over them.",
 )  # fmt: skip
 
-# How often reports are made, how late, and what is one secret.
+# How often reports are made, and what is one secret.
 timing_options = together(
     click.option("--every", metavar="N|best", default="1", show_default=True, callback=_often,
                  help="Report one point in N, or look for the best N. Silent points are "
                  "protected like the others."),
-    click.option("--delay", metavar="0|1|best", default="0", show_default=True, callback=_often,
-                 help="Whether reports of tracking noise may be one point late."),
+    gone("--delay", "every report is about the point at which it is published; leave it out."),
     event,
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from chainveil.privacy.rounding import upper
 
 # Options that go into the promise as they are; all but the budget are part of a plan too.
 PROMISE = (
-    "epsilon", "length", "adversary", "objective", "mechanism", "family", "every", "delay", "event",
+    "epsilon", "length", "adversary", "objective", "mechanism", "family", "every", "event",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Which noise is compared: mechanism, how often and how late it reports, and what it minimises."""
+"""Which noise is compared: mechanism, how often it reports, and what it minimises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from chainveil import checks
 from chainveil.noise.base import kinds, noise_class
 from chainveil.noise.channel import Channel
-from chainveil.noise.memory import StickyNoise, TrackingNoise
+from chainveil.noise.memory import StickyNoise
 
 Often = int | Literal["best"]
 OBJECTIVES = ("flips", "estimate", "decoded")
@@ -33,12 +33,10 @@ class Setting:
     ----------
     mechanism, objective : str
     every : int or "best"
-    delay : int
     """
 
     mechanism: str
     every: Often = 1
-    delay: int = 0
     objective: str = USUAL
 
     @property
@@ -57,8 +55,7 @@ class Setting:
         }
 
     def __str__(self) -> str:
-        late = ", one step late" if self.delay else ""
-        return f"{self.line}{late}, {self.objective}"
+        return f"{self.line}, {self.objective}"
 
 
 @dataclass(frozen=True)
@@ -92,8 +89,6 @@ def candidates(mechanisms: Sequence[str], ordered: bool) -> tuple[Setting, ...]:
 
 def _ways(kind: str) -> Iterator[Setting]:
     yield Setting(kind)
-    if kind == TrackingNoise.kind:
-        yield Setting(kind, delay=1)
     yield Setting(kind, every="best")
 
 

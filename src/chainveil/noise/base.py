@@ -52,8 +52,6 @@ class Noise(ABC):
     holds: ClassVar[bool] = False
     # One point in ``every`` reports: the middle of each block of so many, from the first on.
     every: int = 1
-    # A report that is published at a point is about the point ``delay`` steps before it.
-    delay: int = 0
 
     @property
     @abstractmethod
@@ -150,14 +148,6 @@ class Noise(ABC):
             return self
         raise NotSupported(f"{self.kind} noise reports every point; thinning is not offered for it")
 
-    def delayed(self, delay: int) -> Noise:
-        """The same noise with each report read as one about the point ``delay`` steps before."""
-        if delay == self.delay:
-            return self
-        raise NotSupported(
-            f"{self.kind} noise reports about the point at hand; no delay is offered"
-        )
-
     def quieter(self, share: float, weights: FloatArray) -> Noise:
         """The noise a share of the way, from 0 to 1, to one that says nothing about the states.
 
@@ -173,8 +163,7 @@ class Noise(ABC):
     def to_json(self) -> dict[str, Any]:
         """Kind and numbers, ready for JSON; ``noise.read_noise`` reads them back."""
         words: dict[str, Any] = {"kind": self.kind, "matrix": self.to_matrix()}
-        timing = {"every": (self.every, 1), "delay": (self.delay, 0)}
-        return words | {name: now for name, (now, usual) in timing.items() if now != usual}
+        return words if self.every == 1 else words | {"every": self.every}
 
 
 def check_noise(noise: Any) -> None:
@@ -223,11 +212,9 @@ def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
 
 
 def read_noise(words: Mapping[str, Any]) -> Noise:
-    """A noise from its kind, its numbers, how often it reports and how late."""
+    """A noise from its kind, its numbers and how often it reports."""
     noise = noise_class(words["kind"], "noise").from_matrix(words["matrix"])
-    noise = noise.thinned(checks.whole("noise.every", words.get("every", 1), 1))
-    delay = checks.whole("noise.delay", words.get("delay", 0), 0)
-    return noise if delay == noise.delay else noise.delayed(delay)
+    return noise.thinned(checks.whole("noise.every", words.get("every", 1), 1))
 
 
 def independent_step(first: FloatArray) -> FloatArray:

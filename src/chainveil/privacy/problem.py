@@ -152,8 +152,6 @@ class Aim:
         Which channels of more than two states are looked through.
     every : int or "best"
         How many points there are to a report.
-    delay : int or "best"
-        How many steps late reports may be, for noise that offers it.
     """
 
     epsilon: float
@@ -161,11 +159,10 @@ class Aim:
     max_noise: float = 0.5
     family: Family = "response"
     every: int | Literal["best"] = 1
-    delay: int | Literal["best"] = 0
 
     @classmethod
     def read(cls, epsilon: Any, objective: Any, max_noise: Any, family: Any) -> Aim:
-        """Checked wishes, for reports on every point and without delay."""
+        """Checked wishes, for reports on every point."""
         checks.one_of("objective", objective, Objective.__args__)  # type: ignore[attr-defined]
         checks.one_of("family", family, Family.__args__)  # type: ignore[attr-defined]
         limit = checks.probability("max_noise", max_noise, zero=False)

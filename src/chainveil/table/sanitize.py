@@ -127,7 +127,6 @@ def sanitize_table(
     mechanism: str | None = None,
     every: int | Literal["best"] = 1,
     hold: bool = False,
-    delay: int | Literal["best"] = 0,
     event: int = 1,
     missing: Missing = "error",
     family: Family = "response",
@@ -185,7 +184,7 @@ def sanitize_table(
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
-    length, adversary, objective, family, spent, every, delay, event : optional
+    length, adversary, objective, family, spent, every, event : optional
         As in :func:`chainveil.calibrate`.
     mechanism : str, optional
         As in :func:`chainveil.calibrate`. Without a name: sticky noise for two states, each
@@ -243,9 +242,7 @@ def sanitize_table(
     request = Request(
         Layout(column, series, time, step, max_gap, group),
         StateRules(threshold, edges, states, labels, missing),
-        Promise(
-            epsilon, length, adversary, objective, mechanism, family, spent, every, delay, event,
-        ),
+        Promise(epsilon, length, adversary, objective, mechanism, family, spent, every, event),
         chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak), hold,
         order, pooled, parts,
     )  # fmt: skip

@@ -49,14 +49,6 @@ def test_every_point_reported(
     assert calibrated(changes, epsilon, mechanism=mechanism).expected_flips <= most
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("epsilon", "most"), [(2, 0.278), (3, 0.192)])
-def test_one_step_late(epsilon: float, most: float) -> None:
-    plan = calibrated(TENTH, epsilon, mechanism="tracking", delay="best")
-    assert plan.noise.delay == 1
-    assert plan.expected_flips <= most
-
-
 @pytest.mark.parametrize(
     ("changes", "epsilon", "mechanism", "most"),
     [
@@ -100,7 +92,7 @@ def test_objectives_reach_what_they_are_for() -> None:
     flips = calibrated(N10, 2, mechanism="sticky")
     shares = calibrated(N10, 2, mechanism="sticky", objective="estimate")
     smooth = calibrated(N10, 2, mechanism="sticky", objective="decoded")
-    rhythm = Rhythm(*N10, every=1, delay=0)
+    rhythm = Rhythm(*N10, every=1)
     laws = [plan.noise.step_law() for plan in (flips, shares, smooth)]
     variances = [rhythm.variance(law) for law in laws]
     errors = [decoded_error(rhythm, np.ascontiguousarray(law)) for law in laws]
@@ -144,8 +136,6 @@ def test_a_region_costs_a_little() -> None:
     ("asked", "named"),
     [
         ({"mechanism": "tracking", "objective": "estimate"}, "objective"),
-        ({"mechanism": "tracking", "every": 3, "delay": 1}, "delay"),
-        ({"mechanism": "sticky", "delay": 1}, "delay"),
         ({"mechanism": "sticky", "every": "most"}, "every"),
         ({"mechanism": "sticky", "max_noise": 0.3}, "max_noise"),
         ({"mechanism": "sticky", "event": 0}, "event"),
@@ -190,7 +180,7 @@ def test_correlated_noise_for_events_and_rare_reports(
 
 
 @pytest.mark.parametrize(
-    "asked", [{"delay": 1}, {"every": 2, "objective": "estimate"}, {"every": 2, "max_noise": 0.3}]
+    "asked", [{"event": 2, "objective": "estimate"}, {"event": 2, "max_noise": 0.3}]
 )
 def test_correlated_noise_refuses_what_it_is_not_made_for(asked: dict[str, Any]) -> None:
     with pytest.raises((cv.NotSupported, cv.InvalidInput)):

@@ -90,18 +90,7 @@ def least_correlated(problem: Problem, aim: Aim) -> Calibrated:
 
 def _least(form: Form, problem: Problem, aim: Aim) -> Calibrated:
     _check(form, problem, aim)
-    found = [_best_rhythm(form, problem, replace(aim, delay=delay)) for delay in _delays(form, aim)]
-    quest, ones = min(found, key=lambda pair: pair[0].goal(pair[1]))
-    return _certified(quest, ones)
-
-
-def _delays(form: Form, aim: Aim) -> tuple[int, ...]:
-    if form != "tracking" and aim.delay not in (0, "best"):
-        raise InvalidInput("delay", aim.delay, "0, except for tracking noise")
-    if aim.delay == "best":
-        late = form == "tracking" and aim.objective == "flips" and aim.every == 1
-        return (0, 1) if late else (0,)
-    return (int(aim.delay),)
+    return _certified(*_best_rhythm(form, problem, aim))
 
 
 def _check(form: Form, problem: Problem, aim: Aim) -> None:
@@ -126,8 +115,6 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
             "objective", aim.objective, " or ".join(f'"{name}"' for name in allowed),
             "Reports of tracking noise do not identify a point." if form == "tracking" else "",
         )  # fmt: skip
-    if form == "tracking" and aim.every != 1 and aim.delay not in (0, "best"):
-        raise InvalidInput("delay", aim.delay, "0 for reports on one point in several")
     turns = any(
         np.all(one.likeliest.transition == 1 - np.eye(2)) for one in (model, *model.members)
     )
@@ -141,7 +128,7 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
 def _quest(form: Form, problem: Problem, aim: Aim, every: int) -> Quest:
     chain = problem.model.likeliest
     q, r = float(chain.transition[0, 1]), float(chain.transition[1, 0])
-    rhythm = Rhythm(q, r, every, int(aim.delay))
+    rhythm = Rhythm(q, r, every)
     if engines.is_family(problem.model):
         members = tuple(_judge(form, problem.on(one), aim, rhythm) for one in problem.model.members)
         return Quest(problem, aim, form, rhythm, (), members)
@@ -163,7 +150,7 @@ def _slowest(model: DataModel) -> tuple[float, float] | None:
 
 def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatArray]:
     """The quest and its best kernel, over how many points there are to a report."""
-    if form == "tracking" and _pace(problem) < TRACKED and aim.delay == 0 and aim.every == 1:
+    if form == "tracking" and _pace(problem) < TRACKED and aim.every == 1:
         sticky, ones = _best_rhythm("sticky", problem, replace(aim, every=1))
         return replace(sticky, form="tracking"), ones
     if aim.every != "best":

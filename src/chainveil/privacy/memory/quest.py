@@ -112,8 +112,7 @@ class Quest:
             return StickyNoise(laws.kernel[:, 0], laws.first, every).on_grid()
         if self.form == "correlated":
             return CorrelatedNoise(float(ones[BEGIN]), float(ones[STOP]), every).on_grid()
-        delay = self.rhythm.delay
-        return TrackingNoise(laws.kernel, laws.first, laws.after_gap, delay, every).on_grid()
+        return TrackingNoise(laws.kernel, laws.first, laws.after_gap, every).on_grid()
 
     def mixed(self, ones: FloatArray, share: float) -> FloatArray:
         """Correlated noise a share of the way to tossing a coin for every flip."""

@@ -143,7 +143,6 @@ class Promise:
     family: Family = "response"
     spent: Sequence[Noise] = ()
     every: int | Literal["best"] = 1
-    delay: int | Literal["best"] = 0
     event: int = 1
 
 
@@ -222,7 +221,7 @@ class Request:
             )  # fmt: skip
         if epsilon not in (None, plan.epsilon):
             raise InvalidInput("epsilon", epsilon, f"that of the plan, {plan.epsilon!r}, or none")
-        for name, usual in (("every", 1), ("delay", 0), ("event", 1)):
+        for name, usual in (("every", 1), ("event", 1)):
             if getattr(self.promise, name) != usual:
                 found = f"{getattr(self.promise, name)!r} beside a plan"
                 raise InvalidInput(name, found, "nothing", "It is part of the plan.")
