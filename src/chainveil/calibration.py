@@ -18,7 +18,7 @@ from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import too_few
 from chainveil.model.family import ModelFamily
 from chainveil.model.region import ChainRegion
-from chainveil.noise.base import Noise, noise_class
+from chainveil.noise.base import Noise, check_every, noise_class
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 from chainveil.plan import NoisePlan
@@ -135,8 +135,8 @@ def calibrate(
         ``channel.on_grid()``. The budget then holds for them and the new release together.
         Of two states, any mix of mechanisms.
     every : int or "best"
-        Report one point in so many; "best" looks for the number, which takes a second or two for
-        independent and sticky noise of two states and may take minutes for the others. Silent
+        Report one point in so many, with independent and sticky noise; "best" looks for the
+        number, which takes a second or two for two states and may take minutes for more. Silent
         points are protected like the others.
     event : int
         The secret: any two values of so many consecutive points, for two states.
@@ -165,11 +165,12 @@ def calibrate(
     budgets, single = _budgets(epsilon)
     points = read_length(length)
     who = read_adversary(adversary, points)
-    model = _publishable(chain, noise_class(mechanism), who, event, every)
+    kind, often = noise_class(mechanism), _often(every)
+    check_every(kind, often)
+    model = _publishable(chain, kind, who, event, often)
     problem = Problem(
         model, _as_realised(spent), points, who, event=read_event(event, points), gaps=bool(gaps)
     )
-    often = _often(every)
     aims = [Aim.read(number, objective, max_noise, family) for number in budgets]
     aims = [replace(aim, every=often) for aim in aims]
     plans = [_plan(mechanism, problem, aim) for aim in aims]

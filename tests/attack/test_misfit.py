@@ -100,7 +100,7 @@ def test_what_is_attained_is_replayed_from_the_definition() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", [STICKY.thinned(3), TRACKING.thinned(2)], ids=["sticky", "track"])
+@pytest.mark.parametrize("noise", [STICKY.thinned(3), CHANNEL.thinned(2)], ids=["sticky", "alone"])
 def test_rare_reports_of_order_one_come_near_the_exact_loss(noise: Noise) -> None:
     chain = MarkovChain.binary(0.2, 0.3)
     exact = privacy_loss(chain, noise).epsilon

@@ -26,7 +26,6 @@ PLANS: dict[str, dict[str, Any]] = {
     "tracking": {"mechanism": "tracking"},
     "tracking, gaps": {"mechanism": "tracking", "gaps": True},
     "independent, rare": {"every": 4},
-    "correlated, rare": {"mechanism": "correlated", "every": 3},
     "correlated, event": {"mechanism": "correlated", "event": 2},
     "independent, event": {"event": 2},
     "mixed": {"mechanism": "sticky", "spent": [THIN, cv.Channel.binary(0.45, 0.45)]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,12 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
         assert run(given) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("error: --delay is gone: ")
+    for command, mechanism in product(("calibrate", "plan"), ("tracking", "correlated")):
+        for every in ("2", "best"):
+            asked = [command, "--epsilon", "2", *CHAIN, "--every", every, "--mechanism", mechanism]
+            assert run(asked) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert line.endswith("take independent or sticky noise")
     by_plan = ["sanitize", "heart.csv", *HOW[:6], "--plan", "plan.json", "-o", "p.csv"]
     assert run([*by_plan, "--every", "3"]) == 2
     assert run([*by_plan, "--seed", "1"]) == 0
@@ -77,7 +84,7 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", ["sticky", "correlated"])
+@pytest.mark.parametrize("mechanism", ["sticky", "independent"])
 @pytest.mark.parametrize("hold", [False, True])
 def test_rare_reports_from_the_table_to_the_attack(
     hold: bool, mechanism: str, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -148,6 +155,10 @@ def test_the_loss_of_a_given_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     table = np.reshape([float(x) for x in numbers.split(",")], (2, 2, 2))
     tracking = cv.TrackingNoise.binary(table, [0.3, 0.7])
     assert found["epsilon"] == cv.privacy_loss(chain, tracking).epsilon
+    flips = ["--rho", "0.3", "--correlated"]
+    for often in (["--tracking", numbers, "--first", "0.3,0.7"], flips):
+        assert run(["loss", "--theta", "0.1", *often, "--every", "3"]) == 2
+        assert "reports every point" in capsys.readouterr().err
     rare = facts(capsys, "loss", "--theta", "0.1", "--rho", "0.3", "--every", "3")
     channel = cv.Channel.binary(0.3, 0.3).thinned(3)
     assert rare["epsilon"] == cv.privacy_loss(chain, channel).epsilon

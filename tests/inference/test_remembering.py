@@ -46,41 +46,6 @@ def cases(kind: str, count: int = 60) -> Iterator[Case]:
         yield model, noise, np.ma.MaskedArray(rng.integers(0, m, n), mask=mask), known
 
 
-def test_flips_on_one_point_in_several() -> None:
-    """Reports look at the point reported before them, over silent ones."""
-    rng = np.random.default_rng(50)
-    for _ in range(12):
-        q, r, rho0, rho1 = rng.uniform(0.05, 0.95, 4)
-        chain, n = MarkovChain([[1 - q, q], [r, 1 - r]], rng.dirichlet(np.ones(2))), 6
-        noise = CorrelatedNoise(rho0, rho1, int(rng.integers(2, 4)))
-        series, places = np.array(list(np.ndindex((2,) * n))), noise.places(n)
-        z = rng.integers(0, 2, n)
-        flips = series[:, places] ^ z[places]
-        law = noise.chain.stationary[flips[:, 0]]
-        law = law * noise.chain.transition[flips[:, :-1], flips[:, 1:]].prod(axis=1)
-        law = law * chain.start[series[:, 0]]
-        law = law * chain.transition[series[:, :-1], series[:, 1:]].prod(axis=1)
-        expected = (law @ series) / law.sum()
-        np.testing.assert_allclose(smoothed(chain, noise, z)[:, 1], expected, atol=1e-12)
-        assert log_likelihood(chain, noise, z) == pytest.approx(np.log(law.sum()))
-        likeliest = int("".join(map(str, viterbi(chain, noise, z))), 2)
-        assert law[likeliest] == pytest.approx(law.max())
-        known = {1: 1}
-        kept = law * (series[:, 1] == 1)
-        found = smoothed(chain, noise, z, known)[:, 1]
-        np.testing.assert_allclose(found, (kept @ series) / kept.sum(), atol=1e-12)
-
-
-def test_what_flips_did_at_missing_points_between_silent_ones_is_not_known() -> None:
-    noise = CorrelatedNoise(0.2, 0.6, 2)
-    z = np.ma.MaskedArray([0, 1, 1, 0], mask=[False, False, True, False])
-    with pytest.raises(NotSupported, match="missing points"):
-        smoothed(CHAIN, noise, z)
-    for refused in (hidden_model, step_weights):
-        with pytest.raises(NotSupported, match="reported before"):
-            refused(CHAIN, noise)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_definition(kind: str) -> None:
     possible = 0

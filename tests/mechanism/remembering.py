@@ -65,7 +65,6 @@ THINNED: dict[str, Noise] = {
     "turning, 64": TURNING.thinned(64),
     "three, 3": THREE.thinned(3),
     "four, 5": FOUR.thinned(5),
-    "correlated, 4": cv.CorrelatedNoise(0.2, 0.6, 4),
     "channel, 3": cv.Channel.binary(0.3, 0.2).thinned(3),
     "five states, 4": cv.Channel.randomized_response(5, 0.4).thinned(4),
     "thirty states, 7": cv.Channel.randomized_response(30, 0.4).thinned(7),

@@ -44,7 +44,9 @@ def loss(**given: Any) -> None:
     from chainveil.privacy.loss import privacy_loss
 
     chain, _ = options.need_chain(given)
-    noise = _noise(chain.states, given).thinned(given["every"])
+    noise = _noise(chain.states, given)
+    options.check_every(noise, given["every"])
+    noise = noise.thinned(given["every"])
     with working("searching the worst attack …", given["as_json"]):
         found = privacy_loss(
             chain, noise, given["length"], given["adversary"], event=given["event"],

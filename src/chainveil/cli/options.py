@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from chainveil.cli.instead import gone
+from chainveil.errors import ChainveilError, NotSupported
 
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.cli.chain_file import ChainFile
     from chainveil.model.base import DataModel
+    from chainveil.noise.base import Noise
     from chainveil.table.read.reading import FileSource
     from chainveil.table.request.discretize import Discretizer
     from chainveil.table.request.kept import Kept
@@ -164,11 +166,26 @@ each_series = together(
 )  # fmt: skip
 
 
-def _known_mechanism(_context: Any, _option: Any, name: str | None) -> str | None:
+def check_every(noise: Noise | type[Noise], every: int | str) -> None:
+    """Wrong usage where noise is to report one point in several and cannot."""
+    from chainveil.noise import base
+
+    try:
+        base.check_every(noise, every)
+    except NotSupported as error:
+        raise ChainveilError(str(error)) from None
+
+
+def _known_mechanism(context: click.Context, _option: Any, name: str | None) -> str | None:
     """The name of a kind of noise; installed packages may bring more of them."""
     from chainveil.noise.base import noise_class
 
-    return None if name is None else noise_class(name, "--mechanism").kind
+    if name is None:
+        return None
+    kind = noise_class(name, "--mechanism")
+    # Of this and --every one is read first.
+    check_every(kind, context.params.get("every", 1))
+    return kind.kind
 
 
 mechanism = click.option(
@@ -181,16 +198,17 @@ mechanism = click.option(
 )  # fmt: skip
 
 
-def _often(_context: Any, option: Any, text: str) -> int | str:
+def _often(context: click.Context, _option: Any, text: str) -> int | str:
     """A whole number, or "best"."""
-    if text == "best":
-        return text
+    from chainveil.noise.base import noise_class
+
     try:
-        return int(text)
+        every = text if text == "best" else int(text)
     except ValueError:
-        raise click.UsageError(
-            f"--{option.name}: {text!r} is not a whole number or best."
-        ) from None
+        raise click.UsageError(f"--every: {text!r} is not a whole number or best.") from None
+    if context.params.get("mechanism") is not None:
+        check_every(noise_class(context.params["mechanism"]), every)
+    return every
 
 
 event = click.option(

@@ -89,7 +89,8 @@ def candidates(mechanisms: Sequence[str], ordered: bool) -> tuple[Setting, ...]:
 
 def _ways(kind: str) -> Iterator[Setting]:
     yield Setting(kind)
-    yield Setting(kind, every="best")
+    if noise_class(kind).sees != "series":
+        yield Setting(kind, every="best")
 
 
 def slow(setting: Setting, states: int) -> str:

@@ -50,7 +50,8 @@ class Noise(ABC):
     # Whether the last report stands over missing points, and is what the next one looks at.
     # Other noise that looks back runs on beneath them.
     holds: ClassVar[bool] = False
-    # One point in ``every`` reports: the middle of each block of so many, from the first on.
+    # One point in ``every`` reports: the middle of each block of so many, from the first on. Noise
+    # that sees points before its own reports every point.
     every: int = 1
 
     @property
@@ -115,11 +116,6 @@ class Noise(ABC):
         return self.sees != "point"
 
     @property
-    def sees_past_silence(self) -> bool:
-        """Whether a report looks at the point that reported before it, with silent ones between."""
-        return self.sees == "series" and self.every > 1
-
-    @property
     def memory(self) -> float:
         """By which factor the correlation of two points' noise shrinks with each step."""
         return 0.0
@@ -146,7 +142,7 @@ class Noise(ABC):
         """The same noise on one point in ``every``; silent points are protected all the same."""
         if every == self.every:
             return self
-        raise NotSupported(f"{self.kind} noise reports every point; thinning is not offered for it")
+        raise _reports_every_point(self.kind)
 
     def quieter(self, share: float, weights: FloatArray) -> Noise:
         """The noise a share of the way, from 0 to 1, to one that says nothing about the states.
@@ -167,10 +163,24 @@ class Noise(ABC):
 
 
 def check_noise(noise: Any) -> None:
-    """Error unless it is a noise."""
+    """Error unless it is a noise, and reports every point where it sees points before its own."""
     if not isinstance(noise, Noise):
         found = f"an object of type {type(noise).__name__}"
         raise InvalidInput("noise", found, "a Channel or another noise", "A plan has it as noise.")
+    check_every(noise, noise.every)
+
+
+def check_every(noise: Noise | type[Noise], every: int | str) -> None:
+    """Error where noise that sees points before its own shall report one point in several."""
+    if every != 1 and noise.sees == "series":
+        raise _reports_every_point(noise.kind)
+
+
+def _reports_every_point(kind: str) -> NotSupported:
+    return NotSupported(
+        f"every: {kind} noise reports every point; for reports on one point in several take "
+        "independent or sticky noise"
+    )
 
 
 def check_channel(noise: Any, argument: str = "channel") -> None:

@@ -35,7 +35,6 @@ class RememberingNoise(Noise):
 
     kernel: FloatArray
     first: FloatArray
-    every: int
 
     @property
     def states(self) -> int:
@@ -102,6 +101,8 @@ class StickyNoise(RememberingNoise):
 
     kind: ClassVar[str] = "sticky"
     sees: ClassVar[Sees] = "last report"
+
+    every: int
 
     def __init__(self, kernel: ArrayLike, first: ArrayLike, every: int = 1) -> None:
         start = law("first", first, 2)
@@ -230,9 +231,6 @@ class TrackingNoise(RememberingNoise):
     after_gap : array of shape (m, k, m), optional
         ``Pr[Z_t = z' | last report z, X_t = x']`` where the point before is missing. Without
         it, the kernel with equal weights of the two values of the missing point.
-    every : int
-        Report one point in so many, the middle of each block; the point before is then the one
-        that reported before.
 
     Examples
     --------
@@ -249,9 +247,8 @@ class TrackingNoise(RememberingNoise):
     after_gap: FloatArray
 
     def __init__(
-        self, kernel: ArrayLike, first: ArrayLike, after_gap: ArrayLike | None = None,
-        every: int = 1,
-    ) -> None:  # fmt: skip
+        self, kernel: ArrayLike, first: ArrayLike, after_gap: ArrayLike | None = None
+    ) -> None:
         start = law("first", first, 2)
         m, k = start.shape[1], len(start)
         tensor = law("kernel", kernel, 4, (m, k, k, m))
@@ -259,7 +256,6 @@ class TrackingNoise(RememberingNoise):
         object.__setattr__(self, "first", start)
         object.__setattr__(self, "kernel", tensor)
         object.__setattr__(self, "after_gap", law("after_gap", gap, 3, (m, k, m)))
-        object.__setattr__(self, "every", checks.whole("every", every, 1))
 
     @classmethod
     def binary(
@@ -283,20 +279,13 @@ class TrackingNoise(RememberingNoise):
     def on_grid(self) -> TrackingNoise:
         """The nearest noise whose probabilities are multiples of 2^-53."""
         kernel, first, gap = map(nearest_on_grid, (self.kernel, self.first, self.after_gap))
-        return TrackingNoise(kernel, first, gap, self.every)
-
-    def thinned(self, every: int) -> TrackingNoise:
-        """The same kernel on one point in ``every``, from report to report."""
-        if every == self.every:
-            return self
-        return TrackingNoise(self.kernel, self.first, self.after_gap, every)
+        return TrackingNoise(kernel, first, gap)
 
     def quieter(self, share: float, weights: FloatArray) -> TrackingNoise:
         """Changes of the report depend less and less on the states."""
         silent = np.einsum("x,zxxy->zy", weights, self.kernel)
         kernel, gap = (hushed(law, silent, share) for law in (self.kernel, self.after_gap))
-        first = _mixed(self.first, share, weights)
-        return TrackingNoise(kernel, first, gap, self.every)
+        return TrackingNoise(kernel, _mixed(self.first, share, weights), gap)
 
     def _laws(self) -> tuple[FloatArray, ...]:
         return self.first, self.kernel, self.after_gap
@@ -314,21 +303,19 @@ class TrackingNoise(RememberingNoise):
 
     def describe(self) -> str:
         """How a report follows the changes of the series."""
-        often = f" on one point in {self.every}" if self.every != 1 else ""
         if (self.states, self.outputs) != (2, 2):
-            return f"follow the changes with {self.outputs} reports{often}"
+            return f"follow the changes with {self.outputs} reports"
         stay, leave = self.kernel[:, :, :, 1].tolist()
         odds = ", ".join(f"{x:.4f}" for row in (*stay, *leave) for x in row)
-        return f"report 1 with {odds} by the last report, the point before and the point{often}"
+        return f"report 1 with {odds} by the last report, the point before and the point"
 
     def __repr__(self) -> str:
         laws = ", ".join(repr(part.tolist()) for part in (self.kernel, self.first, self.after_gap))
-        every = f", every={self.every}" if self.every != 1 else ""
-        return f"TrackingNoise({laws}{every})"
+        return f"TrackingNoise({laws})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        laws = (np.array(part) for part in (self.kernel, self.first, self.after_gap))
-        return TrackingNoise, (*laws, self.every)
+        laws = tuple(np.array(part) for part in (self.kernel, self.first, self.after_gap))
+        return TrackingNoise, laws
 
 
 def hushed(kernel: FloatArray, silent: FloatArray, share: float) -> FloatArray:

@@ -13,7 +13,7 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import DataModel, check_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
-from chainveil.noise.base import Noise
+from chainveil.noise.base import Noise, check_every
 from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
@@ -204,6 +204,7 @@ def read_event(event: Any, length: int | None) -> int:
 def _check_noise(model: DataModel, noise: Any) -> None:
     if not isinstance(noise, Noise):
         raise InvalidInput("noise", noise, "a Channel or another noise", "Channel.binary(…)")
+    check_every(noise, noise.every)
     if model.states != noise.states:
         raise InvalidInput(
             "noise", f"{noise.states} states", f"{model.states} states, as the chain has"

@@ -52,9 +52,8 @@ def _in_tree(problem: Problem, member: DataModel) -> bool:
     """Whether a box around the member and others can be bounded at once."""
     box, who = member.box, problem.adversary
     named = isinstance(who, Adversary) or who == "informed"
-    offered = not any(noise.sees_past_silence for noise in problem.releases)
     small = box is not None and box[1] + box[3] < 1
-    return small and offered and problem.event == 1 and not named
+    return small and problem.event == 1 and not named
 
 
 def _one_by_one(

@@ -50,9 +50,8 @@ FIRST_FORGOTTEN = 1.0
 # On chains that forget less than this from point to point the loss of rare reports takes more
 # memory than there may be: every point then reports.
 RARELY = 5e-5
-# Of the best numbers so many are looked at again, unless one more or less hardly matters; of
-# correlated noise, whose losses take longer, below the second number.
-LAST_LOOKS, MANY, FEW = 3, 200, 20
+# Of the best numbers so many are looked at again, unless one more or less hardly matters.
+LAST_LOOKS, MANY = 3, 200
 # Errors this close are taken for the same: where all that is left is a guess, they all are.
 SAME = 1e-4
 # On chains that forget less than this from point to point, changes are so rare that to follow
@@ -84,7 +83,7 @@ def least_tracking(problem: Problem, aim: Aim) -> Calibrated:
 
 
 def least_correlated(problem: Problem, aim: Aim) -> Calibrated:
-    """Correlated noise that reports rarely, or guards an event."""
+    """Correlated noise that guards an event, or comes after earlier releases."""
     return _least("correlated", problem, aim)
 
 
@@ -150,8 +149,8 @@ def _slowest(model: DataModel) -> tuple[float, float] | None:
 
 def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatArray]:
     """The quest and its best kernel, over how many points there are to a report."""
-    if form == "tracking" and _pace(problem) < TRACKED and aim.every == 1:
-        sticky, ones = _best_rhythm("sticky", problem, replace(aim, every=1))
+    if form == "tracking" and _pace(problem) < TRACKED:
+        sticky, ones = _best_rhythm("sticky", problem, aim)
         return replace(sticky, form="tracking"), ones
     if aim.every != "best":
         quest = _quest(form, problem, aim, int(aim.every))
@@ -174,7 +173,7 @@ def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatAr
 
     _descend(error, *_every_range(problem))
     best = sorted(tried, key=error)
-    looks = LAST_LOOKS if best[0] <= (MANY if form != "correlated" else FEW) else 1
+    looks = LAST_LOOKS if best[0] <= MANY else 1
     found = [_finished(*tried[every]) for every in best[:looks]]
     return min(found, key=lambda pair: pair[0].goal(pair[1]))
 
