@@ -18,7 +18,7 @@ from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import too_few
 from chainveil.model.family import ModelFamily
 from chainveil.model.region import ChainRegion
-from chainveil.noise.base import Noise, check_every, noise_class
+from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 from chainveil.plan import NoisePlan
@@ -165,9 +165,8 @@ def calibrate(
     budgets, single = _budgets(epsilon)
     points = read_length(length)
     who = read_adversary(adversary, points)
-    kind, often = noise_class(mechanism), _often(every)
-    check_every(kind, often)
-    model = _publishable(chain, kind, who, event, often)
+    often = _often(every)
+    model = _publishable(chain, noise_class(mechanism), who, event, often)
     problem = Problem(
         model, _as_realised(spent), points, who, event=read_event(event, points), gaps=bool(gaps)
     )
