@@ -189,28 +189,11 @@ def test_a_frame_has_no_command(found: cv.Comparison) -> None:
 def test_a_file_has_a_command(tmp_path: Path) -> None:
     path = tmp_path / "heart beats.csv"
     pyarrow.csv.write_csv(_table(2, 600), path)
-    found = cv.compare(
-        path, "bpm", 4.0, for_="pattern", chain=CHAIN, mechanism="independent", **SAID
-    )
+    found = cv.compare(path, "bpm", 4.0, chain=CHAIN, mechanism="independent", **SAID)
     words = found.command(4.0)
     assert words.startswith(f"chainveil sanitize '{path}' --column bpm --series who --time at ")
     assert "--q 0.2 --r 0.3 --epsilon 4 " in words
-    # Who asks by the hour needs the hours.
-    assert "--time-as 1h" in words
     assert words.endswith(f"--output '{tmp_path / 'heart beats-release.csv'}'")
-
-
-def test_hours_are_counted(found: cv.Comparison) -> None:
-    about = found.about
-    assert about.part == "hour of the day"
-    # 25 hours of 60 points, in three series.
-    assert (about.of_a_part, about.of_a_series, about.points) == (180, 1500, 4500)
-
-
-def test_without_times_of_day_parts_are_those_of_series() -> None:
-    series = [CHAIN.sample(480, rng=n) for n in range(2)]
-    about = cv.compare(series, epsilon=4.0, chain=CHAIN, mechanism="independent").about
-    assert (about.part, about.of_a_part) == ("24th of a series", 20)
 
 
 def test_as_a_frame(found: cv.Comparison) -> None:
@@ -302,8 +285,9 @@ def test_progress_is_told_step_by_step_and_in_full() -> None:
     ("wrong", "name"),
     [
         ({"epsilon": []}, "epsilon"), ({"epsilon": [1, -1]}, "epsilon"),
-        ({"for_": "lunch"}, "for_"), ({"mechanism": "slimy"}, "mechanism"),
-        ({"mechanism": 3}, "mechanism"), ({"threshold": 1}, "column"),
+        ({"for_": "lunch"}, "for_"), ({"for_": "pattern"}, "for_"),
+        ({"mechanism": "slimy"}, "mechanism"), ({"mechanism": 3}, "mechanism"),
+        ({"threshold": 1}, "column"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(wrong: dict[str, Any], name: str) -> None:

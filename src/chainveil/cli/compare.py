@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from chainveil.cli import options
+from chainveil.cli import gone, options
 from chainveil.cli.output import to_json, warn
 from chainveil.privacy.rounding import exact, upper
 from chainveil.text import printable
@@ -17,9 +17,12 @@ from chainveil.text import printable
 OWN = ("table", "epsilon", "question", "mechanism", "thorough", "output", "force", "as_json")
 # Columns of the table that people read, beside the budget and the setting.
 HEADS = (
-    "wrong", "after\nsmoothing", "share ±", "by series ±", "by part ±", "transitions ±",
-    "sojourns ±", "attacker", "own loss",
+    "wrong", "after\nsmoothing", "share ±", "by series ±", "transitions ±", "sojourns ±",
+    "attacker", "own loss",
 )  # fmt: skip
+GONE = {
+    "pattern": "--for pattern is gone: --for share tells what is best for shares, of windows too."
+}
 
 
 @click.command()
@@ -28,10 +31,9 @@ HEADS = (
 @options.discretize_options
 @click.option("--epsilon", default="1,2,4", show_default=True, metavar="A,B,…",
               help="The privacy budgets to compare, in nats.")  # fmt: skip
-@click.option("--for", "question", type=click.Choice(["share", "episodes", "pattern", "points"]),
+@click.option("--for", "question", type=gone.Choice(["share", "episodes", "points"], GONE),
               default="share", show_default=True, help="What the release is for: how much of the "
-              "time a state takes, how long it lasts, how its share goes through the day, or which "
-              "state each point is in.")  # fmt: skip
+              "time a state takes, how long it lasts, or which state a point is in.")  # fmt: skip
 @options.chain_options
 @click.option("--reference", help="Separate public table to fit the chain on.")
 @options.order
@@ -151,9 +153,9 @@ def _show(found: Any) -> None:
     console.print(_table(found))
     about = found.about
     for line in (
-        f"by series: one of {about.of_a_series:,} points; by part: {about.part}, "
-        f"{about.of_a_part:,} points; sojourns: as shares of a spell; attacker: knows chain and "
-        "noise; own loss: at most, on each series' own chain, worst and median",
+        f"by series: one of {about.of_a_series:,} points; sojourns: as shares of a spell; "
+        "attacker: knows chain and noise; own loss: at most, on each series' own chain, worst and "
+        "median",
         f"chain: {about.chain}", f"noise: for {about.noise_for}", f"simulated: {about.simulated}",
     ):  # fmt: skip
         click.echo(printable(line))
@@ -180,7 +182,7 @@ def _table(found: Any) -> Any:
 
 def _cells(row: Any) -> list[str]:
     told = row.figures
-    shares = [_reach(part) for part in (told.share, told.by_series, told.by_part)]
+    shares = [_reach(part) for part in (told.share, told.by_series)]
     own = told.own
     losses = "" if own.worst is None else f"{upper(own.worst, 3)}, {upper(own.median, 3)}"
     return [

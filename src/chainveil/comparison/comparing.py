@@ -104,9 +104,8 @@ parts, step, max_gap, length, adversary, event, missing, family, spent : optiona
         ``pooled`` asks for the chain of all together.
     epsilon : float, or sequence of floats
         The budgets to compare.
-    for_ : "share", "episodes", "pattern" or "points"
-        What the release is for: how much of the time a state takes; how long it lasts; how its
-        share goes through the day (through a series, where there are no times of day); which
+    for_ : "share", "episodes" or "points"
+        What the release is for: how much of the time a state takes; how long it lasts; which
         state each point is in.
     mechanism : str, or sequence of str, optional
         Compare these alone.
@@ -329,11 +328,11 @@ def _about(study: Study, question: For, rows: Sequence[Row], length: int | None)
     origin = "fitted on the table, exactly" if study.own else "as given: none fits the table"
     drawn = simulated.drawn(study.model, length).size
     words = (
-        f"error after smoothing, attacker and curvature of the likelihood: {drawn:,} points drawn "
-        f"from that chain with seed {simulated.SEED}, the same for all settings; else by formula"
+        f"error after smoothing and attacker: {drawn:,} points drawn from that chain with seed "
+        f"{simulated.SEED}, the same for all settings; else by formula"
     )
     return About(
-        question, study.points, len(study.runs), study.part, study.of_a_series, study.of_a_part,
+        question, study.points, len(study.runs), study.of_a_series,
         f"{study.model.describe()} ({origin})", study.plan_chain.describe(),
         rows[0].figures.own.looked if rows else 0, words,
     )  # fmt: skip
