@@ -21,7 +21,7 @@ from chainveil.table.released.arranging import ANOTHER_ORDER, by_time, is_releas
 from chainveil.table.released.belonging import Belonging, belonging
 from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns, series_order
-from chainveil.table.released.row_groups import column_of, combined, groups_of, zone_of
+from chainveil.table.released.row_groups import column_of, combined, groups_of
 from chainveil.table.released.timeline import (
     CUT,
     LONGEST_GAP,
@@ -69,8 +69,6 @@ class ReleasedStates:
         that were not found.
     series : tuple
         The name of the series of each array of ``states``, where the release has several.
-    zone : str or None
-        The time zone of calendar groups, where the time column has one.
     notes : tuple of str
         What could not be checked: the release is part of what was released.
     group_names : tuple
@@ -89,7 +87,6 @@ class ReleasedStates:
     rows: int
     splits: int
     series: tuple[Any, ...] = ()
-    zone: str | None = None
     notes: tuple[str, ...] = ()
     group_names: tuple[Any, ...] = ()
     reordered: bool = False
@@ -121,8 +118,8 @@ class Reading:
     Attributes
     ----------
     by : str or several, optional
-        A column whose values are the groups; or "hour", "weekday" or "date" of ``time``;
-        or "series". Of several, every combination is a group.
+        A column whose values are the groups; or "series". Of several, every combination is a
+        group.
     time : str, optional
         The column with dates and times.
     step, max_gap : float, optional
@@ -240,7 +237,7 @@ def _read(
         if ordered and time is None:
             raise known.refuse(BACK_IN_ORDER)
         notes = (ANOTHER_ORDER,)
-    groups, group_names = combined([groups_of(held, name, time, series) for name in how.groups])
+    groups, group_names = combined([groups_of(held, name, series) for name in how.groups])
     apart = np.ones(len(order), np.int64)
     splits = document["release.splits"]
     if document["release.points"] is not None:
@@ -283,7 +280,6 @@ def _read(
         held.num_rows,
         max(splits - found, 0),
         _run_names(held, series, order, ends, apart),
-        next((zone for zone in (zone_of(held, name, time) for name in how.groups) if zone), None),
         notes,
         group_names,
         known.reordered,
@@ -345,7 +341,7 @@ def _columns(table: Readable, document: Certificate, how: Reading) -> list[str]:
     names = [document["release.column"], document["release.series_column"]]
     names.append(document["groups.column"])
     for name in how.groups:
-        names.append(column_of(table, document, name, how.time))
+        names.append(column_of(table, document, name))
     return list(dict.fromkeys(name for name in names if name is not None))
 
 
