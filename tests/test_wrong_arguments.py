@@ -68,7 +68,7 @@ CASES: dict[str, tuple[str, Callable[[], Any]]] = {
     ),
     "estimate, swapped": ("noise", lambda: estimate.frequency(NOISE, [0, 1])),
     "estimate, a chain for noise": ("noise", lambda: estimate.transitions([0, 1], CHAIN)),
-    "estimate, a pair for a chain": ("chain", lambda: estimate.denoise([0, 1], NOISE, PAIR)),
+    "estimate, a pair for a model": ("model", lambda: estimate.denoise([0, 1], NOISE, PAIR)),
     "posterior, swapped": ("chain", lambda: attack.Posterior(NOISE, CHAIN)),  # type: ignore[arg-type]
     "posterior, a pair": ("noise", lambda: attack.Posterior(CHAIN, PAIR)),
     "path, a pair for a chain": ("chain", lambda: attack.Viterbi(PAIR, NOISE)),
