@@ -104,7 +104,7 @@ def test_wrong_use_is_said_before_the_work(
 def test_patterns_are_gone(folder: Path) -> None:
     done = called("compare", "heart.csv", *SAID, "--for", "pattern", folder=folder, code=2)
     (line,) = done.stderr.decode().splitlines()
-    assert line.startswith("error: --for pattern is gone")
+    assert line.startswith("error: --for pattern was removed")
 
 
 @pytest.mark.slow

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from chainveil.cli import gone, options
+from chainveil.cli import options
+from chainveil.cli.old_options import Choice
 from chainveil.cli.output import to_json, warn
 from chainveil.privacy.rounding import exact, upper
 from chainveil.text import printable
@@ -20,8 +21,8 @@ HEADS = (
     "wrong", "after\nsmoothing", "share ±", "by series ±", "transitions ±", "sojourns ±",
     "attacker", "own loss",
 )  # fmt: skip
-GONE = {
-    "pattern": "--for pattern is gone: --for share tells what is best for shares, of windows too."
+REMOVED = {
+    "pattern": "--for pattern was removed: --for share looks for the least error of a share."
 }
 
 
@@ -31,7 +32,7 @@ GONE = {
 @options.discretize_options
 @click.option("--epsilon", default="1,2,4", show_default=True, metavar="A,B,…",
               help="The privacy budgets to compare, in nats.")  # fmt: skip
-@click.option("--for", "question", type=gone.Choice(["share", "episodes", "points"], GONE),
+@click.option("--for", "question", type=Choice(["share", "episodes", "points"], REMOVED),
               default="share", show_default=True, help="What the release is for: how much of the "
               "time a state takes, how long it lasts, or which state a point is in.")  # fmt: skip
 @options.chain_options

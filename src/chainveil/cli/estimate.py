@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from chainveil.cli import options
-from chainveil.cli.gone import gone
 from chainveil.cli.output import claimed_rows, progress, show, warn
 
 # Questions with numbers and intervals for an answer, and the one about the series itself.
@@ -47,9 +46,6 @@ QUESTIONS = (*NUMBERS, "denoise")
 @options.format_options
 @options.max_seconds
 @options.as_json
-@gone("--method", "--method is gone: transitions and durations are estimated from counts.")
-@gone("--anyway", "--anyway is gone: no answer is refused for the model behind it.", flag=True)
-@gone("--chain", "--chain is gone: denoise takes the model of the certificate, or --model FILE.")
 def estimate(release: str, question: str, **given: Any) -> None:
     """Answer a QUESTION from a RELEASE, with intervals.
 
