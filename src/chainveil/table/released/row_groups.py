@@ -22,8 +22,8 @@ def column_of(table: Readable, document: Certificate, by: str) -> str | None:
     column, series = document["release.column"], document["release.series_column"]
     if by in CALENDAR and by not in table.columns:
         raise ChainveilError(
-            f"by: answers by {by} of a time column were removed: give the release a column with the "
-            f"{by}, and name that"
+            f"by: answers by {by} of a time column were removed: give the release a column with "
+            f"the {by}, and name that"
         )
     if by == "series" and by not in table.columns:
         if series is None:
