@@ -56,14 +56,11 @@ def _memory(model: Any) -> int:
     return int(min(1 / max(1 - sizes[-2], 1e-9), LONGEST)) if len(sizes) > 1 else 1
 
 
-def released(model: Any, noise: Noise, length: int | None) -> Any:
-    """The drawn series as noise leaves them, with the same numbers for every noise."""
-    return sanitize(drawn(model, length), noise, rng=seeded(SEED))
-
-
 def decoded(model: Any, noise: Noise, length: int | None = None) -> Decoded:
     """Smooth the drawn series after the noise; the mean of the posterior, not of hits, is taken."""
-    best = inference.smoothed(model, noise, released(model, noise, length)).max(axis=-1)
+    # The same numbers draw every noise.
+    z = sanitize(drawn(model, length), noise, rng=seeded(SEED))
+    best = inference.smoothed(model, noise, z).max(axis=-1)
     wrong, error = _mean(1 - best)
     places = [_mean(best[:, place :: noise.every]) for place in range(noise.every)]
     return Decoded(wrong, error, *max(places))
