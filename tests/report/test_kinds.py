@@ -56,7 +56,7 @@ def _blocks(page: Any, title: str) -> Any:
 
 # What each cannot answer: two points in one report, no two neighbours, too much noise.
 REFUSED = {
-    "tracking": {"share", "by series", "over time"},
+    "tracking": {"share", "by series", "over time", "transitions", "sojourns"},
     "rare": {"transitions", "sojourns"},
     "rare, held": {"transitions", "sojourns"},
     "second release": {"transitions", "sojourns"},

@@ -157,7 +157,7 @@ class _Shares:
 
 
 def _shares(plan: NoisePlan) -> _Shares | None:
-    """None where shares do not come from counts, or not with this noise."""
+    """None where nothing undoes the noise, or the plan cannot be asked."""
     every = plan.noise.every
     points = MANY * every
     try:
