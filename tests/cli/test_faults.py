@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli.program import PROGRAM, environment, program
 
-DEFAULT = ["--column", "x", "--epsilon", "1", "--theta", "0.2", "--states", "0,1"]
+DEFAULT = ["--column", "x", "--epsilon", "1", "--q", "0.2", "--r", "0.2", "--states", "0,1"]
 # Found at once; what is said here is about files.
 ASK = [*DEFAULT, "--mechanism", "independent"]
 ROWS = 12_000_000

@@ -15,7 +15,7 @@ from chainveil.cli import run
 from tests.cli.program import PROGRAM, called, environment, program
 
 ASK = ["--column", "bpm", "--series", "person", "--threshold", "60"]
-CHAIN = ["--theta", "0.2", "--epsilon", "1"]
+CHAIN = ["--q", "0.2", "--r", "0.2", "--epsilon", "1"]
 GOOD = "person,bpm,note\n" + "".join(f"1,{50 + 20 * (i // 3 % 2)},ok\n" for i in range(120))
 STRAY = GOOD.replace("70,ok", '70,"SECRET72', 1)
 PLACE = "row 4, column 'note'"
@@ -132,7 +132,7 @@ def test_blank_lines_of_one_column_are_rows(capsys: pytest.CaptureFixture[str]) 
 def test_one_state_is_said_and_released_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     how = ["sanitize", "good.csv", "--column", "bpm", "--series", "person", *CHAIN]
     told = _told(capsys, *how, "--threshold", "0.6", "-o", "r.csv", code=0)
-    assert "warning: the limits (threshold or edges) leave only one state" in told
+    assert "warning: the limits between states (threshold) leave only one state" in told
     # The certificate is public: it does not know.
     assert "one state" not in Path("r.certificate.json").read_text()
     assert "one state" not in _told(capsys, *how, "--threshold", "60", "-o", "s.csv", code=0)

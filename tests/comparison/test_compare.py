@@ -267,7 +267,7 @@ def test_more_states_and_gaps() -> None:
     values[100:110] = np.nan
     table = pa.table({"stage": pa.array(values, from_pandas=True)})
     found = cv.compare(
-        table, "stage", 5.0, edges=[0.5, 1.5], missing="keep", chain=chain,
+        table, "stage", 5.0, threshold=[0.5, 1.5], missing="keep", chain=chain,
         mechanism=["independent", "tracking"],
     )  # fmt: skip
     assert {row.setting.objective for row in found.rows} >= {"flips", "distance"}

@@ -214,7 +214,7 @@ def _chain_files() -> list[Any]:
     files = [
         chain_file.ChainFile(FITTED, "private", two),
         chain_file.ChainFile(fitted, "reference", three),
-        chain_file.ChainFile(THREE, "reference", make_discretizer(edges=[1.0, 2.5])),
+        chain_file.ChainFile(THREE, "reference", make_discretizer([1.0, 2.5])),
         chain_file.ChainFile(
             cv.HigherOrderChain.fit(LONGER.sample(4000, rng=2), 2), "private",
             make_discretizer(threshold=60.0),

@@ -31,7 +31,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "chain": cv.HigherOrderChain([[0.8, 0.2], [0.3, 0.7], [0.7, 0.3], [0.2, 0.8]], order=2),
     },
     "three states": {
-        "mechanism": "independent", "chain": THREE, "threshold": None, "edges": [55.0, 65.0],
+        "mechanism": "independent", "chain": THREE, "threshold": [55.0, 65.0],
         "labels": ["low", "middle", "high"],
     },
     "private chain": {"mechanism": "independent", "chain": None},

@@ -94,7 +94,7 @@ def test_noise_that_remembers_is_the_same_on_spark_for_four_states(
 ) -> None:
     table, plan = long_table(), long_plan(kind)
     how: dict[str, Any] = {
-        "series": "person", "time": "minute", "step": 1, "max_gap": 1, "edges": [57, 60, 63],
+        "series": "person", "time": "minute", "step": 1, "max_gap": 1, "threshold": [57, 60, 63],
         "labels": list("abcd"), "rng": seeded(11), "keep_time": True, "hold": True,
     }  # fmt: skip
     here = cv.sanitize_table(table, "bpm", plan=plan, **how)
@@ -119,7 +119,7 @@ def test_more_states_and_no_series_column(spark_session: Any, tmp_path: Path) ->
     chain = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     plan = cv.calibrate(chain, 3.0)
     how: dict[str, Any] = {
-        "time": "minute", "edges": [55, 65], "rng": seeded(5), "keep_time": True,
+        "time": "minute", "threshold": [55, 65], "rng": seeded(5), "keep_time": True,
     }  # fmt: skip
     here = cv.sanitize_table(table, "bpm", plan=plan, **how).table
     frame = frame_of(spark_session, shuffled(table))

@@ -216,7 +216,7 @@ def _limits(certificate: Any) -> Any:
     edges = certificate["discretization.edges"]
     # A plan does not say what states were called before they were given other labels.
     return make_discretizer(
-        edges=edges or None, states=None if edges else labels, labels=labels, origin=origin
+        threshold=edges or None, states=None if edges else labels, labels=labels, origin=origin
     )
 
 

@@ -40,12 +40,12 @@ from chainveil.table.read.reading import open_source
 from chainveil.table.request.discretize import Label
 from chainveil.table.request.request import (
     Layout,
-    LookedUp,
     Order,
     Promise,
     Readable,
     Request,
     StateRules,
+    Threshold,
 )
 from chainveil.table.states.prepare import plan_for
 
@@ -62,8 +62,7 @@ def compare(
     for_: For = "share",
     series: str | None = None,
     time: str | None = None,
-    threshold: float | LookedUp | None = None,
-    edges: Sequence[float] | None = None,
+    threshold: Threshold | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
     chain: DataModel | None = None,
@@ -98,7 +97,7 @@ def compare(
     table : path, data frame, or series of states
         A file or frame with ``column``; or, without a column, states 0, 1, … as an array, a
         2-D array (a row a series) or a list of arrays.
-    column, series, time, threshold, edges, states, labels, chain, reference, order, pooled, \
+    column, series, time, threshold, states, labels, chain, reference, order, pooled, \
 parts, step, max_gap, length, adversary, event, missing, family, spent : optional
         As in :func:`chainveil.sanitize_table`: noise is for the model of each series, unless
         ``pooled`` asks for the chain of all together.
@@ -125,7 +124,7 @@ parts, step, max_gap, length, adversary, event, missing, family, spent : optiona
     'sticky'
     """
     said = {
-        "series": series, "time": time, "threshold": threshold, "edges": edges, "states": states,
+        "series": series, "time": time, "threshold": threshold, "states": states,
         "labels": labels, "chain": chain, "reference": reference, "order": order, "pooled": pooled,
         "parts": parts, "step": step, "max_gap": max_gap, "length": length,
         "adversary": adversary, "event": event, "missing": missing, "family": family,
@@ -175,7 +174,7 @@ def compare_source(
 ) -> Comparison:
     """The same for a table that is open and a request that is read."""
     study = read_study(source, request)
-    ordered = study.model.states > 2 and request.rules.edges is not None
+    ordered = study.model.states > 2 and request.rules.threshold is not None
     settings, left_out = _chosen(
         candidates(wanted.mechanisms, ordered), study.model.states, wanted.thorough
     )
@@ -283,7 +282,7 @@ def read_request(said: dict[str, Any]) -> Request:
         {name: said[name] for name in names if name in said}
         for names in (
             ("column", "series", "time", "step", "max_gap"),
-            ("threshold", "edges", "states", "labels", "missing"),
+            ("threshold", "states", "labels", "missing"),
             ("length", "adversary", "family", "spent", "event"),
         )
     )
@@ -300,7 +299,7 @@ def _opened(
 ) -> tuple[Readable, dict[str, Any], str | None]:
     """The table, what is said of it, and its path where it is a file."""
     if column is None:
-        if said.keys() & {"series", "time", "threshold", "edges", "states"}:
+        if said.keys() & {"series", "time", "threshold", "states"}:
             raise InvalidInput("column", None, "the column with the values, of a file or a frame")
         frame = _as_table(table, said.get("chain"))
         count = int(max(frame["state"].to_numpy().max() + 1, 2))

@@ -353,9 +353,9 @@ def _warn_of_one_state(discretizer: Discretizer, drawn: Drawn) -> None:
     """
     if discretizer.edges and drawn.rows > 1 and drawn.lowest == drawn.highest:
         warnings.warn(
-            "the limits (threshold or edges) leave only one state: all values lie on the same side "
-            "of each. Are they in the units of the column? The release is made all the same, "
-            "since whether there is one must not depend on the values",
+            "the limits between states (threshold) leave only one state: all values lie on the "
+            "same side of each. Are they in the units of the column? The release is made all the "
+            "same, since whether there is one must not depend on the values",
             ChainveilWarning,
             stacklevel=2,
         )

@@ -28,11 +28,11 @@ from chainveil.table.request.discretize import Label
 from chainveil.table.request.kept import make_kept
 from chainveil.table.request.request import (
     Layout,
-    LookedUp,
     Order,
     Promise,
     Request,
     StateRules,
+    Threshold,
 )
 from chainveil.table.shown import about_release, release_card
 from chainveil.table.states.prepare import Progress
@@ -108,8 +108,7 @@ def sanitize_table(
     *,
     series: str | None = None,
     time: str | None = None,
-    threshold: float | LookedUp | None = None,
-    edges: Sequence[float] | None = None,
+    threshold: Threshold | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
     chain: DataModel | None = None,
@@ -153,11 +152,10 @@ def sanitize_table(
     series, time : str, optional
         Columns that name the series of a row and its time. Rows of several series may be
         mixed, but times must increase within each; nothing is sorted.
-    threshold : float, "mean" or "median"
-        Two states, below and from the threshold on. "mean" and "median" look at the private
-        data, which the certificate mentions.
-    edges : sequence of float
-        More states: the limits between them. A value on a limit belongs above it.
+    threshold : float, sequence of float, "mean" or "median"
+        The limits between states, which must increase: 60 gives two states, below 60 and from 60
+        on, and ``[50, 70]`` three. A value on a limit belongs to the state above it. "mean" and
+        "median" look at the private data, which the certificate mentions.
     states : sequence
         The values that the column holds already, in the order of the chain's states.
     labels : sequence, optional
@@ -242,7 +240,7 @@ def sanitize_table(
     public = None if reference is None else FrameSource(reference)
     request = Request(
         Layout(column, series, time, step, max_gap, group),
-        StateRules(threshold, edges, states, labels, missing),
+        StateRules(threshold, states, labels, missing),
         Promise(
             epsilon, length, adversary, objective, mechanism, family, spent, every, delay, event,
         ),

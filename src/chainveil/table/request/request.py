@@ -23,6 +23,8 @@ from chainveil.table.request.discretize import Discretizer, Label
 from chainveil.table.request.kept import Kept
 
 LookedUp = Literal["mean", "median"]
+# One limit between two states, several between more, or one that is looked up in the data.
+Threshold = float | Sequence[float] | LookedUp
 Order = int | Literal["auto"]
 
 
@@ -100,15 +102,14 @@ class Layout:
 
 @dataclass(frozen=True)
 class StateRules:
-    """How values become states: by a threshold, by edges, or as the states that they are.
+    """How values become states: by one or more thresholds, or as the states that they are.
 
     ``threshold`` may be "mean" or "median": a look at the private data that the certificate
     mentions. ``missing`` says whether a row without a value is an error or stays one, visible to
-    all. ``discretizer`` is a ready one, for where neither threshold, edges nor states are given.
+    all. ``discretizer`` is a ready one, for where neither threshold nor states are given.
     """
 
-    threshold: float | LookedUp | None = None
-    edges: Sequence[float] | None = None
+    threshold: Threshold | None = None
     states: Sequence[Label] | None = None
     labels: Sequence[Label] | None = None
     missing: Missing = "error"
@@ -116,13 +117,12 @@ class StateRules:
 
     @property
     def given(self) -> bool:
-        """Whether threshold, edges or states are."""
-        return any(part is not None for part in (self.threshold, self.edges, self.states))
+        """Whether threshold or states are."""
+        return self.threshold is not None or self.states is not None
 
     def check(self) -> None:
         """Error in words for arguments that are something else altogether."""
-        for name, allowed in (("edges", "a list of numbers"), ("states", "a list of values"),
-                              ("labels", "a list of names")):  # fmt: skip
+        for name, allowed in (("states", "a list of values"), ("labels", "a list of names")):
             if getattr(self, name) is not None:
                 checks.items(name, getattr(self, name), allowed)
 

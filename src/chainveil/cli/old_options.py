@@ -1,0 +1,24 @@
+"""Options of earlier versions: the sentence that a command ends with where one is given."""
+
+from __future__ import annotations
+
+import click
+
+# By option: the commands that had it, and what to do instead.
+REMOVED: dict[str, tuple[tuple[str, ...], str]] = {
+    "--edges": (
+        ("sanitize", "compare", "fit", "misfit"),
+        "--edges was removed: give the same numbers to --threshold, such as --threshold 50,70.",
+    ),
+    "--theta": (
+        ("sanitize", "compare", "calibrate", "plan", "loss"),
+        "--theta was removed: give --q T --r T, the same probability twice.",
+    ),
+}
+
+
+def removed(error: click.NoSuchOption) -> str | None:
+    """The sentence for an option that the command had in an earlier version, else None."""
+    commands, sentence = REMOVED.get(error.option_name, ((), ""))
+    command = None if error.ctx is None else error.ctx.command.name
+    return sentence if command in commands else None
