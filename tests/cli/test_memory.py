@@ -75,36 +75,19 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["sticky", "correlated"])
-@pytest.mark.parametrize("hold", [False, True])
 def test_rare_reports_from_the_table_to_the_attack(
-    hold: bool, mechanism: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    mechanism: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = ["--every", "4", "--mechanism", mechanism, *(["--hold"] if hold else [])]
+    more = ["--every", "4", "--mechanism", mechanism]
     made = facts(capsys, "sanitize", "heart.csv", *HOW, *more, "-o", "r.csv")["contents"]
-    rows = 600 if hold else 150
-    assert made["release"]["rows"] == rows
-    assert len(Path("r.csv").read_text().splitlines()) == rows + 1
+    assert made["release"]["rows"] == 150
+    assert len(Path("r.csv").read_text().splitlines()) == 151
     assert run(["verify", "r.certificate.json", "r.csv"]) == 4
     capsys.readouterr()
     scores = facts(capsys, "attack", "r.csv", "--original", "heart.csv")["attackers"]
     assert {score["guesses"] for score in scores.values()} == {600}
     # What is known of it: 600 guesses, of which the noise leaves some three in four right.
     assert 0.6 < scores["posterior"]["right"] < 0.95
-
-
-@pytest.mark.slow
-def test_held_and_thinned_releases_are_one_release(folder: Path) -> None:
-    thinned = ["sanitize", "heart.csv", *HOW, "--every", "4"]
-    assert run([*thinned, "-o", "few.csv"]) == 0
-    assert run([*thinned, "--hold", "-o", "all.csv"]) == 0
-    few, held = (
-        [line.split(",") for line in Path(name).read_text().splitlines()[1:]]
-        for name in ("few.csv", "all.csv")
-    )
-    places = np.arange(1, 200, 4)
-    for number, person in enumerate("abc"):
-        own = [row for row in few if person in row]
-        assert own == [held[200 * number + place] for place in places]
 
 
 def test_gaps_are_covered_where_they_are_allowed(

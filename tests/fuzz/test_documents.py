@@ -83,7 +83,7 @@ def originals() -> list[tuple[dict[str, Any], Released | None]]:
         _done(None), _done(9), _done(None, "informed"), _done(12, rng=seeded(1)),
         _done(None, "ignorant", spent=[cv.Channel.binary(0.48, 0.48)]),
         _done(None, mechanism="correlated"), _done(None, mechanism=None),
-        _done(None, mechanism="sticky", every=3), _done(None, every=2, hold=True),
+        _done(None, mechanism="sticky", every=3), _done(None, every=2),
         _done(None, mechanism="sticky", missing="keep"),
     ]  # fmt: skip
     plans = [

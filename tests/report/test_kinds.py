@@ -20,7 +20,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "tracking": {"mechanism": "tracking"},
     "correlated": {"mechanism": "correlated"},
     "rare": {"mechanism": "sticky", "every": 3},
-    "rare, held": {"mechanism": "sticky", "every": 3, "hold": True},
     "gaps": {"mechanism": "sticky", "missing": "keep"},
     "events": {"mechanism": "independent", "event": 2},
     "ignorant": {"mechanism": "independent", "adversary": "ignorant"},
@@ -58,7 +57,6 @@ def _blocks(page: Any, title: str) -> Any:
 REFUSED = {
     "tracking": {"share", "by series", "over time"},
     "rare": {"transitions", "sojourns"},
-    "rare, held": {"transitions", "sojourns"},
     "second release": {"transitions", "sojourns"},
 }
 

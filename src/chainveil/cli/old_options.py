@@ -6,6 +6,11 @@ import click
 
 # By option: the commands that had it, and what to do instead.
 REMOVED: dict[str, tuple[tuple[str, ...], str]] = {
+    "--hold": (
+        ("sanitize",),
+        "--hold was removed: with --every a release has the rows that report, and --time-as index "
+        "says which points these are.",
+    ),
     "--edges": (
         ("sanitize", "compare", "fit", "misfit"),
         "--edges was removed: give the same numbers to --threshold, such as --threshold 50,70.",

@@ -35,8 +35,6 @@ PROMISE = (
 @options.objective
 @options.mechanism
 @options.timing_options
-@click.option("--hold", is_flag=True, help="With --every: publish all rows, each with the report "
-              "that stands for it; default: only the rows that report.")  # fmt: skip
 @options.search_options
 @options.format_options
 @click.option("--output-format", metavar="NAME", help="Format of the release, where its name "
@@ -185,7 +183,6 @@ def _request(given: dict[str, Any]) -> Any:
         plan=plan,
         reference=None if reference is None or on_spark else options.read_source(reference, given),
         kept=options.read_kept(given),
-        hold=given["hold"],
         order=given["order"],
         pooled=given["pooled"],
         parts=given["parts"],

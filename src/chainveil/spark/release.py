@@ -77,7 +77,6 @@ def sanitize(
     objective: Objective = "flips",
     mechanism: str | None = None,
     every: int | Literal["best"] = 1,
-    hold: bool = False,
     delay: int | Literal["best"] = 0,
     event: int = 1,
     missing: Missing = "error",
@@ -119,7 +118,7 @@ def sanitize(
         As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame. A chain that
         is fitted is one for all series together, on whose own chains the noise may lose more: give
         a :class:`chainveil.ModelFamily` for a promise that holds for each.
-    step, max_gap, length, adversary, objective, missing, every, hold, delay, event : optional
+    step, max_gap, length, adversary, objective, missing, every, delay, event : optional
         As in :func:`chainveil.sanitize_table`.
     mechanism : str, optional
         As in :func:`chainveil.sanitize_table`; without a name independent noise where there is
@@ -135,7 +134,7 @@ def sanitize(
             epsilon, length, adversary, objective, named_where_unordered(mechanism, time), family,
             spent, every, delay, event,
         ),
-        chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak), hold,
+        chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak),
         order,
     )  # fmt: skip
     sink = FolderSink(local_path(path), certificate, force)

@@ -103,9 +103,6 @@ class FileSink:
                     progress("releasing", batch.num_rows)
             if writing is not None:
                 writing.result()
-        left = rows.rest_columns()
-        if left is not None:
-            writer.write(written(left, schema))
         drawn = rows.drawn(seen)
         writer.close()
         return drawn

@@ -125,7 +125,6 @@ def sanitize_table(
     objective: Objective = "flips",
     mechanism: str | None = None,
     every: int | Literal["best"] = 1,
-    hold: bool = False,
     delay: int | Literal["best"] = 0,
     event: int = 1,
     missing: Missing = "error",
@@ -194,9 +193,6 @@ def sanitize_table(
         points that a gap leaves out, and rare reports are counted across them, so ``max_gap``
         then needs ``step``. Sticky and tracking noise holds its last report over gaps, and is
         calibrated for them where ``missing`` or ``max_gap`` allow any.
-    hold : bool
-        Where one point in several reports (``every``): publish every row with the report that
-        stands for it. Otherwise only the rows that report are published.
     missing : "error" or "keep"
         Whether a null (or NaN) in the column is an error, or comes back as null: which points
         are missing is then visible and not protected.
@@ -244,7 +240,7 @@ def sanitize_table(
         Promise(
             epsilon, length, adversary, objective, mechanism, family, spent, every, delay, event,
         ),
-        chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak), hold,
+        chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak),
         order, pooled, parts,
     )  # fmt: skip
     sink = FrameSink()
@@ -277,9 +273,6 @@ class FrameSink:
                 if progress is not None:
                     progress("releasing", piece.num_rows)
         made, kept = _joined(parts)
-        if made and steps.rare and steps.hold:
-            name = steps.layout.column
-            made[name] = pa.concat_arrays([made[name], rows.rest()])
         yield rows.drawn(seen)
         typed = [steps.layout.column] if steps.discretizer.keeps_type else []
         names = steps.kept.published(steps.layout, table.columns)

@@ -30,7 +30,7 @@ def test_several_thresholds_give_one_state_more(threshold: Any) -> None:
     chain = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     how: dict[str, Any] = {"chain": chain, "threshold": threshold, "labels": list("abc")}
     made = cv.sanitize_table(table, "x", 40.0, **how)
-    # At this budget no report is wrong but by a chance of one in millions of millions.
+    # At this budget a report is wrong with a probability below 1e-9.
     assert made.table["x"].to_pylist() == ["a", "b", "b", "c", "c"] * 20
     assert made.certificate["discretization.edges"] == [50.0, 70.0]
     assert made.certificate["discretization.labels"] == ["a", "b", "c"]

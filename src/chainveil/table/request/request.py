@@ -152,11 +152,9 @@ class Request:
     """How to discretize, where the chain comes from, and what to promise.
 
     Of ``plan``, ``chain`` and ``reference`` at most one is given; with none, the chain is fitted
-    on the private data. ``kept`` says which other columns are published. ``hold``: where one
-    point in several reports, all rows are published, with the report that stands for each.
-    ``order`` is that of a chain that is fitted; "auto": the order of the least BIC. ``pooled``:
-    one chain for all series is fitted, in place of a model for each; ``parts``: also models of so
-    many parts of each series.
+    on the private data. ``kept`` says which other columns are published. ``order`` is that of a
+    chain that is fitted; "auto": the order of the least BIC. ``pooled``: one chain for all series
+    is fitted, in place of a model for each; ``parts``: also models of so many parts of each series.
     """
 
     layout: Layout
@@ -166,7 +164,6 @@ class Request:
     plan: NoisePlan | None = None
     reference: Readable | None = None
     kept: Kept = field(default_factory=Kept)
-    hold: bool = False
     order: Order = 1
     pooled: bool = False
     parts: int = 1
