@@ -6,6 +6,11 @@ import click
 
 # By option: the commands that had it, and what to do instead.
 REMOVED: dict[str, tuple[tuple[str, ...], str]] = {
+    "--thorough": (
+        ("compare",),
+        "--thorough was removed: --mechanism compares all settings of the mechanisms that it "
+        "names, also the slow ones.",
+    ),
     "--hold": (
         ("sanitize",),
         "--hold was removed: with --every a release has the rows that report, and --time-as index "

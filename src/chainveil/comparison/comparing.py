@@ -79,7 +79,6 @@ def compare(
     family: Family = "response",
     spent: Sequence[Noise] = (),
     mechanism: str | Sequence[str] | None = None,
-    thorough: bool = False,
     progress: bool | None = None,
 ) -> Comparison:
     """What each way to release a table would leave of it, before anything is released.
@@ -108,10 +107,9 @@ parts, step, max_gap, length, adversary, event, missing, family, spent : optiona
         share goes through the day (through a series, where there are no times of day); which
         state each point is in.
     mechanism : str, or sequence of str, optional
-        Compare these alone.
-    thorough : bool
-        Compare also tracking and correlated noise on one point in several, which takes from
-        seconds to minutes for each budget.
+        Compare these alone, and all settings of them: without a name, those are left out for which
+        the search takes from seconds to minutes for each budget, such as tracking and correlated
+        noise on one point in several.
     progress : bool, optional
         Whether to show a bar: True on terminals and in notebooks, by default in notebooks.
 
@@ -143,24 +141,27 @@ parts, step, max_gap, length, adversary, event, missing, family, spent : optiona
         del said["spent"]
     source, said, path = _opened(table, column, said)
     words = () if path is None else shell_words(path, said)
-    wanted = Wanted.read(epsilon, for_, mechanism, thorough)
+    wanted = Wanted.read(epsilon, for_, mechanism)
     return compare_source(source, read_request(said), wanted, said, words, progress)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be compared, and for what."""
+    """What is to be compared, and for what; ``named``: the mechanisms are those that were named."""
 
     budgets: tuple[float, ...]
     question: For
     mechanisms: tuple[str, ...]
-    thorough: bool
+    named: bool
 
     @classmethod
-    def read(cls, epsilon: Any, question: str, mechanism: Any, thorough: bool) -> Wanted:
+    def read(cls, epsilon: Any, question: str, mechanism: Any) -> Wanted:
         """From arguments of :func:`compare`."""
         return cls(
-            read_budgets(epsilon), read_for(question), read_mechanisms(mechanism), bool(thorough)
+            read_budgets(epsilon),
+            read_for(question),
+            read_mechanisms(mechanism),
+            mechanism is not None,
         )
 
 
@@ -175,8 +176,8 @@ def compare_source(
     """The same for a table that is open and a request that is read."""
     study = read_study(source, request)
     ordered = study.model.states > 2 and request.rules.threshold is not None
-    settings, left_out = _chosen(
-        candidates(wanted.mechanisms, ordered), study.model.states, wanted.thorough
+    settings, left_out = chosen(
+        candidates(wanted.mechanisms, ordered), study.model.states, wanted.named
     )
     # One step is done: the table is read.
     total = 1 + len(wanted.budgets) * sum(map(_weight, settings))
@@ -209,11 +210,16 @@ class Search:
         """Rows and refusals at one budget."""
         rows: list[Row] = []
         refused: list[Refused] = []
+        done: set[Setting] = set()
         for setting in wanted:
-            try:
-                rows.append(self._row(epsilon, self._settled(setting, rows)))
-            except ChainveilError as error:
-                refused.append(Refused(setting, str(error), epsilon))
+            settled = self._settled(setting, rows)
+            # With one report a point it is a setting that was compared already.
+            if settled not in done:
+                done.add(settled)
+                try:
+                    rows.append(self._row(epsilon, settled))
+                except ChainveilError as error:
+                    refused.append(Refused(setting, str(error), epsilon))
             self._tell("comparing", _weight(setting))
         return rows, refused
 
@@ -237,11 +243,11 @@ class Search:
         return plan_for(self._study.plan_chain, replace(self._request, promise=promise))
 
 
-def _chosen(
-    settings: Sequence[Setting], states: int, thorough: bool
+def chosen(
+    settings: Sequence[Setting], states: int, named: bool
 ) -> tuple[list[Setting], list[Refused]]:
     """What is compared, and what would take long."""
-    reasons = {one: "" if thorough else slow(one, states) for one in settings}
+    reasons = {one: "" if named else slow(one, states) for one in settings}
     wanted = [one for one, reason in reasons.items() if not reason]
     return wanted, [Refused(one, reason) for one, reason in reasons.items() if reason]
 
