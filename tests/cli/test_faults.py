@@ -134,7 +134,7 @@ def test_a_read_only_folder_is_told(large: Path, tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_disaster(large: Path, tmp_path: Path) -> None:
-    command = [*PROGRAM, "sanitize", str(large), *ASK, "-o", "-", "--output-format", "csv"]
+    command = [*PROGRAM, "sanitize", str(large), *ASK, "-o", "-"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=tmp_path
     ) as running:

@@ -9,6 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from chainveil.cli import run
@@ -35,7 +37,7 @@ def _told(capsys: Any, *arguments: str, code: int = 2) -> str:
     return str(told.out + told.err)
 
 
-@pytest.mark.parametrize("more", [[], ["--json"], ["--multiline"], ["--text"]])
+@pytest.mark.parametrize("more", [[], ["--json"], ["--multiline"]])
 @pytest.mark.parametrize("goal", ["r.csv", "r.parquet", "r.tsv"])
 @pytest.mark.parametrize("table", ["stray.csv", "stray.csv.gz"])
 def test_a_stray_quote_publishes_nothing(
@@ -55,6 +57,22 @@ def test_a_stray_quote_from_standard_input(tmp_path: Path) -> None:
         assert PLACE.encode() in done.stderr
         assert b"SECRET72" not in done.stdout + done.stderr
     assert not list(tmp_path.glob("r.*"))
+
+
+@pytest.mark.parametrize("table", ["good.csv", "good.tsv", "good.parquet"])
+def test_standard_output_is_csv(table: str, tmp_path: Path) -> None:
+    (tmp_path / "good.tsv").write_text(GOOD.replace(",", "\t"))
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv("good.csv"), "good.parquet")
+    how = [*ASK, *CHAIN, "--seed", "3", "--labels", "low,high"]
+    done = called("sanitize", table, *how, "-o", "-", folder=tmp_path)
+    called("sanitize", "good.csv", *how, "-o", "r.csv", folder=tmp_path)
+    assert done.stdout == Path("r.csv").read_bytes()
+
+
+def test_a_name_that_tells_no_format(capsys: pytest.CaptureFixture[str]) -> None:
+    told = _told(capsys, "sanitize", "good.csv", *ASK, *CHAIN, "-o", "release")
+    assert "output: found 'release'; allowed: a file that ends in .csv" in told
+    assert "--" not in told
 
 
 def test_every_command_that_reads_is_strict(capsys: pytest.CaptureFixture[str]) -> None:

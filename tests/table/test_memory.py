@@ -108,9 +108,7 @@ def test_frames_of_every_kind_and_files_in_small_batches_agree(kind: str, tmp_pa
         plan=plan, kept=make_kept(time_as="index"),
     )  # fmt: skip
     source = open_source(table, text=False)
-    made = release_table(
-        source, file_sink(str(goal), source, None, None, False), request, seeded(5)
-    )
+    made = release_table(source, file_sink(str(goal), source, None, False), request, seeded(5))
     assert made["release.states_sha256"] == done.certificate["release.states_sha256"]
     read = pl.read_parquet(goal)
     assert read["x"].to_list() == done.table["x"].to_list()
@@ -201,7 +199,7 @@ def test_a_release_is_read_back_with_each_report_at_its_point(kind: str, tmp_pat
     frame.write_parquet(path)
     request = Request(Layout("x", "person"), StateRules(states=[0, 1]), plan=plan)
     source, goal = open_source(path, text=False), str(tmp_path / "r.parquet")
-    made = release_table(source, file_sink(goal, source, None, None, False), request, seeded(5))
+    made = release_table(source, file_sink(goal, source, None, False), request, seeded(5))
     held = read_released(goal, tmp_path / "r.certificate.json")
     for person, states in zip(held.series, held.states, strict=True):
         places = plan.noise.places(LENGTHS[person])

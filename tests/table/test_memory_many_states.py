@@ -96,7 +96,7 @@ def test_frames_of_every_kind_and_files_in_small_batches_agree(kind: str, tmp_pa
         plan=plan, kept=make_kept(time_as="index"),
     )  # fmt: skip
     source = open_source(table, text=False)
-    release_table(source, file_sink(str(goal), source, None, None, False), request, seeded(5))
+    release_table(source, file_sink(str(goal), source, None, False), request, seeded(5))
     assert pl.read_parquet(goal)["x"].to_list() == done.table["x"].to_list()
 
 

@@ -20,6 +20,16 @@ REMOVED: dict[str, tuple[tuple[str, ...], str]] = {
         ("sanitize", "compare", "fit", "misfit"),
         "--edges was removed: give the same numbers to --threshold, such as --threshold 50,70.",
     ),
+    "--output-format": (
+        ("sanitize",),
+        "--output-format was removed: the name after -o tells the format, such as release.parquet, "
+        "and -o - writes CSV.",
+    ),
+    "--text": (
+        ("sanitize",),
+        "--text was removed: a release in a text format, such as -o release.csv, keeps the cells "
+        "of a text file as they are.",
+    ),
     "--theta": (
         ("sanitize", "compare", "calibrate", "plan", "loss"),
         "--theta was removed: give --q T --r T, the same probability twice.",
