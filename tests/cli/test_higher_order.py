@@ -128,7 +128,7 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
         (["--order", "0"], "whole number from 1 on"),
         (["--order", "20"], "at most 256 contexts"),
         (["--order", "7"], "no series has 8"),
-        (["--order", "2", "--theta", "0.1"], "The chain has its order already"),
+        (["--order", "2", "--q", "0.1", "--r", "0.1"], "The chain has its order already"),
     ]
     for more, message in wrong:
         assert run(["sanitize", "heart.csv", *STATES, *WHERE, *budget, *more]) == 2, more

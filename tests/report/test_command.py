@@ -77,7 +77,7 @@ def test_without_a_release_a_page_promises_and_estimates_nothing(
 
 
 def test_a_plan_has_a_page(tmp_path: Path) -> None:
-    called("calibrate", "--theta", "0.2", "--epsilon", "2", "--mechanism", "independent",
+    called("calibrate", "--q", "0.2", "--r", "0.2", "--epsilon", "2", "--mechanism", "independent",
            "-o", "plan.json", folder=tmp_path)  # fmt: skip
     called("report", "plan.json", folder=tmp_path)
     text = (tmp_path / "plan.json.report.html").read_text("utf-8")

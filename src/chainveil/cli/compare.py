@@ -15,7 +15,7 @@ from chainveil.privacy.rounding import exact, upper
 from chainveil.text import printable
 
 # What is said of the table here as it is said to sanitize; the rest is about the comparison.
-OWN = ("table", "epsilon", "question", "mechanism", "thorough", "output", "force", "as_json")
+OWN = ("table", "epsilon", "question", "mechanism", "output", "force", "as_json")
 # Columns of the table that people read, beside the budget and the setting.
 HEADS = (
     "wrong", "after\nsmoothing", "share ±", "by series ±", "transitions ±", "sojourns ±",
@@ -42,9 +42,9 @@ REMOVED = {
 @options.promise_options
 @options.event
 @options.search_options
-@click.option("--mechanism", metavar="A,B,…", help="Compare these kinds of noise alone.")
-@click.option("--thorough", is_flag=True, help="Compare also tracking and correlated noise on one "
-              "point in several, which takes from seconds to minutes for each budget.")  # fmt: skip
+@click.option("--mechanism", metavar="A,B,…", help="Compare these kinds of noise alone, and all "
+              "settings of them, also those for which the search takes from seconds to minutes for "
+              "each budget.")  # fmt: skip
 @options.format_options
 @click.option(
     "-o",
@@ -76,7 +76,7 @@ def compare(table: str, epsilon: str, question: str, mechanism: str | None, **gi
     _check_goal(given["output"], given["force"], table)
     budgets = [options.read_number("epsilon", part) for part in epsilon.split(",")]
     kinds = None if mechanism is None else [part.strip() for part in mechanism.split(",")]
-    wanted = Wanted.read(budgets, question, kinds, given["thorough"])
+    wanted = Wanted.read(budgets, question, kinds)
     source, request = options.read_source(table, given), _request(given)
     found = compare_source(source, request, wanted, {}, _words(table), not given["as_json"])
     if given["output"] is not None:

@@ -11,6 +11,34 @@ from chainveil.errors import ChainveilError
 
 # By option: the commands that had it, and what to do instead.
 REMOVED: dict[str, tuple[tuple[str, ...], str]] = {
+    "--thorough": (
+        ("compare",),
+        "--thorough was removed: --mechanism compares all settings of the mechanisms that it "
+        "names, also the slow ones.",
+    ),
+    "--hold": (
+        ("sanitize",),
+        "--hold was removed: with --every a release has the rows that report, and --time-as index "
+        "says which points these are.",
+    ),
+    "--edges": (
+        ("sanitize", "compare", "fit", "misfit"),
+        "--edges was removed: give the same numbers to --threshold, such as --threshold 50,70.",
+    ),
+    "--output-format": (
+        ("sanitize",),
+        "--output-format was removed: the name after -o tells the format, such as release.parquet, "
+        "and -o - writes CSV.",
+    ),
+    "--text": (
+        ("sanitize",),
+        "--text was removed: a release in a text format, such as -o release.csv, keeps the cells "
+        "of a text file as they are.",
+    ),
+    "--theta": (
+        ("sanitize", "compare", "calibrate", "plan", "loss"),
+        "--theta was removed: give --q T --r T, the same probability twice.",
+    ),
     "--method": (
         ("estimate",),
         "--method was removed: transitions and durations are estimated from counts.",

@@ -29,7 +29,6 @@ from chainveil.table.released.timeline import (
     distances,
     lay,
     rare_places,
-    silent_rows,
     usual_step,
 )
 from chainveil.table.request.clock import Clock
@@ -38,7 +37,7 @@ from chainveil.table.request.request import Readable, one_column
 from chainveil.table.states.groups import GroupColumn
 from chainveil.table.states.prepare import Progress
 
-ACROSS = "The noise is one that remembers across the gaps, or that counts points across them"
+ACROSS = "The noise is one that remembers across the gaps"
 BACK_IN_ORDER = (
     "Where the rows only stand in another order, give time, the column with the time: they are "
     "then put back. chainveil verify shows every check."
@@ -253,21 +252,18 @@ def _read(
     if filtered:
         notes = (*notes, *_filtered(document, plan, apart, max_gap, usual))
         splits = int(np.count_nonzero(apart == CUT))
-    rare = plan.noise.every > 1
     found = 0 if document["release.points"] is not None else int(np.count_nonzero(apart != 1))
     # A report that looks at the last one alone does not care how far away that lies.
-    near = plan.noise.sees == "last report" and not rare
-    if plan.noise.ordered or rare:
-        if found != splits and not near and not filtered:
+    near = plan.noise.sees == "last report"
+    if plan.noise.ordered and not filtered:
+        if found != splits and not near:
             raise InvalidInput(
                 "max_gap", max_gap, "what it was, with time and step, when the table was sanitized",
                 f"{ACROSS}: the certificate counts {splits:,}, the time line has {found:,}.",
             )  # fmt: skip
-        if found and (neighbours or not near) and not filtered:
+        if found and (neighbours or not near):
             check_known(apart, order, clock)
             _check_held(plan, apart)
-    if document["release.held"] is not None:
-        empty = empty | silent_rows(plan.noise, order, ends, apart)
     if not neighbours and not filtered:
         apart = np.maximum(apart, 1)
     front = plan.noise.first_place if document["release.points"] is not None else 0
@@ -303,11 +299,6 @@ def _filtered(
 
     Which report came before the first one of a run is not known, so it is not looked at.
     """
-    if document["release.held"] is not None:
-        raise NotSupported(
-            "part of a release of held reports: which rows report is counted from the first of a "
-            "series. Estimate from all rows"
-        )
     if plan.noise.ordered and plan.noise.sees == "series":
         raise NotSupported(
             f"part of a release with {plan.noise.kind} noise: what lies between the rows is not "
