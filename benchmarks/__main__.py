@@ -27,7 +27,6 @@ STUDIES = {
     "coverage_table",
     "estimate_error",
     "finite_states",
-    "fit_test",
     "left_out",
     "recommendation",
 }

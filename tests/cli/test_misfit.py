@@ -143,5 +143,5 @@ def test_wrong_use(folder: Path) -> None:
     ]:
         done = called(*arguments, folder=folder, code=2)
         assert words in done.stderr.decode()
-    three = ("misfit", "t.csv", "--column", "x", "--edges", "0.2,0.5", "--plan", "plan.json")
+    three = ("misfit", "t.csv", "--column", "x", "--threshold", "0.2,0.5", "--plan", "plan.json")
     assert "The plan is for 2 states" in called(*three, folder=folder, code=2).stderr.decode()

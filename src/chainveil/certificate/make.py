@@ -51,9 +51,9 @@ class Released:
     those of listings, see :func:`chainveil.certificate.listing_digest`. ``longest`` is
     the number of rows of the longest series, where it was counted; no certificate holds it.
     ``kept`` are the columns beside the released one and the series, ``time`` how the time is
-    published. ``points`` are the rows of the table where only those that report are released,
-    ``held`` the rows that no report reaches where reports are held over all. ``groups`` is the
-    same of the rows of each group, by its label, where each group has noise of its own.
+    published. ``points`` are the rows of the table where only those that report are released.
+    ``groups`` is the same of the rows of each group, by its label, where each group has noise of
+    its own.
     """
 
     column: str
@@ -70,7 +70,6 @@ class Released:
     time: str | None = None
     allowed_leaks: Sequence[str] = ()
     points: int | None = None
-    held: int | None = None
     groups: Mapping[Any, Released] = field(default_factory=dict)
 
 
@@ -339,7 +338,8 @@ def _release(released: Released) -> dict[str, Any]:
         "time": released.time,
         "allowed_leaks": list(released.allowed_leaks),
         "rows": released.rows,
-        **_counts(released),
+        # What only releases of rare reports have to say.
+        **({} if released.points is None else {"points": released.points}),
         "series": released.series,
         "gaps": released.gaps,
         "splits": released.splits,
@@ -349,12 +349,6 @@ def _release(released: Released) -> dict[str, Any]:
         if file is None
         else {"format": file.format, "bytes": file.bytes, "sha256": file.sha256},
     }
-
-
-def _counts(released: Released) -> dict[str, int]:
-    """What only releases of rare reports have to say."""
-    found = {"points": released.points, "held": released.held}
-    return {name: number for name, number in found.items() if number is not None}
 
 
 def _utc(created: datetime | None) -> str:

@@ -130,7 +130,7 @@ def _release(certificate: Certificate) -> str:
     words = f"column {certificate['release.column']}, {rows:,} rows in {series:,} series"
     if certificate["release.points"] is not None:
         words += f", those of {certificate['release.points']:,} that report"
-    return words if certificate["release.held"] is None else f"{words}, reports held over them"
+    return words
 
 
 def _published(certificate: Certificate) -> Iterator[str]:

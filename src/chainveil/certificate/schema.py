@@ -49,7 +49,6 @@ ABSENT: dict[str, Any] = {
     "loss.witness.chain": None,
     "noise.every": 1,
     "release.points": None,
-    "release.held": None,
     "groups.column": None,
     "groups.plans": None,
 }
@@ -149,9 +148,6 @@ FIELDS = (
     Field("release.rows", "count", "release", "rows of the release"),
     Field("release.points", "count", "bounded", "rows of the table, where only those that report "
           "are published. Absent: all are"),
-    Field("release.held", "count", "bounded", "rows without a value because no report comes before "
-          "their series ends, where reports are held over the rows between them. Absent: they "
-          "are not"),
     Field("release.series", "count", "release", "series in the release"),
     Field("release.gaps", "count", "release", "rows without a value; which ones they are is "
           "not protected"),
@@ -171,7 +167,7 @@ FIELDS = (
     Field("groups.plans", "groups", "recomputed", "for each group its `label`, its `chain`, "
           "`noise` and `loss` with the fields above, which are null for all groups together, and "
           "of `release` what its rows show: `rows`, `series`, `gaps`, `splits`, `states_sha256`, "
-          "`points` and `held`; `covers_gaps` is its `promise.gaps`. Absent without groups"),
+          "`points`; `covers_gaps` is its `promise.gaps`. Absent without groups"),
     Field("cannot_be_checked", "texts", "fixed", "what verification must take on trust"),
     Field("seal.algorithm", "seal algorithm", "fixed", "how the seal is made"),
     Field("seal.digest", "digest", "recomputed", "checksum of everything above"),

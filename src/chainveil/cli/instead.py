@@ -1,18 +1,10 @@
-"""What is offered in place of something: other noise, where none was named, and old options.
-
-Also what a plan protects, in lines.
-"""
+"""What other noise would do, where none was named, and what a plan protects, in lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-
-import click
-
-from chainveil.errors import ChainveilError
 
 # The slowest chain, by q + r, for which the searches below take about a second each.
 SLOWEST = 0.02
@@ -20,16 +12,6 @@ GUESSES = (
     "the reports tell next to nothing: repeating the commonest state would be wrong no more often. "
     "A larger budget, or --objective estimate, tells more"
 )
-
-
-def gone(option: str, instead: str) -> Callable[[Any], Any]:
-    """An option of earlier versions, which ends the program and says what to do ``instead``."""
-
-    def refuse(_context: Any, _option: Any, value: str | None) -> None:
-        if value is not None:
-            raise ChainveilError(f"{option} is gone: {instead}")
-
-    return click.option(option, hidden=True, expose_value=False, is_eager=True, callback=refuse)
 
 
 @dataclass(frozen=True)

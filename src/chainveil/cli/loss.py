@@ -38,7 +38,7 @@ def loss(**given: Any) -> None:
 
     \b
     Example:
-      chainveil loss --theta 0.1 --rho 0.02 --length 5
+      chainveil loss --q 0.1 --r 0.1 --rho 0.02 --length 5
     """
     from chainveil.privacy.adversary import describe
     from chainveil.privacy.loss import privacy_loss

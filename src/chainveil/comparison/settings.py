@@ -18,10 +18,14 @@ USUAL = OBJECTIVES[0]
 # Kinds whose search for the best number of points to a report takes about a second, for two
 # states; that of the others, and of more states, takes from many seconds to minutes.
 QUICK_TO_THIN = (Channel.kind, StickyNoise.kind)
-SLOW = "left out, as the search takes from seconds to minutes for each budget; thorough compares it"
+SLOW = (
+    "left out, as the search takes from seconds to minutes for each budget; naming the mechanism "
+    "compares it"
+)
 SAME_AS_FLIPS = (
     "left out, as it counts points that report alone: with as many of them as the fewest wrong "
-    "reports have, it found the same noise wherever that was tried; thorough compares it"
+    "reports have, it found the same noise wherever that was tried; naming the mechanism "
+    "compares it"
 )
 
 
@@ -94,7 +98,7 @@ def _ways(kind: str) -> Iterator[Setting]:
 
 
 def slow(setting: Setting, states: int) -> str:
-    """Why a setting is left to thorough comparisons; empty where it is not."""
+    """Why a setting is only compared where its mechanism is named; empty where it always is."""
     if setting.every == 1:
         return ""
     if states > 2 or setting.mechanism not in QUICK_TO_THIN:
