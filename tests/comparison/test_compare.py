@@ -16,7 +16,7 @@ import chainveil as cv
 from chainveil.comparison.comparing import Search, Wanted, chosen, read_budgets, read_request
 from chainveil.comparison.recommend import FOR, answer, recommend
 from chainveil.comparison.results import PRIVATE
-from chainveil.comparison.settings import Setting
+from chainveil.comparison.settings import Setting, candidates, read_mechanisms
 from chainveil.comparison.study import read_study
 from chainveil.errors import InvalidInput
 from chainveil.table.read.frames import FrameSource
@@ -35,6 +35,14 @@ def _table(count: int = 3, points: int = 1500) -> pa.Table:
 
 
 SAID: dict[str, Any] = {"series": "who", "time": "at", "threshold": 60}
+
+
+def test_noise_that_looks_at_points_before_is_compared_on_every_point_alone() -> None:
+    named = read_mechanisms(["independent", "sticky", "tracking", "correlated"])
+    settings = candidates(named, False)
+    assert {setting.mechanism for setting in settings} == set(named)
+    rare = {setting.mechanism for setting in settings if setting.every != 1}
+    assert rare == {"independent", "sticky"}
 
 
 @pytest.fixture(scope="module")

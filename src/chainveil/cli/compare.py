@@ -59,11 +59,11 @@ REMOVED = {
 def compare(table: str, epsilon: str, question: str, mechanism: str | None, **given: Any) -> None:
     """Compare every way to release a column of TABLE, before anything is released.
 
-    Every mechanism, on every point and on one in several, with every objective that the case
-    allows: wrong reports, error after smoothing, 95% half-widths, what the best attacker gets,
-    and what series lose on their own chains. Ends with what to take, and the command for it.
-    With --series noise is for the model of each series, as that of sanitize, unless --pooled asks
-    for one chain. The output is as private as the table.
+    Every mechanism, on every point and, where it is offered, on one in several, with every
+    objective that the case allows: wrong reports, error after smoothing, 95% half-widths, what the
+    best attacker gets, and what series lose on their own chains. Ends with what to take, and the
+    command for it. With --series noise is for the model of each series, as that of sanitize, unless
+    --pooled asks for one chain. The output is as private as the table.
 
     \b
     Example:

@@ -107,8 +107,8 @@ parts, step, max_gap, length, adversary, event, missing, family, spent : optiona
         state each point is in.
     mechanism : str, or sequence of str, optional
         Compare these alone, and all settings of them: without a name, those are left out for which
-        the search takes from seconds to minutes for each budget, such as tracking and correlated
-        noise on one point in several.
+        the search takes from seconds to minutes for each budget, such as rare reports of more than
+        two states.
     progress : bool, optional
         Whether to show a bar: True on terminals and in notebooks, by default in notebooks.
 
