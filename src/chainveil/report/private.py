@@ -232,8 +232,9 @@ def _attacks(found: Review) -> tuple[Block, ...]:
              "is no measure of privacy: a better one may come."),
     ]  # fmt: skip
     if attacked.beaten:
-        words = f"{' and '.join(attacked.beaten)} beat the bound: the data do not follow the chain"
-        blocks.append(Text(f"{words}, and its promise is not for such data.", "bad"))
+        words = f"{' and '.join(attacked.beaten)} beat the bound: the data do not follow the model"
+        words += " of the certificate, and its guarantee is not for such data"
+        blocks.append(Text(f"{words}.", "bad"))
     return tuple(blocks)
 
 
