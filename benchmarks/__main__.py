@@ -27,6 +27,7 @@ STUDIES = {
     "coverage_table",
     "estimate_error",
     "finite_states",
+    "false_alarms",
     "left_out",
     "recommendation",
 }

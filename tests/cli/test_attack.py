@@ -29,7 +29,7 @@ def test_data_that_beat_the_bound_of_a_chain_are_named(tmp_path: Path) -> None:
     assert facts["guess_without_release"] == pytest.approx(x.mean())
     assert facts["guess_without_release"] > facts["bound"]
     assert facts["bound_beaten_by"] == ["guessing the commonest state"]
-    assert b"do not follow the chain" in told
+    assert b"do not follow the model" in told
 
 
 def test_data_that_follow_the_chain_stay_below_it(tmp_path: Path) -> None:

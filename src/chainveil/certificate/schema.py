@@ -128,8 +128,8 @@ FIELDS = (
     Field("loss.witness.chain", "model", "recomputed", "of a family, the chain that is attacked: "
           "the member, or a chain of its box. Absent for one model"),
     Field("loss.witness.words", "text", "recomputed", "the attack in words"),
-    Field("discretization.kind", "discretization", "recomputed", "`threshold`, `edges` or "
-          "`states`"),
+    Field("discretization.kind", "discretization", "recomputed", "`threshold` (one), "
+          "`edges` (several thresholds) or `states`"),
     Field("discretization.edges", "edges", "open", "limits between states; a value on a "
           "limit belongs above it"),
     Field("discretization.labels", "labels", "release", "what each state is called in the release"),

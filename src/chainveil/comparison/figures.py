@@ -72,6 +72,8 @@ class OwnLosses:
     ----------
     worst, median : float or None
         Over the series looked at that have a loss.
+    above : int
+        Series that lose more than the budget, by more than the error of the fits.
     looked : int
         Series that were looked at; where they are not all, the slowest and the quickest are
         among them.
@@ -81,6 +83,7 @@ class OwnLosses:
 
     worst: float | None
     median: float | None
+    above: int
     looked: int
     unknown: int
 
@@ -214,10 +217,11 @@ def _movements(plan: NoisePlan, points: int) -> tuple[Expected | None, Expected 
 def own_losses(plan: NoisePlan, study: Study) -> OwnLosses:
     """The noise of a plan on the chains of the series themselves."""
     some = _some(study.runs, MOST_OWN if study.model.states == 2 else FEW_OWN)
-    found = [own_loss(runs, plan).epsilon for runs in some]
-    known = [epsilon for epsilon in found if epsilon is not None]
+    found = [own_loss(runs, plan) for runs in some]
+    known = [own.epsilon for own in found if own.epsilon is not None]
     worst, median = (max(known), float(np.median(known))) if known else (None, None)
-    return OwnLosses(worst, median, len(some), len(found) - len(known))
+    above = sum(own.above(plan.epsilon, len(known)) for own in found)
+    return OwnLosses(worst, median, above, len(some), len(found) - len(known))
 
 
 def _some(series: Sequence[Any], most: int) -> list[Any]:

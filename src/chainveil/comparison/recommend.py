@@ -11,7 +11,7 @@ from chainveil.comparison.figures import Expected
 from chainveil.comparison.rows import Row
 from chainveil.comparison.settings import OBJECTIVES
 from chainveil.noise.base import NEEDS
-from chainveil.privacy.rounding import exact, upper
+from chainveil.privacy.rounding import exact
 
 For = Literal["share", "episodes", "points"]
 FOR: tuple[For, ...] = get_args(For)
@@ -120,9 +120,9 @@ def _warning(row: Row, best: Expected, question: For) -> str:
         words.append("it tells hardly more than guessing the commonest state would")
     if question != "points" and best.half_width >= 0.5:
         words.append("the interval is so wide that it tells next to nothing")
-    if own.worst is not None and own.worst > row.epsilon * (1 + 1e-6):
+    if own.above:
         words.append(
-            f"on the chain that fits it best, a series loses up to {upper(own.worst, 4)}, more "
-            f"than {exact(row.epsilon)}: the promise is for data that follow the chain of the plan"
+            f"{own.above:,} of {own.looked:,} series contradict the model of the plan, and on the "
+            f"chain that fits them best it loses more than {exact(row.epsilon)}"
         )
     return "; ".join(words)
