@@ -18,6 +18,7 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import check_model
+from chainveil.noise.automaton import Automaton, remembering
 from chainveil.plugins import load_installed
 
 if TYPE_CHECKING:
@@ -79,6 +80,19 @@ class Noise(ABC):
         For noise that holds its last report over them.
         """
         raise NotSupported(f"{self.kind} noise: it does not hold reports over missing points")
+
+    def automaton(self, gaps: bool = False) -> Automaton:
+        """Labels and edges of the noise, for solvers, attacks and verification.
+
+        Parameters
+        ----------
+        gaps : bool
+            Whether any point may be missing, for all to see. Noise that does not hold its last
+            report runs on beneath missing points: what is published with gaps follows from what is
+            published without, and its automaton stays as it is.
+        """
+        after_gap = self.after_gap_law() if gaps and self.holds else None
+        return remembering(self.step_law(), self.first_law(), self.every, after_gap)
 
     @abstractmethod
     def on_grid(self) -> Noise:

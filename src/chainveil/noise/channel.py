@@ -14,6 +14,7 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.base import check_model
+from chainveil.noise.automaton import Automaton, independent
 from chainveil.noise.base import GRID, Noise, Sees, independent_step, register
 from chainveil.noise.wrong import wrong_share
 
@@ -169,6 +170,10 @@ class Channel(Noise):
         """
         anew = weights @ self.matrix
         return Channel((1 - share) * self.matrix + share * anew / anew.sum(), self.every)
+
+    def automaton(self, gaps: bool = False) -> Automaton:
+        """One label: a report depends on its own point alone, whatever is missing."""
+        return independent(self.matrix, self.every)
 
     def first_law(self) -> FloatArray:
         """The matrix itself: every report is a first one."""

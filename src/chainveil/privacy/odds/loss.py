@@ -1,0 +1,458 @@
+"""Loss of a two-state chain, of a box of chains, or of several, under any noise.
+
+Given the label at the secret and the values compared,
+
+    loss = max over labels and pairs of values of  past + likelihoods of the protected points +
+    future,
+
+where past and future are the largest log ratios of ``sides``. The sum is rounded up, the attack
+that was found on the way is replayed from the laws alone and rounded down.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from chainveil.checks import FloatArray
+from chainveil.errors import NotSupported
+from chainveil.noise.automaton import Automaton, Observation
+from chainveil.privacy.adversary import Adversary, AdversaryName
+from chainveil.privacy.bounds import Attack, Bounds, replay
+from chainveil.privacy.odds import kernels
+from chainveil.privacy.odds.sides import (
+    STATIONARY,
+    AtPlaces,
+    Graph,
+    Side,
+    Start,
+    Trace,
+    best_of,
+    log_ratios,
+)
+
+Box = tuple[float, float, float, float]
+
+TOLERANCE = 1e-3  # relative distance of the bounds at which refining ends
+FINEST = 6  # rounds of refining; each takes a quarter of the slack of the one before
+SHORT = 32  # points; the places of a series of at most so many are told apart
+SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
+LONG = 20_000  # points; longer series get the bound of every length
+IMPOSSIBLE_PERIODS = 12  # periods of the noise within which an infinite loss is looked for
+MOST_BOXES = 2000  # parts into which a box of chains is split
+SILENT = 1e-7  # losses below it are looked at again: noise that says nothing loses nothing
+EFFORT = 20_000_000  # edges visited in one walk; beyond it all odds are taken to be possible
+
+
+@dataclass(frozen=True)
+class Question:
+    """One chain or box of chains, the automaton of its noise, and what is asked.
+
+    Attributes
+    ----------
+    box : tuple of float
+        Least and greatest q, least and greatest r.
+    initial : pair of float or None
+        Law of the first point of one chain; None: the stationary one.
+    automaton : Automaton
+    unit : int
+        Number of consecutive points whose values are the secret.
+    adversary : str or Adversary
+    length : int or None
+    """
+
+    box: Box
+    initial: tuple[float, float] | None
+    automaton: Automaton
+    unit: int = 1
+    adversary: AdversaryName | Adversary = "any"
+    length: int | None = None
+    effort: int = EFFORT
+
+    @property
+    def single(self) -> bool:
+        """Whether it is about one chain."""
+        return self.box[0] == self.box[1] and self.box[2] == self.box[3]
+
+    @property
+    def transition(self) -> FloatArray:
+        """Transitions of the chain, or of the lowest corner of the box."""
+        q, r = self.box[0], self.box[2]
+        return np.array([[1 - q, q], [r, 1 - r]])
+
+    @property
+    def start(self) -> FloatArray:
+        """Law of the first point."""
+        q, r = self.box[0], self.box[2]
+        return np.array([r, q]) / (q + r) if self.initial is None else np.array(self.initial)
+
+    @property
+    def chain(self) -> tuple[FloatArray, FloatArray, Any]:
+        """What an attack is replayed on."""
+        return self.start, self.transition, np.arange(2)
+
+
+def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
+    """Bounds on the loss that differ by ``tolerance`` of it, or by as much as the effort leaves."""
+    if question.box[0] < kernels.LEAST or question.box[2] < kernels.LEAST:
+        raise NotSupported(
+            f"q and r of a chain: at least {kernels.LEAST:.0e} for a bound on the loss"
+        )
+    length = question.length
+    if isinstance(question.adversary, str) and length is not None and length > LONG:
+        found = bounds(replace(question, length=None), tolerance)
+        if found.witness is not None and found.witness.length > length:
+            # An attack on the first points of a series is one on the series.
+            short = bounds(replace(question, length=LONG), tolerance)
+            found = replace(found, lower=short.lower, witness=short.witness)
+        return found
+    if not question.single:
+        return _over_box(question, tolerance)
+    if length is None and (question.automaton.has_zeros or not question.transition.all()):
+        # Zeros may rule a value out within a few points.
+        points = IMPOSSIBLE_PERIODS * question.automaton.period
+        if isinstance(question.adversary, Adversary):
+            points += max(question.adversary.known | {question.adversary.target})
+        short = _Parts(replace(question, length=points), 0.0).bounds()
+        if short.lower == math.inf:
+            return short
+    slack, best = 4 * tolerance, Bounds(math.inf, 0.0, None)
+    for _ in range(FINEST):
+        parts = _Parts(question, slack)
+        found = parts.bounds()
+        upper, steps = min(best.upper, found.upper), best.steps + found.steps
+        best = replace(max(best, found, key=lambda one: one.lower), upper=upper, steps=steps)
+        settled = best.upper - best.lower <= tolerance * best.upper + 1e-9
+        if settled or parts.is_exact or best.upper == math.inf:
+            break
+        slack /= 4
+    return best
+
+
+def attacks(question: Question, share: float = 0.5, most: int = 12) -> Iterator[Attack]:
+    """Up to ``most`` attacks that gain at least ``share`` of the best one, best first.
+
+    One for each label and pair of values. Of a box, those on its lowest corner.
+    """
+    low = question.box[0], question.box[0], question.box[2], question.box[2]
+    yield from _Parts(replace(question, box=low), 4 * TOLERANCE).attacks(share, most)
+
+
+class _Parts:
+    """Both sides of all windows of a question, aligned with the windows."""
+
+    def __init__(self, question: Question, slack: float) -> None:
+        self.question, self._slack = question, slack
+        automaton, length, size = question.automaton, question.length, question.unit
+        who, opens = question.adversary, question.initial or STATIONARY
+        if isinstance(who, Adversary):
+            last = max(who.known | {who.target + size - 1}) + 1
+            if last > SHORT_NAMED:
+                raise NotSupported(
+                    f"adversary: points up to {SHORT_NAMED:,} are offered; the loss against "
+                    'adversary="any" holds for every other one'
+                )
+            places = last if length is None else min(length, SHORT_NAMED)
+            short = True
+        else:
+            places = length or 0
+            short = length is not None and length <= max(SHORT, automaton.period)
+        self._graph = Graph(
+            automaton, question.transition, question.start, places if short else None
+        )
+        graph = self._graph
+        self._past = Side(graph, question.box, True, opens)
+        self._future = Side(graph, question.box, False, STATIONARY)
+        self.is_exact = True
+        self.steps = 0
+        if isinstance(who, Adversary):
+            self._name(who, places)
+        elif length is None:
+            self._all_lengths(who)
+        elif who == "informed":
+            self._informed(length)
+        else:
+            self._all_places(who, length)
+        with np.errstate(divide="ignore"):
+            self._loglaw = np.log(graph.law)
+
+    # ------------------------------------------------------------- sides of all windows
+    def _all_lengths(self, who: str) -> None:
+        """One window for each class of places; sides of any length."""
+        graph, size = self._graph, self.question.unit
+        sides: list[Any] = []
+        for side in (self._past, self._future):
+            if who == "informed":
+                # The neighbours are known, but for the points at the ends.
+                sides.append(self._one_step(side))
+                continue
+            starts = [side.at_end()] + (side.at_known() if who == "any" else [])
+            sides.append(side.everywhere(starts, self._slack, self.question.effort))
+            self.is_exact = False
+        self._first = np.arange(graph.classes)
+        last = (self._first + size - 1) % graph.classes
+        self._logs = (sides[0].upper, sides[1].upper[last])
+        self._attained = (sides[0].attained, sides[1].attained[last])
+        self._traced = (
+            lambda window, label, value: sides[0].trace(window, label, value),
+            lambda window, label, value: sides[1].trace(int(last[window]), label, value),
+        )
+        self.steps += sum(getattr(side, "work", 0) for side in sides)
+
+    def _one_step(self, side: Side) -> _Nearest:
+        """A side whose nearest point is known, or that ends at the window."""
+        graph, tables = self._graph, []
+        for place in range(graph.classes):
+            before = (place - 1 if side is self._past else place + 1) % graph.classes
+            known = [AtPlaces(side, start, 1, before, False) for start in side.at_known()]
+            tables.append([(one, 1) for one in known])
+            if side is self._future or place == 0:
+                end = side.at_end(None if side is self._past else place)
+                tables[-1].append((AtPlaces(side, end, 0, place, False), 0))
+        return _Nearest(tables)
+
+    def _all_places(self, who: str, length: int) -> None:
+        """One window for each place of a series of a given length."""
+        graph, size = self._graph, self.question.unit
+        windows = length - size + 1
+        past = [self._past.at_places(self._past.at_end(), windows - 1, 0, False)]
+        last = (length - 1) % graph.classes
+        future = [self._future.at_places(self._future.at_end(last), windows - 1, last, False)]
+        if who == "any":
+            past += [
+                self._past.at_places(one, windows - 1, 0, True) for one in self._past.at_known()
+            ]
+            future += [
+                self._future.at_places(one, windows - 1, last, True)
+                for one in self._future.at_known()
+            ]
+        self._first = np.arange(windows) % graph.classes
+        logs = [log_ratios([one.found for one in tables]) for tables in (past, future)]
+        self._logs = self._attained = (logs[0], np.ascontiguousarray(logs[1][::-1]))
+        self._traced = (
+            lambda window, label, value: best_of(past, window, label, value).trace(
+                window, label, value
+            ),
+            lambda window, label, value: best_of(future, windows - 1 - window, label, value).trace(
+                windows - 1 - window, label, value
+            ),
+        )
+        self.steps += sum(one.work for one in (*past, *future))
+
+    def _informed(self, length: int) -> None:
+        """The neighbours of each window are known, but for the points at the ends of the series."""
+        size, period = self.question.unit, self.question.automaton.period
+        # Windows in the middle repeat with the period.
+        inner = size + 2 + 2 * period
+        if length > inner:
+            length = inner + (length - inner) % period
+        short = replace(self.question, adversary="any", length=length)
+        graph = Graph(short.automaton, short.transition, short.start, length)
+        self._graph = graph
+        opens = self.question.initial or STATIONARY
+        self._past = Side(graph, short.box, True, opens)
+        self._future = Side(graph, short.box, False, STATIONARY)
+        windows = length - size + 1
+        pasts, futures = [], []
+        for begin in range(windows):
+            end = begin + size - 1
+            pasts.append(self._to(self._past, begin, begin - 1 if begin else None))
+            futures.append(self._to(self._future, end, end + 1 if end + 1 < length else None))
+        self._set_nearest(np.arange(windows), _Nearest(pasts), _Nearest(futures))
+
+    def _name(self, who: Adversary, places: int) -> None:
+        """The one window of a named adversary."""
+        begin, end = who.target, who.target + self.question.unit - 1
+        left = max((j for j in who.known if j < begin), default=None)
+        right = min((j for j in who.known if j > end), default=None)
+        past = _Nearest([self._to(self._past, begin, left)])
+        if right is None and self.question.length is None:
+            # The series may go on for as long as it likes.
+            graph = Graph(
+                self.question.automaton, self.question.transition, self.question.start, None
+            )
+            side = Side(graph, self.question.box, False, STATIONARY)
+            walked = side.everywhere([side.at_end()], self._slack, self.question.effort)
+            place = end % graph.classes
+            self._first, self.is_exact = np.array([begin]), False
+            self._logs = past.upper, walked.upper[[place]]
+            self._attained = past.upper, walked.attained[[place]]
+            self._far_graph = graph
+            self._traced = past.trace, lambda _, label, value: walked.trace(place, label, value)
+            self.steps += walked.work
+            return
+        future = _Nearest([self._to(self._future, end, right)])
+        self._set_nearest(np.array([begin]), past, future)
+
+    def _to(self, side: Side, place: int, known: int | None) -> list[tuple[AtPlaces, int]]:
+        """A side from a place to a known point, or to the end of the series."""
+        starts: list[Start]
+        if known is None:
+            far = 0 if side is self._past else self._graph.classes - 1
+            starts = [side.at_end(None if side is self._past else far)]
+        else:
+            far, starts = known, side.at_known(known)
+        depth = abs(place - far)
+        return [(AtPlaces(side, start, depth, far, False), depth) for start in starts]
+
+    def _set_nearest(self, first: Any, past: _Nearest, future: _Nearest) -> None:
+        self._first = first
+        self._logs = self._attained = past.upper, future.upper
+        self._traced = past.trace, future.trace
+        self.steps += past.work + future.work
+
+    # -------------------------------------------------------------------------- windows
+    def _best(self, logs: tuple[FloatArray, FloatArray], only: int | None = None) -> Any:
+        """Largest log ratios of all windows, or of one with the steps that lead to them."""
+        graph, size = self._graph, self.question.unit
+        chosen = slice(None) if only is None else slice(only, only + 1)
+        past, future = np.array(logs[0][chosen]), np.array(logs[1][chosen])
+        first = self._first[chosen]
+        reach = graph.reach.reshape(graph.classes, graph.labels, 2)[first]
+        for x in range(2):
+            past[:, :, x, x] = np.where(reach[:, :, x], 0.0, -np.inf)
+        best = np.empty_like(past)
+        steps = np.zeros((size - 1, graph.labels, 2, 2), np.int64)
+        pairs = np.zeros_like(steps)
+        kernels.windows(
+            past, future, first, graph.begins, graph.source, graph.target,
+            self._loglaw, self.question.transition > 0, size, graph.labels, best, steps, pairs,
+        )  # fmt: skip
+        return best if only is None else (best, steps, pairs)
+
+    def bounds(self) -> Bounds:
+        """The largest ratio, rounded up, and the best attack that was found, replayed."""
+        upper = float(self._best(self._logs).max(initial=-np.inf))
+        if upper == -math.inf:
+            return Bounds(0.0, 0.0, None, self.steps)  # No unit has two possible values.
+        # Each logarithm and each sum has a relative error of one unit of 2^-53 at most.
+        upper = max(0.0, upper + (8 + 4 * self.question.unit) * 2.0**-52 * max(1.0, abs(upper)))
+        if upper < SILENT and self._says_nothing():
+            upper = 0.0
+        witness = next(self.attacks(0.0, 1), None)
+        if witness is None:
+            return Bounds(upper, 0.0, None, self.steps)
+        lower = replay(self.question.chain, self.question.automaton, witness)
+        return Bounds(upper, min(upper, max(0.0, lower)), witness, self.steps)
+
+    def _says_nothing(self) -> bool:
+        """Whether no observation depends on the states."""
+        laws = np.array([edge.law.ravel() for edge in self.question.automaton.edges])
+        return bool(np.all(laws == laws[:, :1]))
+
+    def attacks(self, share: float, most: int) -> Iterator[Attack]:
+        """Attacks that gain at least ``share`` of the best one: one for each label and pair of
+        values.
+        """
+        best = self._best(self._attained)
+        windows = best.reshape(len(best), -1)
+        leading = windows.argmax(axis=0)
+        values = windows[leading, np.arange(windows.shape[1])]
+        largest = values.max(initial=-np.inf)
+        for number in np.argsort(-values, kind="stable")[:most]:
+            value = values[number]
+            if value == -np.inf or (value < share * largest and value < largest) or value <= 0:
+                return
+            label, a, b = (int(i) for i in np.unravel_index(number, best.shape[1:]))
+            yield self._attack(int(leading[number]), label, a, b)
+
+    def _attack(self, window: int, label: int, a: int, b: int) -> Attack:
+        """The attack behind a window, its last label and its last values."""
+        graph, size = self._graph, self.question.unit
+        _, steps, pairs = self._best(self._attained, window)
+        value, other, last = [a], [b], label
+        inner: list[int] = []
+        for step in range(size - 2, -1, -1):
+            arc, pair = int(steps[step, label, a, b]), int(pairs[step, label, a, b])
+            label, (a, b) = int(graph.source[arc]) % graph.labels, divmod(pair, 2)
+            value.insert(0, a)
+            other.insert(0, b)
+            inner.insert(0, arc)
+        runs: list[tuple[tuple[Observation, ...], int]] = []
+        known: dict[int, int] = {}
+        if a == b:  # The past says nothing: any way to the first point of the window.
+            node = int(self._first[window]) * graph.labels + label
+            runs += [((z,), 1) for z in graph.prefix(node, a)]
+        else:
+            trace = self._traced[0](window, label, a)
+            if trace.known is None:
+                runs.append(((graph.opening(trace.node, trace.end),), 1))
+            else:
+                runs += [((z,), 1) for z in graph.prefix(trace.node, trace.known)]
+                known[len(runs) - 1] = trace.known
+            runs += [(graph.observations(arcs[::-1]), count) for arcs, count in trace.runs[::-1]]
+        target = _points(runs) - 1
+        runs += [((z,), 1) for z in graph.observations(inner)]
+        if value[-1] != other[-1]:
+            trace = self._traced[1](window, last, value[-1])
+            ahead = getattr(self, "_far_graph", graph)
+            runs += [(ahead.observations(arcs), count) for arcs, count in trace.runs]
+            if trace.known is not None:
+                known[_points(runs) - 1] = trace.known
+        return Attack(target, tuple(value), tuple(other), known, tuple(runs))
+
+
+class _Nearest:
+    """Intervals of each window at one distance from its starts."""
+
+    def __init__(self, tables: list[list[tuple[AtPlaces, int]]]) -> None:
+        self._tables = tables
+        self.upper = np.array(
+            [log_ratios([one.found[depth] for one, depth in starts]) for starts in tables]
+        )
+        self.attained = self.upper
+        self.work = sum(one.work for starts in tables for one, _ in starts)
+
+    def trace(self, window: int, label: int, value: int) -> Trace:
+        """How the best ratio of a label is attained."""
+        starts = self._tables[window]
+        ends = [one.found[depth, label] for one, depth in starts]
+        which = int(np.argmax([high if value else -low for low, high in ends]))
+        one, depth = starts[which]
+        return one.trace(depth, label, value)
+
+
+def _points(runs: Sequence[tuple[tuple[Observation, ...], int]]) -> int:
+    return sum(len(pattern) * count for pattern, count in runs)
+
+
+# ----------------------------------------------------------------------------- boxes of chains
+def _over_box(question: Question, tolerance: float) -> Bounds:
+    """Branch and bound: the worst corner against the hull of the weights over ever smaller
+    boxes.
+    """
+    q0, q1, r0, r1 = question.box
+    if q1 + r1 >= 1 or question.initial is not None or isinstance(question.adversary, Adversary):
+        raise NotSupported(
+            "a box of chains: offered for q + r below 1, against any, an ignorant or an informed "
+            "adversary; give one chain"
+        )
+    corners = [
+        bounds(replace(question, box=(q, q, r, r)), tolerance / 4)
+        for q in {q0, q1} for r in {r0, r1}
+    ]  # fmt: skip
+    best = max(corners, key=lambda one: one.lower)
+    steps = sum(one.steps for one in corners)
+
+    def bound(box: Box) -> float:
+        nonlocal steps
+        parts = _Parts(replace(question, box=box), tolerance / 16)
+        steps += parts.steps
+        upper = float(parts._best(parts._logs).max(initial=-np.inf))
+        return max(0.0, upper + (8 + 4 * question.unit) * 2.0**-52 * max(1.0, abs(upper)))
+
+    boxes, done = [(-bound(question.box), question.box)], 1
+    while -boxes[0][0] > best.lower * (1 + tolerance) + 1e-9 and done < MOST_BOXES:
+        _, (a, b, c, d) = heapq.heappop(boxes)
+        x, y = math.sqrt(a * b), math.sqrt(c * d)
+        halves = [(a, x, c, d), (x, b, c, d)] if b / a > d / c else [(a, b, c, y), (a, b, y, d)]
+        for half in halves:
+            heapq.heappush(boxes, (-bound(half), half))
+        done += 2
+    upper = max(-boxes[0][0], *(one.upper for one in corners))
+    return replace(best, upper=upper, steps=steps)
