@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.noise.automaton import Automaton, Observation
+from chainveil.noise.automaton import Automaton, Observation, product
 
+if TYPE_CHECKING:
+    from chainveil.model.base import DataModel
+    from chainveil.noise.base import Noise
+
+# Runs that an attack in words names.
+MOST_SHOWN = 12
 # Observations, and how often in a row they are published.
 Run = tuple[tuple[Observation, ...], int]
 
@@ -62,6 +69,21 @@ class Attack:
         """The whole output, one observation a point."""
         return [z for pattern, count in self.runs for _ in range(count) for z in pattern]
 
+    def replay(self, model: DataModel, noise: Noise | Sequence[Noise], gaps: bool = False) -> float:
+        """What the attack attains, from the laws of model and noise alone, rounded down.
+
+        Parameters
+        ----------
+        model : MarkovChain, HigherOrderChain or another model of one law
+        noise : Noise, or sequence of Noise
+            That of the release, or of all releases seen together.
+        gaps : bool
+            Whether points may be missing where a report is due.
+        """
+        releases = noise if isinstance(noise, Sequence) else (noise,)
+        automaton = product([release.automaton(gaps) for release in releases])
+        return replay(model.hidden_chain(), automaton, self)
+
     def __str__(self) -> str:
         size = len(self.value)
         near = sorted(self.known.items(), key=lambda item: abs(item[0] - self.target))[:2]
@@ -73,8 +95,40 @@ class Attack:
             value, other = ("".join(map(str, one)) for one in (self.value, self.other))
         return (
             f"an adversary after {unit} of {self.length}, knowing {known}, "
-            f"weighs {value} against {other}"
+            f"sees {_in_words(self.runs)} and weighs {value} against {other}"
         )
+
+
+def attack_on(
+    target: int,
+    values: tuple[int, int],
+    known: Mapping[int, int],
+    output: Iterable[Observation],
+) -> Attack:
+    """An attack on one point, from its output point by point."""
+    runs = tuple(((seen,), len(list(run))) for seen, run in groupby(output))
+    value, other = (int(one) for one in values)
+    places = {int(place): int(state) for place, state in known.items()}
+    return Attack(int(target), (value,), (other,), places, runs)
+
+
+def _in_words(runs: Sequence[Run]) -> str:
+    """Observations with their counts, cut to a readable number."""
+    words = []
+    for pattern, run in groupby(runs, key=lambda run: run[0]):
+        count = sum(times for _, times in run)
+        shown = [_shown(one) for one in pattern]
+        text = shown[0] if len(shown) == 1 else f"({' '.join(shown)})"
+        words.append(f"{text} x{count}" if count > 1 else text)
+    if len(words) == 1 and len(runs[0][0]) == 1:
+        return f"{_shown(runs[0][0][0])} everywhere"
+    return ", ".join(words[:MOST_SHOWN]) + (", …" if len(words) > MOST_SHOWN else "")
+
+
+def _shown(observation: Observation) -> str:
+    if isinstance(observation, tuple):
+        return "/".join(_shown(one) for one in observation)
+    return "-" if observation is None else str(observation)
 
 
 @dataclass(frozen=True)
@@ -188,7 +242,9 @@ def _matrices(
         nonlocal label
         at = (place % automaton.period, label, observation)
         if at not in automaton.steps:
-            raise NotAnAttack("witness output", "an observation that cannot be", "another one")
+            silent = observation is None
+            found = "nothing where a report is due" if silent else "an observation that cannot be"
+            raise NotAnAttack("witness output", found, "what the noise can publish at this point")
         edge = automaton.edges[automaton.steps[at]]
         label = edge.target
         if place == 0:

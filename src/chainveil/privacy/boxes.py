@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
-from chainveil.privacy.result import PrivacyLoss, RegionLoss
+from chainveil.privacy.result import PrivacyLoss
 
 # How far the bounds may be apart.
 TOLERANCE = 5e-7
@@ -27,7 +27,7 @@ def search(
     loss: Callable[[MarkovChain], PrivacyLoss],
     most: int,
     tolerance: float = TOLERANCE,
-) -> RegionLoss:
+) -> PrivacyLoss:
     """The largest loss of any chain in a region, from above and from below.
 
     ``best`` is that of ``chain``, the first one looked at; ``bound(box, lower)`` is no less than
@@ -51,9 +51,9 @@ def search(
     return result(best, max(best.epsilon, -heap[0][0]), chain)
 
 
-def result(best: PrivacyLoss, epsilon: float, chain: MarkovChain) -> RegionLoss:
+def result(best: PrivacyLoss, epsilon: float, chain: MarkovChain) -> PrivacyLoss:
     """The loss of the worst chain found, with the bound that holds for all of them."""
-    return RegionLoss(epsilon, best.lower, best.witness, best.adversary, best.length, chain)
+    return PrivacyLoss(epsilon, best.lower, best.witness, best.adversary, best.length, chain)
 
 
 def halves(box: Box) -> tuple[Box, Box]:

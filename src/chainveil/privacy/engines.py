@@ -1,8 +1,8 @@
-"""Which engine answers which problem.
+"""Which solver answers which problem.
 
-An engine is a room with two files of the same names: ``loss`` (``solves`` and ``loss``) and,
-where it can look for noise, ``calibrate`` (``least_noise``). The first engine that solves a
-problem gets it; the noise to look for is named by its kind. Rooms are imported when they are
+A solver is a package with two files of the same names: ``loss`` (``solves`` and ``loss``) and,
+where it can look for noise, ``calibrate`` (``least_noise``). The first solver that solves a
+problem gets it; the noise to look for is named by its kind. Packages are imported when they are
 used, so that a question about two states does not pay for the others.
 """
 
@@ -19,20 +19,16 @@ from chainveil.noise.base import noise_class
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.noise.memory import StickyNoise, TrackingNoise
-from chainveil.privacy.enumeration.witness import KernelWitness
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
-from chainveil.privacy.witness import DescribedAttack, Witness
 
 
 @dataclass(frozen=True)
 class Engine:
-    """One way to compute a loss, which problems it solves, and how its attacks are read."""
+    """One way to compute a loss, and which problems it solves."""
 
     solves: Callable[[Problem], bool]
     loss: Callable[[Problem], PrivacyLoss]
-    # The attack that is described somewhere, as this engine would have found it.
-    witness: Callable[[DescribedAttack], Witness] = KernelWitness.of
 
 
 LeastNoise = Callable[[Problem, Aim], Calibrated]
@@ -48,7 +44,7 @@ def _in_room(name: str, file: str, function: str) -> Callable[..., Any]:
 
 
 def _engine(name: str) -> Engine:
-    return Engine(*(_in_room(name, "loss", part) for part in ("solves", "loss", "witness")))
+    return Engine(*(_in_room(name, "loss", part) for part in ("solves", "loss")))
 
 
 def is_family(model: DataModel) -> bool:
@@ -102,7 +98,7 @@ def _least_correlated(problem: Problem, aim: Aim) -> Calibrated:
 _ENGINES = [
     _engine(name)
     for name in (
-        "family", "two_state", "region", "correlated", "memory", "letters", "orders", "enumeration",
+        "odds", "family", "letters", "orders", "enumeration",
     )
 ]  # fmt: skip
 _CALIBRATORS: dict[str, LeastNoise] = {

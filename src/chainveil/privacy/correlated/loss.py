@@ -76,7 +76,7 @@ def loss(problem: Problem) -> PrivacyLoss:
         # Fair and independent coin flips: the output says nothing about the series.
         epsilon = lower = 0.0
     _check_gap(model, epsilon, lower)
-    return PrivacyLoss(epsilon, lower, witness, adversary, length)
+    return PrivacyLoss(epsilon, lower, None, adversary, length)
 
 
 def witness(attack: DescribedAttack) -> CorrelatedWitness:

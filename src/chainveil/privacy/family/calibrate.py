@@ -19,7 +19,7 @@ from chainveil.privacy.family.hush import hushed
 from chainveil.privacy.family.several import Wanted, first_order, for_several
 from chainveil.privacy.family.tree import Leaf, first_looks, slowest_loss
 from chainveil.privacy.problem import Aim, Effort, Problem
-from chainveil.privacy.result import Calibrated, FamilyLoss
+from chainveil.privacy.result import Calibrated, PrivacyLoss
 
 # How close searched losses come, as a share of the budget, and nodes at which they are given up;
 # the same of noise that remembers, whose losses take longer. Nodes, not seconds: a plan shall not
@@ -73,6 +73,7 @@ class _Collection:
             over = self._loss(found.noise)
             if over.epsilon <= self.aim.epsilon:
                 return replace(found, loss=over)
+            assert over.member is not None
             if over.member not in self.deciding:
                 self.deciding.append(over.member)
                 continue
@@ -95,10 +96,8 @@ class _Collection:
         members = {name: family[name] for name in self.deciding}  # type: ignore[index]
         return Wanted(self.kind, self.problem, members, aim, self.tried, self.ratios)
 
-    def _loss(self, noise: Noise) -> FamilyLoss:
-        found = engines.loss(self.problem.with_release(noise))
-        assert isinstance(found, FamilyLoss)
-        return found
+    def _loss(self, noise: Noise) -> PrivacyLoss:
+        return engines.loss(self.problem.with_release(noise))
 
     def _first(self) -> str:
         """The member that loses most under noise for the typical chain, or the slowest one."""
@@ -111,7 +110,7 @@ class _Collection:
             alone = self.problem.on(first_order(family.likeliest))
             noise = engines.least_noise(self.kind, alone, quick).noise
             if len(leaves) < len(names):
-                return self._loss(noise).member
+                return str(self._loss(noise).member)
             # One of those that change least: should another lose more, it is found later.
             asked = self.problem.with_release(noise)
             return max(first_looks(leaves), key=lambda leaf: slowest_loss(asked, leaf).lower).name

@@ -24,7 +24,7 @@ from chainveil.privacy.memory.loss import loss as chain_loss
 from chainveil.privacy.memory.sides import Side
 from chainveil.privacy.memory.window import logarithms, together
 from chainveil.privacy.problem import Problem
-from chainveil.privacy.result import RegionLoss
+from chainveil.privacy.result import PrivacyLoss
 
 # How many boxes may be looked at.
 MAX_BOXES = 3_000
@@ -34,7 +34,7 @@ MOST_STEPS = 10_000_000
 TAILS_WITHIN = 1e-9
 
 
-def loss(problem: Problem) -> RegionLoss:
+def loss(problem: Problem) -> PrivacyLoss:
     """The largest loss of any chain in the region, from above and from below.
 
     For a given length the upper bound is that of all lengths.

@@ -46,7 +46,8 @@ def loss(problem: Problem) -> PrivacyLoss:
     if not problem.model.single:
         from chainveil.privacy.memory import box
 
-        return box.loss(problem)
+        over: PrivacyLoss = box.loss(problem)
+        return over
     labels, log, found = _worst(problem)
     if found is None:
         return PrivacyLoss(0.0, 0.0, None, problem.adversary, problem.length)
@@ -55,7 +56,7 @@ def loss(problem: Problem) -> PrivacyLoss:
     if lower == 0.0 and epsilon < 1e-11:
         # Reports that say nothing at all leave rounding behind and nothing else.
         epsilon = 0.0 if _says_nothing(labels) else epsilon
-    return PrivacyLoss(max(epsilon, lower), lower, found, problem.adversary, problem.length)
+    return PrivacyLoss(max(epsilon, lower), lower, None, problem.adversary, problem.length)
 
 
 def _worst(problem: Problem) -> tuple[Layout, float, MemoryWitness | None]:

@@ -116,7 +116,7 @@ def weights_between(
     if W has two entries, all of them else. ``ever``: and all later distances.
 
     For q + r <= 1 weights are monotone in the distance, and for known points and stationary ends in
-    q and in r (docs/privacy-loss.md has the proof), so that the ends and the corners are enough.
+    q and in r (docs/exact-loss.md has the proof), so that the ends and the corners are enough.
     For q + r > 1 they are monotone in the distance among distances of one parity.
     """
     w = np.empty(4)

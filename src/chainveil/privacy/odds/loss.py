@@ -21,6 +21,8 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
+from chainveil.model.base import DataModel
+from chainveil.model.chain import MarkovChain
 from chainveil.noise.automaton import Automaton, Observation
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.bounds import Attack, Bounds, replay
@@ -35,6 +37,8 @@ from chainveil.privacy.odds.sides import (
     best_of,
     log_ratios,
 )
+from chainveil.privacy.problem import Problem
+from chainveil.privacy.result import PrivacyLoss
 
 Box = tuple[float, float, float, float]
 
@@ -44,6 +48,7 @@ SHORT = 32  # points; the places of a series of at most so many are told apart
 SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
 LONG = 20_000  # points; longer series get the bound of every length
 IMPOSSIBLE_PERIODS = 12  # periods of the noise within which an infinite loss is looked for
+WORK_A_NODE = 40  # edges visited for each node that the caller allows
 MOST_BOXES = 2000  # parts into which a box of chains is split
 SILENT = 1e-7  # losses below it are looked at again: noise that says nothing loses nothing
 EFFORT = 20_000_000  # edges visited in one walk; beyond it all odds are taken to be possible
@@ -421,7 +426,123 @@ def _points(runs: Sequence[tuple[tuple[Observation, ...], int]]) -> int:
     return sum(len(pattern) * count for pattern, count in runs)
 
 
-# ----------------------------------------------------------------------------- boxes of chains
+# ------------------------------------------------------------------------ the solver's interface
+def solves(problem: Problem) -> bool:
+    """Two-state models of order 1: one chain, a box of chains, or several of these."""
+    return all(
+        member.states == 2 and member.order == 1 and (member.single or member.box is not None)
+        for member in problem.model.members
+    )
+
+
+def loss(problem: Problem) -> PrivacyLoss:
+    """The loss of all releases together, over all chains of the model."""
+    model = problem.model
+    automaton = problem.automaton
+    effort = min(EFFORT, WORK_A_NODE * problem.effort.max_nodes)
+
+    def ask(member: DataModel) -> Question:
+        if not member.single:
+            assert member.box is not None
+            return Question(
+                member.box,
+                None,
+                automaton,
+                problem.event,
+                problem.adversary,
+                problem.length,
+                effort,
+            )
+        start, transition, _ = member.hidden_chain()
+        q, r = float(transition[0, 1]), float(transition[1, 0])
+        initial = getattr(member, "initial", None)
+        first = None if initial is None else (float(start[0]), float(start[1]))
+        return Question(
+            (q, q, r, r), first, automaton, problem.event, problem.adversary, problem.length, effort
+        )
+
+    questions = [ask(member) for member in model.members]
+    found, place = _over_several(questions, TOLERANCE)
+    several = len(questions) > 1 or model.members[0] is not model
+    chain, member = None, None
+    if several or not model.single:
+        asked = questions[place]
+        chain = model.members[place]
+        if not chain.single:
+            chain = MarkovChain.binary(*_attacked(asked, found))
+        member = model.names[place] if several else None  # type: ignore[attr-defined]
+    return PrivacyLoss(
+        found.upper, found.lower, found.witness, problem.adversary, problem.length, chain, member
+    )
+
+
+def _attacked(question: Question, found: Bounds) -> tuple[float, float]:
+    """The corner of a box that the witness is on."""
+    q0, q1, r0, r1 = question.box
+    corners = [(q, r) for q in (q0, q1) for r in (r0, r1)]
+    if found.witness is None:
+        return corners[0]
+
+    def attained(corner: tuple[float, float]) -> float:
+        q, r = corner
+        one = replace(question, box=(q, q, r, r))
+        return replay(one.chain, one.automaton, found.witness) if found.witness else 0.0
+
+    return max(corners, key=attained)
+
+
+# ------------------------------------------------------------------- boxes and several models
+def _over_several(questions: Sequence[Question], tolerance: float) -> tuple[Bounds, int]:
+    """The largest loss of several chains or boxes, and which one attains the lower bound.
+
+    Groups of chains are bounded by the box around them; a group whose bound is not above a loss
+    that was found is settled, others are divided where they lie furthest apart.
+    """
+    if len(questions) == 1:
+        return bounds(questions[0], tolerance), 0
+    best, place, upper, steps = Bounds(0.0, 0.0, None), 0, 0.0, 0
+    groups = [list(range(len(questions)))]
+    alone = [
+        number for number, one in enumerate(questions)
+        if one.initial is not None or one.box[1] + one.box[3] >= 1
+        or isinstance(one.adversary, Adversary)
+    ]  # fmt: skip
+    groups = [[n for n in range(len(questions)) if n not in set(alone)], *([n] for n in alone)]
+    while groups:
+        group = groups.pop()
+        if not group:
+            continue
+        if len(group) == 1:
+            found = bounds(questions[group[0]], tolerance)
+            steps += found.steps
+            upper = max(upper, found.upper)
+            if found.lower > best.lower or best.witness is None:
+                best, place = found, group[0]
+            continue
+        boxes = np.array([questions[number].box for number in group])
+        low, high = boxes.min(axis=0), boxes.max(axis=0)
+        box = (float(low[0]), float(high[1]), float(low[2]), float(high[3]))
+        if best.lower > 0:
+            bound, spent = _hull_bound(replace(questions[group[0]], box=box), tolerance)
+            steps += spent
+            if bound <= best.lower * (1 + tolerance):
+                upper = max(upper, bound)
+                continue
+        axis = 0 if box[1] / box[0] > box[3] / box[2] else 2
+        order = [group[i] for i in np.argsort(boxes[:, axis], kind="stable")]
+        # The slower half comes first: it tends to lose more.
+        middle = len(order) // 2
+        groups += [order[middle:], order[:middle]]
+    return replace(best, upper=upper, steps=steps), place
+
+
+def _hull_bound(question: Question, tolerance: float) -> tuple[float, int]:
+    """Upper bound over a box from the hull of its weights, and what was spent."""
+    parts = _Parts(question, tolerance / 16)
+    upper = float(parts._best(parts._logs).max(initial=-np.inf))
+    return max(0.0, upper + (8 + 4 * question.unit) * 2.0**-52 * max(1.0, abs(upper))), parts.steps
+
+
 def _over_box(question: Question, tolerance: float) -> Bounds:
     """Branch and bound: the worst corner against the hull of the weights over ever smaller
     boxes.
@@ -441,10 +562,9 @@ def _over_box(question: Question, tolerance: float) -> Bounds:
 
     def bound(box: Box) -> float:
         nonlocal steps
-        parts = _Parts(replace(question, box=box), tolerance / 16)
-        steps += parts.steps
-        upper = float(parts._best(parts._logs).max(initial=-np.inf))
-        return max(0.0, upper + (8 + 4 * question.unit) * 2.0**-52 * max(1.0, abs(upper)))
+        upper, spent = _hull_bound(replace(question, box=box), tolerance)
+        steps += spent
+        return upper
 
     boxes, done = [(-bound(question.box), question.box)], 1
     while -boxes[0][0] > best.lower * (1 + tolerance) + 1e-9 and done < MOST_BOXES:

@@ -21,11 +21,10 @@ from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.boxes import TOLERANCE, Box, result, search
 from chainveil.privacy.precision import PrecisionExhausted, with_enough_bits
 from chainveil.privacy.problem import Problem
-from chainveil.privacy.result import RegionLoss
+from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.rounding import up
 from chainveil.privacy.two_state import search as track_search
 from chainveil.privacy.two_state.loss import loss as chain_loss
-from chainveil.privacy.two_state.loss import witness as witness
 from chainveil.privacy.two_state.moebius import Moebius, Orbit
 from chainveil.privacy.two_state.search import Pair, horizon
 from chainveil.privacy.two_state.setting import read_setting
@@ -45,7 +44,7 @@ def solves(problem: Problem) -> bool:
     return two_states and not problem.ordered and problem.plain
 
 
-def loss(problem: Problem) -> RegionLoss:
+def loss(problem: Problem) -> PrivacyLoss:
     """The largest loss of any chain in the region, from above and from below.
 
     Against any adversary and for a given length, the upper bound is that of all lengths.

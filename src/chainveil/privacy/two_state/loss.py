@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 
-from chainveil.errors import InvalidInput
-from chainveil.privacy.letters.loss import witness as written_witness
 from chainveil.privacy.precision import is_narrow, with_enough_bits
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.rounding import down, up
 from chainveil.privacy.two_state.binary import worst_case
-from chainveil.privacy.two_state.revealed import revealing_witness
 from chainveil.privacy.two_state.setting import read_setting
-from chainveil.privacy.two_state.witness import TwoStateWitness
-from chainveil.privacy.witness import DescribedAttack, Witness
 
 
 def solves(problem: Problem) -> bool:
@@ -32,23 +27,11 @@ def loss(problem: Problem) -> PrivacyLoss:
     def attempt() -> PrivacyLoss | None:
         setting = read_setting(chain, channel)
         if setting.proofs and setting.has_secret(points, who):
-            witness = revealing_witness(chain, channel, setting, points, who)
-            return PrivacyLoss(math.inf, math.inf, witness, who, points)
+            return PrivacyLoss(math.inf, math.inf, None, who, points)
         case = worst_case(setting, points, who)
         if case.upper.is_finite() and not is_narrow(case.upper):
             return None
         lower = max(down(case.lower), 0.0)
-        return PrivacyLoss(up(case.upper), lower, case.witness, who, points)
+        return PrivacyLoss(up(case.upper), lower, None, who, points)
 
     return with_enough_bits(attempt)
-
-
-def witness(attack: DescribedAttack) -> Witness:
-    """The attack as it is described: by its pattern, or point by point where it has none."""
-    if not attack.symbols:
-        return written_witness(attack)
-    if len(attack.symbols) != 3 or max(attack.symbols) >= attack.outputs or attack.states != 2:
-        found = f"{len(attack.symbols)} reports"
-        raise InvalidInput("witness symbols", found, "three reports that exist, for two states")
-    here, even, odd = attack.symbols
-    return TwoStateWitness(*attack.place, (here, even, odd))
