@@ -27,7 +27,7 @@ STUDIES = {
     "coverage_table",
     "estimate_error",
     "finite_states",
-    "fit_test",
+    "false_alarms",
     "left_out",
     "recommendation",
 }

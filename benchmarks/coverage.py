@@ -8,10 +8,10 @@ A setting is a chain, a mechanism, a budget and a length. Series are drawn from 
 released with the noise that ``calibrate`` finds for that budget, with fixed seeds; a repetition
 is one series. Every answer of every setting becomes a line of ``coverage.csv``: the share of
 95% intervals that cover, lowest and highest over all states or pairs of states; the mean width;
-the mean error over its standard deviation; for the likelihood also its mean squared error over
-that of counts. Counts are made to answer where they would refuse, the likelihood of two states
-where only counts would not; ``needed`` says how many windows of points they ask for. Lines that
-are there already are not computed again, so that a run can be stopped and taken up. The Monte
+the mean error over its standard deviation. Estimates are made to answer where they would refuse;
+``needed`` says how many windows of points they ask for. Shares of the chain alone, for which each
+release has a chain fitted to it, are left out where that is refused. Lines that are there already
+are not computed again, so that a run can be stopped and taken up. The Monte
 Carlo error of a share is 0.3 points at 5,000 repetitions. ``--table`` writes the tables of the
 page from the file. Other chains of two states and other budgets go to a file of their own.
 """
@@ -30,19 +30,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.coverage_table import write_tables
-from chainveil import Channel, InvalidInput, MarkovChain, calibrate, estimate
+from chainveil import Channel, MarkovChain, calibrate, estimate
 from chainveil.estimate.counts.cells import Cells, read_cells
-from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
-from chainveil.estimate.results import valid_chain
 from chainveil.mechanism import sanitize, seeded
 
 Floats = NDArray[np.float64]
 RESULTS = Path(__file__).with_name("coverage.csv")
 PAGE = Path(__file__).parents[1] / "docs" / "coverage.md"
 FIELDS = (
-    "chain", "noise", "epsilon", "points", "question", "method", "covers", "repetitions",
-    "lowest", "highest", "width", "bias", "mse", "mse_z", "needed",
+    "chain", "noise", "epsilon", "points", "question", "covers", "repetitions", "lowest", "highest",
+    "width", "bias", "needed",
 )  # fmt: skip
 BUDGETS = (0.5, 1.0, 2.0, 4.0)
 LENGTHS = (1000, 30_000)
@@ -52,7 +50,6 @@ CHAINS = {
     "4 states": MarkovChain(np.full((4, 4), 0.15) + 0.4 * np.eye(4)),
 }
 LAGS = (1, 5)
-LEVEL = 0.95
 POINTS_AT_ONCE = 15_000_000
 
 
@@ -62,7 +59,7 @@ class Patient(NoiseLaw):
     def check_length(self, *_: Any, **__: Any) -> None:
         """Any number of points will do."""
 
-    def too_few(self, window: Any, points: Floats, error: float = 0.0) -> NDArray[np.bool_]:
+    def too_few(self, window: Any, points: Floats) -> NDArray[np.bool_]:
         """None are."""
         return np.zeros(points.shape, np.bool_)
 
@@ -98,10 +95,9 @@ class Tally:
     inside: list[Floats]
     errors: list[Floats]
     widths: list[Floats]
-    gains: list[Floats]
 
     def line(self) -> dict[str, Any]:
-        """Coverage, width, bias and mean squared error, as fields of the file."""
+        """Coverage, width and bias, as fields of the file."""
         inside = np.concatenate(self.inside)
         share = 100 * inside.mean(axis=0)
         found: dict[str, Any] = {
@@ -114,23 +110,18 @@ class Tally:
             spread = np.maximum(errors.std(axis=0), 1e-300)
             found["width"] = f"{np.concatenate(self.widths).mean():.4g}"
             found["bias"] = f"{np.abs(errors.mean(axis=0) / spread).max():.3f}"
-        if self.gains:
-            own, other = np.concatenate(self.gains).T
-            difference = own - other
-            found["mse"] = f"{own.mean() / other.mean():.3g}"
-            found["mse_z"] = f"{difference.mean() / difference.std() * np.sqrt(len(own)):.1f}"
         return found
 
 
 class Tallies:
-    """Tallies by question, method and meaning."""
+    """Tallies by question and meaning."""
 
     def __init__(self) -> None:
-        self.held: dict[tuple[str, str, str], Tally] = {}
+        self.held: dict[tuple[str, str], Tally] = {}
 
-    def add(self, key: tuple[str, str, str], found: Any, truth: Any, **how: Any) -> None:
-        """Take a batch of intervals in; ``error`` and ``gain`` where they are of interest."""
-        tally = self.held.setdefault(key, Tally([], [], [], []))
+    def add(self, key: tuple[str, str], found: Any, truth: Any, **how: Any) -> None:
+        """Take a batch of intervals in; ``error`` where it is another than that of the value."""
+        tally = self.held.setdefault(key, Tally([], [], []))
         inside = (found.low <= truth) & (truth <= found.high)
         rows = len(inside)
         error = how["error"] if "error" in how else found.value - truth
@@ -140,8 +131,6 @@ class Tallies:
             tally.errors.append(np.asarray(error).reshape(rows, -1))
             width = np.minimum(found.high, 1.0) - np.maximum(found.low, 0.0)
             tally.widths.append(width.reshape(rows, -1).mean(axis=1))
-        if "gain" in how:
-            tally.gains.append(how["gain"])
 
 
 def settings(
@@ -200,14 +189,14 @@ def spells(stay: Floats) -> Floats:
 
 
 def count(setting: Setting, repetitions: int) -> Tallies:
-    """Answers from counts, a batch at a time."""
+    """All answers that need no fit, a batch at a time."""
     chain, noise, found = setting.chain, Patient(setting.noise().source), Tallies()
     k = chain.states
     for x, z in batches(setting, noise, repetitions):
         shares = np.stack([np.count_nonzero(x == a, axis=1) for a in range(k)], 1) / x.shape[1]
         # Read once: all questions share what is counted.
         cells = read_cells(z, noise.outputs, by="series")
-        found.add(("frequency", "counts", "noise"), estimate.frequency(cells, noise), shares)
+        found.add(("frequency", "noise"), estimate.frequency(cells, noise), shares)
         _count_pairs(found, chain, noise, x, cells)
     return found
 
@@ -220,64 +209,28 @@ def _count_pairs(
     for covers, truth in (("noise", moves), ("sampling", chain.transition)):
         about: dict[str, Any] = {"covers": covers}
         steps = estimate.transitions(z, noise, **about)
-        found.add(("transitions", "counts", covers), steps, truth, error=steps.pairs - made)
+        found.add(("transitions", covers), steps, truth, error=steps.pairs - made)
         lasting = estimate.durations(z, noise, **about)
-        found.add(("durations", "counts", covers), lasting, spells(truth), error=None)
+        found.add(("durations", covers), lasting, spells(truth), error=None)
     lags = np.stack([correlations(pair_shares(x, chain.states, lag)) for lag in LAGS], axis=1)
     for covers, truth in (("noise", lags), ("sampling", chain_correlations(chain))):
         given: dict[str, Any] = {"covers": covers}
         if covers == "sampling":
             given["chain"] = chain
         alike = estimate.autocorrelation(z, noise, LAGS, **given)
-        found.add(("autocorrelation", "counts", covers), alike, truth)
+        found.add(("autocorrelation", covers), alike, truth)
 
 
 def fit(setting: Setting, repetitions: int) -> Tallies:
-    """Answers that need a fit, one series at a time, as an analyst with that one would ask."""
+    """Shares of the chain, one series at a time, as an analyst with that one would ask."""
     chain, noise, found = setting.chain, setting.noise(), Tallies()
-    if chain.states == 2 and needed(noise, "transitions", "counts") < setting.length:
-        noise = Patient(noise.source)
-    for x, z in batches(setting, noise, repetitions):
-        made = pair_shares(x, chain.states)
-        moves = made / np.maximum(made.sum(axis=2, keepdims=True), 1e-300)
-        for row, move in zip(z, moves, strict=True):
-            fitted = _likelihood(found, chain, noise, row, move)
-            drawn = estimate.frequency(row, noise, covers="sampling", chain=fitted)
-            found.add(("frequency", "counts", "sampling"), _One(drawn.value[None], drawn.low[None],
-                      drawn.high[None]), chain.stationary)  # fmt: skip
+    if needed(noise, "frequency", "sampling") >= setting.length:
+        return found
+    for _, z in batches(setting, noise, repetitions):
+        for row in z:
+            drawn = estimate.frequency(row[None], noise, by="series", covers="sampling")
+            found.add(("frequency", "sampling"), drawn, chain.stationary)
     return found
-
-
-@dataclass(frozen=True)
-class _One:
-    """One answer as a batch."""
-
-    value: Floats
-    low: Floats
-    high: Floats
-
-
-def _likelihood(
-    found: Tallies, chain: MarkovChain, noise: NoiseLaw, row: NDArray[Any], move: Floats
-) -> MarkovChain | None:
-    """Ask the likelihood about one series; the chain that it fits, or None where it refuses."""
-    try:
-        best = fit_groups(read_cells(row, noise.outputs), noise, LEVEL)
-    except InvalidInput as refusal:
-        if refusal.argument != "noise":
-            raise
-        return None
-    plain = estimate.transitions(row, noise).value
-    for covers, truth in (("noise", move), ("sampling", chain.transition)):
-        about: Any = covers
-        value, _, low, high, *_ = best.answer(about)
-        gain = [[float(np.mean((one - truth) ** 2)) for one in (value[0], plain)]]
-        key = ("transitions", "likelihood", covers)
-        found.add(key, _One(value, low, high), truth, gain=np.array(gain))
-        inside = [np.diagonal(part, axis1=1, axis2=2) for part in (value, low, high)]
-        key = ("durations", "likelihood", covers)
-        found.add(key, _One(*inside), np.diag(truth), error=None)
-    return valid_chain(best.fits[0].transition)
 
 
 def done(path: Path) -> dict[tuple[str, ...], int]:
@@ -287,7 +240,7 @@ def done(path: Path) -> dict[tuple[str, ...], int]:
     with path.open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
     kinds = {"noise": "counts", "sampling": "fits"}
-    # Every setting answers these two: the first from counts, the second from a fit.
+    # Every setting answers these two, the second by a fit, unless that is refused.
     return {
         (*(line[name] for name in FIELDS[:4]), kinds[line["covers"]]): int(line["repetitions"])
         for line in lines
@@ -295,12 +248,10 @@ def done(path: Path) -> dict[tuple[str, ...], int]:
     }
 
 
-def needed(noise: NoiseLaw, question: str, method: str) -> int:
-    """Windows of points that a method asks for; fewer are refused."""
-    if method == "likelihood":
-        return noise.points_needed((0, 1), flattest(noise.states))
-    lags = {"frequency": (), "autocorrelation": LAGS}.get(question, (1,))
-    windows: list[tuple[int, ...]] = [(0, lag) for lag in lags]
+def needed(noise: NoiseLaw, question: str, covers: str) -> int:
+    """Windows of points that a question asks for; fewer are refused."""
+    lags = {"frequency": (1,) if covers == "sampling" else (), "autocorrelation": LAGS}
+    windows: list[tuple[int, ...]] = [(0, lag) for lag in lags.get(question, (1,))]
     return max(noise.points_needed(window) for window in windows or [(0,)])
 
 
@@ -313,7 +264,7 @@ def save(path: Path, setting: Setting, found: Tallies) -> None:
             lines.writeheader()
         for key, tally in found.held.items():
             named = dict(zip(FIELDS, (*setting.key, *key), strict=False))
-            named["needed"] = str(needed(noise, *key[:2]))
+            named["needed"] = str(needed(noise, *key))
             lines.writerow({**named, **tally.line()})
 
 

@@ -133,7 +133,7 @@ def batches(setting: Sticky, noise: NoiseLaw, releases: int) -> Iterator[tuple[A
 
 
 def count(setting: Sticky, releases: int) -> Tallies:
-    """Every answer from counts, about the series as it was."""
+    """Every answer about the series as it was."""
     noise, found = setting.noise(), Tallies()
     for x, z in batches(setting, noise, releases):
         # Read once: all questions share what is counted.
@@ -148,20 +148,20 @@ def count(setting: Sticky, releases: int) -> Tallies:
 def _shares(found: Tallies, noise: NoiseLaw, x: NDArray[Any], z: Any) -> None:
     ones = x.mean(axis=1)
     share = estimate.frequency(z, noise)
-    found.add(("frequency", "counts", "noise"), share, np.stack([1 - ones, ones], axis=1))
+    found.add(("frequency", "noise"), share, np.stack([1 - ones, ones], axis=1))
 
 
 def _pairs(found: Tallies, noise: NoiseLaw, x: NDArray[Any], z: Any) -> None:
     made: Floats = pair_shares(x, 2)
     moves = made / made.sum(axis=2, keepdims=True)
-    found.add(("pairs", "counts", "noise"), estimate.pairs(z, noise), made)
+    found.add(("pairs", "noise"), estimate.pairs(z, noise), made)
     steps = estimate.transitions(z, noise)
-    found.add(("transitions", "counts", "noise"), steps, moves, error=steps.pairs - made)
+    found.add(("transitions", "noise"), steps, moves, error=steps.pairs - made)
     lasting = estimate.durations(z, noise)
-    found.add(("durations", "counts", "noise"), lasting, spells(moves), error=None)
+    found.add(("durations", "noise"), lasting, spells(moves), error=None)
     lags = np.stack([correlations(pair_shares(x, 2, lag)) for lag in LAGS], axis=1)
     alike = estimate.autocorrelation(z, noise, LAGS)
-    found.add(("autocorrelation", "counts", "noise"), alike, lags)
+    found.add(("autocorrelation", "noise"), alike, lags)
 
 
 def main() -> None:

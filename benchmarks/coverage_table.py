@@ -9,27 +9,21 @@ BEGIN, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
 HEAD = ("chain", "noise", "epsilon", "points")
 Line = dict[str, str]
 COUNTS = (
-    ("frequency", "counts", "noise"),
-    ("transitions", "counts", "noise"),
-    ("transitions", "counts", "sampling"),
-    ("durations", "counts", "noise"),
-    ("durations", "counts", "sampling"),
-    ("autocorrelation", "counts", "noise"),
-    ("autocorrelation", "counts", "sampling"),
+    ("frequency", "noise"),
+    ("frequency", "sampling"),
+    ("transitions", "noise"),
+    ("transitions", "sampling"),
+    ("durations", "noise"),
+    ("durations", "sampling"),
+    ("autocorrelation", "noise"),
+    ("autocorrelation", "sampling"),
 )
 STICKY = (
-    ("frequency", "counts", "noise"),
-    ("pairs", "counts", "noise"),
-    ("transitions", "counts", "noise"),
-    ("durations", "counts", "noise"),
-    ("autocorrelation", "counts", "noise"),
-)
-FITS = (
-    ("frequency", "counts", "sampling"),
-    ("transitions", "likelihood", "noise"),
-    ("transitions", "likelihood", "sampling"),
-    ("durations", "likelihood", "noise"),
-    ("durations", "likelihood", "sampling"),
+    ("frequency", "noise"),
+    ("pairs", "noise"),
+    ("transitions", "noise"),
+    ("durations", "noise"),
+    ("autocorrelation", "noise"),
 )
 
 
@@ -40,11 +34,11 @@ def read_lines(results: Path) -> list[Line]:
 
 
 def by_setting(lines: list[Line]) -> dict[tuple[str, ...], dict[tuple[str, ...], Line]]:
-    """Lines by setting, then by question, method and meaning."""
+    """Lines by setting, then by question and meaning."""
     found: dict[tuple[str, ...], dict[tuple[str, ...], Line]] = {}
     for line in lines:
         setting = tuple(line[name] for name in HEAD)
-        answer = line["question"], line["method"], line["covers"]
+        answer = line["question"], line["covers"]
         found.setdefault(setting, {})[answer] = line
     chains = list(dict.fromkeys(line["chain"] for line in lines))
 
@@ -67,45 +61,22 @@ def shares(line: Line | None) -> str:
 
 
 def counts_table(lines: list[Line]) -> list[str]:
-    """Answers from counts, a line a setting, with the mean width of a transition's interval."""
-    names = [f"{question}, {covers}" for question, _, covers in COUNTS]
+    """All answers, a line a setting, with the mean width of a transition's interval."""
+    names = [f"{question}, {covers}" for question, covers in COUNTS]
     more = ["width of transitions", "pairs needed"]
     table = _head(["chain", "noise", "ε", "points", *names, *more])
     for setting, answers in by_setting(lines).items():
         if COUNTS[0] in answers:
-            steps = answers[COUNTS[1]]
+            steps = answers["transitions", "noise"]
             extra = [f"{float(steps['width']):.2g}", f"{int(steps['needed']):,}"]
             cells = [shares(answers.get(answer)) for answer in COUNTS]
             table.append(_row([*_named(setting), *cells, *extra]))
     return table
 
 
-def fits_table(lines: list[Line]) -> list[str]:
-    """Answers that need a fit, with mean squared errors beside those of counts."""
-    names = [f"{question}, {covers}" for question, _, covers in FITS]
-    more = ["width of transitions", "squared error over that of counts", "repetitions"]
-    table = _head(["chain", "noise", "ε", "points", *names, *more])
-    for setting, answers in by_setting(lines).items():
-        if FITS[0] in answers:
-            steps = answers.get(FITS[2])
-            extra = ["–", "–"]
-            if steps is not None:
-                extra = [f"{float(steps['width']):.2g}", squared(steps)]
-            cells = [shares(answers.get(answer)) for answer in FITS]
-            count = f"{int(answers[FITS[0]]['repetitions']):,}"
-            table.append(_row([*_named(setting), *cells, *extra, count]))
-    return table
-
-
-def squared(line: Line) -> str:
-    """The ratio of mean squared errors; how many simulation errors it is above one, if it is."""
-    above = float(line["mse_z"])
-    return f"{float(line['mse']):.2g}" + (f" ({above:+.1f} errors)" if above > 0 else "")
-
-
 def sticky_table(lines: list[Line]) -> list[str]:
     """Answers from sticky releases, without a model, a line a setting."""
-    names = [question for question, _, _ in STICKY]
+    names = [question for question, _ in STICKY]
     table = _head(["series", "ε", "points", *names, "width of a share", "of transitions"])
     for setting, answers in by_setting(lines).items():
         widths = [answers[STICKY[place]]["width"] for place in (0, 2)]
@@ -121,7 +92,7 @@ def tables(results: Path) -> str:
     lines = read_lines(results)
     sticky = [line for line in lines if line["noise"] == "sticky"]
     other = [line for line in lines if line["noise"] != "sticky"]
-    parts = [counts_table(other), fits_table(other), *([sticky_table(sticky)] if sticky else [])]
+    parts = [counts_table(other), *([sticky_table(sticky)] if sticky else [])]
     return "\n\n".join("\n".join(part) for part in parts)
 
 

@@ -3,8 +3,7 @@
     python -m benchmarks.estimate [--quick]
 
 Frequency and transitions look at every point once; what they take, median (fastest-slowest) of
-the repeats, is printed beside the time to add up the same bytes. One round of expectation
-maximisation is printed beside one run of the smoother, which does the same two recursions.
+the repeats, is printed beside the time to add up the same bytes.
 """
 
 from __future__ import annotations
@@ -15,11 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.timing import Times, timed
-from chainveil import Channel, CorrelatedNoise, MarkovChain, StickyNoise, estimate
-from chainveil.estimate.counts.cells import read_cells
-from chainveil.estimate.likelihood.passes import ReleasePasses
-from chainveil.estimate.noise_law import as_noise_law
-from chainveil.inference import smoothed
+from chainveil import Channel, CorrelatedNoise, StickyNoise, estimate
 
 
 def report(name: str, taken: Times, points: int, beside: Times) -> None:
@@ -65,22 +60,6 @@ def passes(points: int, repeats: int) -> None:
         report(f"packed: {name}", taken, points, memory)
 
 
-def rounds(points: int, repeats: int) -> None:
-    print(f"\none round of expectation maximisation, {points:,} points (ratio: to the smoother)")
-    cases = (
-        (2, MarkovChain.binary(0.1, 0.15), Channel.binary(0.3, 0.25)),
-        (4, MarkovChain(np.full((4, 4), 0.15) + 0.4 * np.eye(4)),
-         Channel.randomized_response(4, 0.4)),
-    )  # fmt: skip
-    for k, chain, channel in cases:
-        z = np.random.default_rng(k).integers(0, k, points, dtype=np.uint8)
-        release = ReleasePasses(read_cells(z, k), as_noise_law(channel))
-        smoother = timed(lambda: smoothed(chain, channel, z), repeats)  # noqa: B023
-        step = timed(lambda: release.expect(chain.transition, chain.stationary), repeats)  # noqa: B023
-        report(f"smoother, {k} states", smoother, points, smoother)
-        report(f"one round, {k} states", step, points, smoother)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--quick", action="store_true", help="a tenth of the sizes")
@@ -88,7 +67,6 @@ def main() -> None:
     arguments = parser.parse_args()
     scale = 10 if arguments.quick else 1
     passes(10**8 // scale, arguments.repeats)
-    rounds(10**6 // scale, arguments.repeats)
 
 
 if __name__ == "__main__":

@@ -25,9 +25,6 @@ import chainveil as cv
 from chainveil import estimate, inference
 from chainveil.comparison.recommend import For, answer
 from chainveil.comparison.rows import Row
-from chainveil.estimate.counts.places import read_reports
-from chainveil.estimate.likelihood.maximum import likeliest_transition
-from chainveil.estimate.noise_law import as_noise_law
 from chainveil.mechanism import seeded
 
 GOAL = Path(__file__).with_suffix(".csv")
@@ -35,10 +32,10 @@ STUDIES, LEAST_HITS = 30, 27
 # In the first studies the chain is fitted on the table, and noise calibrated for a box around it;
 # in the others it is given, which takes less time.
 FITTED = 4
-QUESTIONS: tuple[For, ...] = ("share", "pattern", "episodes", "points")
+QUESTIONS: tuple[For, ...] = ("share", "episodes", "points")
 # Releases of each setting to begin with, and of those that look best then.
-FIRST: dict[For, int] = {"share": 8, "pattern": 8, "episodes": 10, "points": 3}
-RELEASES: dict[For, int] = {"share": 40, "pattern": 20, "episodes": 150, "points": 5}
+FIRST: dict[For, int] = {"share": 8, "episodes": 10, "points": 3}
+RELEASES: dict[For, int] = {"share": 40, "episodes": 150, "points": 5}
 
 
 @dataclass(frozen=True)
@@ -65,12 +62,10 @@ class Case:
 
     @property
     def table(self) -> pa.Table:
-        """The series as a table, a point a minute."""
+        """The series as a table."""
         points, count = len(self.series[0]), len(self.series)
-        minutes = np.arange(points) * np.timedelta64(60, "s") + np.datetime64("2026-01-01", "s")
         return pa.table({
-            "series": np.repeat(np.arange(count), points), "time": np.tile(minutes, count),
-            "state": np.concatenate(self.series),
+            "series": np.repeat(np.arange(count), points), "state": np.concatenate(self.series),
         })  # fmt: skip
 
 
@@ -81,44 +76,20 @@ def errors(case: Case, row: Row, release: int) -> Any:
 
 
 def _share(case: Case, row: Row, z: Any) -> Any:
-    """By series: which points report is the same in every release, and so is the error of that."""
-    truth = np.array([x.mean() for x in case.series])
-    return _answered(lambda: estimate.frequency(z, row.plan, by="series"), range(len(z)), truth)
-
-
-def _pattern(case: Case, row: Row, z: Any) -> Any:
-    """By hour of the day, over all series."""
-    hours = [np.arange(len(x)) // 60 % 24 for x in case.series]
-    flat, at = np.concatenate(case.series), np.concatenate(hours)
-    truth = np.bincount(at, flat) / np.bincount(at)
-    return _answered(lambda: estimate.frequency(z, row.plan, by=hours), range(len(truth)), truth)
-
-
-def _answered(ask: Callable[[], Any], groups: range, truth: Any) -> Any:
-    """Errors by group; a group of which no point reports is taken for a half.
+    """By series: which points report is the same in every release, and so is the error of that.
 
     Where all answers are refused, as from too few points for the noise, there is no error to tell.
     """
     try:
-        found = ask()
+        found = estimate.frequency(z, row.plan, by="series")
     except cv.InvalidInput:
-        return np.full(len(truth), np.inf)
-    told = dict(zip(found.groups, found.value[:, 1], strict=True))
-    value = np.array([told.get(group, 0.5) for group in groups])
-    return np.where(np.isfinite(value), value, 0.5) - truth
+        return np.full(len(z), np.inf)
+    return found.value[:, 1] - np.array([x.mean() for x in case.series])
 
 
 def _episodes(case: Case, row: Row, z: Any) -> Any:
     """Lengths of spells of both states, as shares of those that the series have."""
-    expected = answer(row, "episodes")
-    assert expected is not None
-    if expected.method == "likelihood":
-        # The value that durations gives, without the search for its limits.
-        law = as_noise_law(row.plan)
-        moves = likeliest_transition(read_reports(z, law).whole(), law, case.chain.transition)
-        spells = 1 / (1 - np.diag(moves))
-    else:
-        spells = estimate.durations(z, row.plan).value
+    spells = estimate.durations(z, row.plan).value
     own = cv.MarkovChain.fit(case.series, public=True).transition
     return spells * np.array([own[0, 1], own[1, 0]]) - 1
 
@@ -133,12 +104,12 @@ def _points(case: Case, row: Row, z: Any) -> Any:
 
 
 ASKED: dict[For, Callable[[Case, Row, Any], Any]] = {
-    "share": _share, "pattern": _pattern, "episodes": _episodes, "points": _points,
+    "share": _share, "episodes": _episodes, "points": _points,
 }  # fmt: skip
 
 
 def measured(case: Case, row: Row, releases: range) -> list[Any]:
-    """Square errors of each release, by series or hour; of spells, that of the worse state."""
+    """Square errors of each release, by series; of spells, that of the worse state."""
     found = []
     for release in releases:
         squares = np.square(errors(case, row, release))
@@ -153,8 +124,8 @@ def study(number: int) -> dict[str, Any]:
     """Recommend, try everything, and say how the recommendation did."""
     case = Case.drawn(number)
     compared = cv.compare(
-        case.table, "state", case.epsilon, for_=case.question, series="series", time="time",
-        states=[0, 1], chain=None if number < FITTED else case.chain, pooled=number < FITTED,
+        case.table, "state", case.epsilon, for_=case.question, series="series", states=[0, 1],
+        chain=None if number < FITTED else case.chain, pooled=number < FITTED,
     )  # fmt: skip
     best = compared.best(case.epsilon).row
     assert best is not None
@@ -190,7 +161,7 @@ def _judged(case: Case, best: Row, tried: dict[str, list[Any]]) -> dict[str, Any
 def _noise(one: list[Any], other: list[Any]) -> float:
     """Standard error of the difference of two mean squares.
 
-    By series or hour, in pairs, which counts the drawing of the series and of the noise; of
+    By series, in pairs, which counts the drawing of the series and of the noise; of
     spells, which have one answer, by release.
     """
     first, second = np.array(one), np.array(other)

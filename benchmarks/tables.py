@@ -73,7 +73,7 @@ def _chainveil(source: Path, goal: Path, **chain: Any) -> None:
     layout = Layout("value", "series", "time", step=1000)
     # The time is kept, as Polars keeps it; it is tested for what it says, which is part of the job.
     request = Request(layout, StateRules(70.0), Promise(1.0), kept=Kept(time=True), **chain)
-    release_table(table, file_sink(str(goal), table, None, None, True), request)
+    release_table(table, file_sink(str(goal), table, None, True), request)
 
 
 def chainveil_given_chain(source: Path, goal: Path) -> None:

@@ -27,22 +27,13 @@ def limit_name(ahead: int | None) -> str:
 
 
 def wrong_reports(noise: Any, chain: MarkovChain, length: int) -> float:
-    """Expected share of wrong reports in a series of that many points, ends included.
-
-    A report that comes one step late is about the point before it; the last point then has only
-    the report that is published with it.
-    """
-    first, step, late = noise.first_law(), noise.step_law(), noise.delay
+    """Expected share of wrong reports in a series of that many points, ends included."""
     # Pr[x_t, z_t] at [x, z].
-    joint = chain.start[:, None] * first
-    wrong = 0.0 if late and length > 1 else 1 - float(np.trace(joint))
-    for t in range(1, length):
-        both = np.einsum("xz,xy,zxyw->xyw", joint, chain.transition, step)
-        joint = both.sum(axis=0)
-        about = both.sum(axis=1) if late else joint
-        wrong += 1 - float(np.trace(about))
-        if late and t == length - 1:
-            wrong += 1 - float(np.trace(joint))
+    joint = chain.start[:, None] * noise.first_law()
+    wrong = 1 - float(np.trace(joint))
+    for _ in range(1, length):
+        joint = np.einsum("xz,xy,zxyw->yw", joint, chain.transition, noise.step_law())
+        wrong += 1 - float(np.trace(joint))
     return wrong / length
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chainveil import mechanism as drawing
 from chainveil.attack import Posterior
@@ -71,11 +70,6 @@ def best_plan(
     return min(plans, key=lambda plan: plan.expected_flips)
 
 
-def about_points(z: NDArray[Any], noise: Any) -> NDArray[Any]:
-    """The report that stands for each point: late ones moved back, the last point has the last."""
-    return np.concatenate([z[noise.delay :], z[len(z) - noise.delay :]])
-
-
 def compute(
     contender: Contender, name: str, path: Path | None, settings: Settings, epsilon: float
 ) -> list[Row]:
@@ -88,12 +82,12 @@ def compute(
     wrong, smoothed = [], []
     for number in range(settings["releases"]):
         z = np.asarray(plan.sanitize(series.states, rng=source.child(number)))
-        wrong.append(float(np.mean(about_points(z, plan.noise) != series.states)))
+        wrong.append(float(np.mean(z != series.states)))
         smoothed.append(float(np.mean(attack.reconstruct(z) != series.states)))
     share = float(np.mean(series.states))
     return [{
         "series": series.name, "mechanism": contender.name, "epsilon": epsilon,
-        "every": plan.noise.every, "delay": plan.noise.delay, "expected": plan.expected_flips,
+        "every": plan.noise.every, "expected": plan.expected_flips,
         "loss": plan.loss.epsilon, "wrong": float(np.mean(wrong)), "deviation": _spread(wrong),
         "smoothed": float(np.mean(smoothed)), "smoothed_deviation": _spread(smoothed),
         "guessing": min(share, 1 - share), "releases": settings["releases"],

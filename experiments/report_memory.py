@@ -44,8 +44,7 @@ def _cell(row: Row | None) -> str:
     if row is None:
         return NONE
     block = f" / {row['every']}" if row["mechanism"].startswith("thinned") else ""
-    late = ", one late" if row["delay"] else ""
-    return f"{number(row['wrong'], 3)} ({number(row['smoothed'], 3)}){block}{late}"
+    return f"{number(row['wrong'], 3)} ({number(row['smoothed'], 3)}){block}"
 
 
 def _best(rows: list[Row]) -> str:

@@ -29,6 +29,18 @@ def test_degrees_of_freedom_leave_out_what_cannot_occur() -> None:
     assert np.mean([test.p_value < 0.05 for test in found]) == pytest.approx(0.05, abs=0.044)
 
 
+def test_tables_with_few_points_to_a_probability_raise_few_alarms() -> None:
+    """12 points to each probability: a likelihood ratio alone rejects order 1 in all of them.
+
+    With a rate of 1%, four of 40 or more have odds of 7e-4.
+    """
+    law = np.full((16, 16), 0.4 / 15)
+    np.fill_diagonal(law, 0.6)
+    series = cv.MarkovChain(law).sample(50_000, 40, rng=3)
+    found = [order_test(count_contexts(as_sequences("x", x), 16, 2, 2)) for x in series]
+    assert sum(test.p_value < 0.01 for test in found) < 4
+
+
 @pytest.mark.parametrize(("order", "degrees"), [(1, 0), (2, 2), (3, 6), (4, 14)])
 def test_degrees_of_freedom_of_two_states(order: int, degrees: int) -> None:
     """With every context seen: as many laws as contexts, less the two of order 1."""

@@ -157,7 +157,7 @@ def test_denoised_series_have_a_frame_a_figure_and_a_short_text(plan: Any, shape
     masked = np.ma.array(z, mask=np.arange(60) % 20 == 5)
     given = {"one": z, "column": z.reshape(-1, 1), "rows": z.reshape(3, 20),
              "list": [z[:10], z[10:]], "gaps": masked}[shape]  # fmt: skip
-    found = cv.estimate.denoise(given, plan, CHAIN, anyway=True)
+    found = cv.estimate.denoise(given, plan, CHAIN)
     frame = found.to_frame("polars", labels=["low", "high"])
     assert isinstance(frame, pl.DataFrame)
     assert len(frame) == 57 if shape == "gaps" else 60

@@ -91,7 +91,7 @@ def _target(page: Path, link: str) -> tuple[Path, str]:
 
 @pytest.mark.slow
 def test_every_link_inside_leads_somewhere(site: dict[Path, Page]) -> None:
-    assert len(site) > 40
+    assert site
     for path, page in site.items():
         for text, link in page.links:
             if "://" in link or link.startswith("mailto:"):

@@ -31,7 +31,10 @@ CASES: dict[str, tuple[str, Callable[[], Any]]] = {
     "table, one channel spent": ("spent", lambda: _table(FRAME, "x", 1, chain=CHAIN, spent=NOISE)),
     "table, a number spent": ("spent", lambda: _table(FRAME, "x", 1, chain=CHAIN, spent=5)),
     "table, a number of states": ("states", lambda: _table(FRAME, "x", 1, states=2)),
-    "table, one edge": ("edges", lambda: _table(FRAME, "x", 1, states=None, edges=5)),
+    "table, nested limits": (
+        "threshold",
+        lambda: _table(FRAME, "x", 1, states=None, threshold=[[5]]),
+    ),
     "table, a text of labels": ("labels", lambda: _table(FRAME, "x", 1, labels="ab")),
     "table, an order in words": ("order", lambda: _table(FRAME, "x", 1, order="best")),
     "chain, no order": ("order", lambda: ANY.HigherOrderChain([[0.5, 0.5]] * 4, None)),
@@ -68,7 +71,7 @@ CASES: dict[str, tuple[str, Callable[[], Any]]] = {
     ),
     "estimate, swapped": ("noise", lambda: estimate.frequency(NOISE, [0, 1])),
     "estimate, a chain for noise": ("noise", lambda: estimate.transitions([0, 1], CHAIN)),
-    "estimate, a pair for a chain": ("chain", lambda: estimate.denoise([0, 1], NOISE, PAIR)),
+    "estimate, a pair for a model": ("model", lambda: estimate.denoise([0, 1], NOISE, PAIR)),
     "posterior, swapped": ("chain", lambda: attack.Posterior(NOISE, CHAIN)),  # type: ignore[arg-type]
     "posterior, a pair": ("noise", lambda: attack.Posterior(CHAIN, PAIR)),
     "path, a pair for a chain": ("chain", lambda: attack.Viterbi(PAIR, NOISE)),

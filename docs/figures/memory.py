@@ -21,7 +21,7 @@ from chainveil.plot.tradeoff import draw_tradeoff
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "memory.csv"
 FIELDS = (
-    "chain", "epsilon", "mechanism", "every", "delay", "wrong", "smoothed", "guessing", "loss",
+    "chain", "epsilon", "mechanism", "every", "wrong", "smoothed", "guessing", "loss",
 )  # fmt: skip
 # The fitted chains of the records N10 and N5, a symmetric one, and a slow one.
 CHAINS = {
@@ -47,7 +47,6 @@ MECHANISMS = {
     "sticky": {"mechanism": "sticky"},
     "thinned sticky": {"mechanism": "sticky"},
     "tracking": {"mechanism": "tracking"},
-    "tracking, late if better": {"mechanism": "tracking", "delay": "best"},
 }
 # Points on which smoothing is tried.
 POINTS = 400_000
@@ -66,7 +65,7 @@ def row(name: str, epsilon: float, mechanism: str) -> dict[str, str]:
     smoothed = 1 - Posterior(chain, plan.noise).success(x, z).rate
     return {
         "chain": name, "epsilon": f"{epsilon:g}", "mechanism": mechanism,
-        "every": str(plan.noise.every), "delay": str(plan.noise.delay),
+        "every": str(plan.noise.every),
         "wrong": f"{plan.expected_flips:.5f}", "smoothed": f"{smoothed:.4f}",
         "guessing": f"{guessing(name):.5f}", "loss": repr(plan.loss.epsilon),
     }  # fmt: skip

@@ -10,7 +10,7 @@ from chainveil import plot
 HERE = Path(__file__).parent
 SHOWN = {
     "independent": "independent", "correlated": "correlated", "sticky": "sticky",
-    "thinned sticky": "sticky, some points only", "tracking, late if better": "tracking",
+    "thinned sticky": "sticky, some points only", "tracking": "tracking",
     "guessing": "no release: guessing",
 }  # fmt: skip
 

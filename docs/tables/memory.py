@@ -174,8 +174,7 @@ def wrong_cell(row: Row, best: float) -> str:
     wrong = f"{float(row['wrong']):.3f}"
     wrong = f"**{wrong}**" if float(row["wrong"]) <= best + 5e-4 else wrong
     often = f", {row['every']}" if row["mechanism"].startswith("thinned") else ""
-    late = ", late" if row["delay"] != "0" else ""
-    return f"{wrong} ({float(row['smoothed']):.3f}{often}{late})"
+    return f"{wrong} ({float(row['smoothed']):.3f}{often})"
 
 
 def misfit_table(again: bool = False) -> str:

@@ -20,7 +20,7 @@ from chainveil.model.family import ModelFamily
 from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.channel import Channel
-from chainveil.noise.memory import StickyNoise, TrackingNoise
+from chainveil.noise.memory import StickyNoise
 from chainveil.plan import NoisePlan
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
@@ -51,7 +51,6 @@ def calibrate(
     family: Family = ...,
     spent: Sequence[Noise] = ...,
     every: int | Literal["best"] = ...,
-    delay: int | Literal["best"] = ...,
     event: int = ...,
     gaps: bool = ...,
 ) -> NoisePlan: ...
@@ -70,7 +69,6 @@ def calibrate(
     family: Family = ...,
     spent: Sequence[Noise] = ...,
     every: int | Literal["best"] = ...,
-    delay: int | Literal["best"] = ...,
     event: int = ...,
     gaps: bool = ...,
 ) -> list[NoisePlan]: ...
@@ -88,7 +86,6 @@ def calibrate(
     family: Family = "response",
     spent: Sequence[Noise] = (),
     every: int | Literal["best"] = 1,
-    delay: int | Literal["best"] = 0,
     event: int = 1,
     gaps: bool = False,
 ) -> NoisePlan | list[NoisePlan]:
@@ -138,11 +135,9 @@ def calibrate(
         ``channel.on_grid()``. The budget then holds for them and the new release together.
         Of two states, any mix of mechanisms.
     every : int or "best"
-        Report one point in so many; "best" looks for the number, which takes a second or two for
-        independent and sticky noise of two states and may take minutes for the others. Silent
+        Report one point in so many, with independent and sticky noise; "best" looks for the
+        number, which takes a second or two for two states and may take minutes for more. Silent
         points are protected like the others.
-    delay : 0, 1 or "best"
-        Whether tracking noise may report one step late.
     event : int
         The secret: any two values of so many consecutive points, for two states.
     gaps : bool
@@ -170,13 +165,13 @@ def calibrate(
     budgets, single = _budgets(epsilon)
     points = read_length(length)
     who = read_adversary(adversary, points)
-    model = _publishable(chain, noise_class(mechanism), who, event, every)
+    often = _often(every)
+    model = _publishable(chain, noise_class(mechanism), who, event, often)
     problem = Problem(
         model, _as_realised(spent), points, who, event=read_event(event, points), gaps=bool(gaps)
     )
-    timing = {"every": _often("every", every, 1), "delay": _often("delay", delay, 0)}
     aims = [Aim.read(number, objective, max_noise, family) for number in budgets]
-    aims = [replace(aim, **timing) for aim in aims]
+    aims = [replace(aim, every=often) for aim in aims]
     plans = [_plan(mechanism, problem, aim) for aim in aims]
     return plans[0] if single else plans
 
@@ -186,11 +181,8 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
 
     Sticky noise for one chain of two states, or a family of them, unless its search would take
     long, is not certified for all of a private family, or does not offer what is ``asked``
-    (arguments of :func:`calibrate`); tracking noise where
-    reports may be late; independent noise else.
+    (arguments of :func:`calibrate`); independent noise else.
     """
-    if asked.get("delay", 0) not in (0, None):
-        return TrackingNoise.kind
     length, event = asked.get("length"), asked.get("event", 1)
     rare = asked.get("every", 1) != 1 or event != 1
     several = engines.is_family(model)
@@ -235,13 +227,14 @@ def only_guesses(plan: NoisePlan) -> bool:
     return plan.expected_flips >= (1 - LITTLE) * wrong
 
 
-def _often(argument: str, value: Any, least: int) -> Any:
+def _often(every: Any) -> Any:
     """A whole number, or "best"."""
-    if isinstance(value, str):
-        if value != "best":
-            raise InvalidInput(argument, value, f'a whole number from {least} on, or "best"')
-        return value
-    return checks.whole(argument, value, least, f'a whole number from {least} on, or "best"')
+    allowed = 'a whole number from 1 on, or "best"'
+    if isinstance(every, str):
+        if every != "best":
+            raise InvalidInput("every", every, allowed)
+        return every
+    return checks.whole("every", every, 1, allowed)
 
 
 def _publishable(

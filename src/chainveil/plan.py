@@ -185,7 +185,7 @@ class NoisePlan:
     def reports(
         self, x: Any, rng: Source | None = None, missing: Missing = "error"
     ) -> Reported | list[Reported]:
-        """The reports alone, and the point that each is about; a list for several series.
+        """The reports alone, and the point of each; a list for several series.
 
         They are those of :meth:`sanitize`, which also holds them over silent points. The
         arguments are its arguments.

@@ -8,6 +8,8 @@ import pytest
 import chainveil as cv
 from chainveil.attack import Posterior, attack_release, own_loss, score
 from chainveil.mechanism import seeded
+from chainveil.model.fit_test import p_value
+from chainveil.sequences import as_sequences
 
 CHAIN = cv.MarkovChain.binary(0.1, 0.2)
 PLAN = cv.calibrate(CHAIN, 2.0)
@@ -46,6 +48,34 @@ def test_the_loss_on_its_own_chain_is_that_of_the_fit() -> None:
     assert found.chain == fit
     assert found.epsilon == cv.privacy_loss(fit, PLAN.noise).epsilon > PLAN.epsilon
     assert found.reason == ""
+
+
+def test_a_loss_above_the_budget_is_named_where_the_series_contradicts_the_model() -> None:
+    """Of short series of the chain itself many fits lose more than the budget."""
+    followed = [own_loss([CHAIN.sample(80, rng=seed)], PLAN) for seed in range(30)]
+    more = [own for own in followed if own.epsilon is not None and own.epsilon > PLAN.epsilon]
+    assert len(more) > 5
+    assert not any(own.above(PLAN.epsilon, 30) for own in followed)
+    slow = cv.MarkovChain.binary(0.02, 0.03).sample(600, rng=1)
+    assert own_loss([slow], PLAN).above(PLAN.epsilon, 30)
+    quick = cv.MarkovChain.binary(0.4, 0.5).sample(600, rng=1)
+    assert not own_loss([quick], PLAN).above(PLAN.epsilon, 30)
+
+
+def test_known_points_are_no_part_of_what_contradicts_the_model() -> None:
+    """The gap in the middle holds a state that changes all the time."""
+    truth = [CHAIN.sample(400, rng=1), CHAIN.sample(300, rng=2)]
+    truth[0][100:200] = np.resize([0, 1], 100)
+    known = [np.full(400, -1), np.full(300, -1)]
+    known[0][100:200] = truth[0][100:200]
+    seen = [PLAN.sanitize(x, rng=seeded(5)) for x in truth]
+    pieces = [truth[0][:100], truth[0][200:], truth[1]]
+    found = attack_release(PLAN, truth, seen, known).p_value
+    assert found == p_value(as_sequences("x", pieces), CHAIN)
+    whole = attack_release(PLAN, truth, seen).p_value
+    assert whole is not None
+    assert found is not None
+    assert whole < 1e-9 < found
 
 
 def test_runs_are_not_joined_across_gaps() -> None:

@@ -101,6 +101,12 @@ def test_wrong_use_is_said_before_the_work(
     assert told in done.stderr
 
 
+def test_patterns_are_gone(folder: Path) -> None:
+    done = called("compare", "heart.csv", *SAID, "--for", "pattern", folder=folder, code=2)
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("error: --for pattern was removed")
+
+
 @pytest.mark.slow
 def test_a_bar_on_a_terminal_and_an_interrupt_leaves_nothing_behind(folder: Path) -> None:
     ours, theirs = pty.openpty()

@@ -53,7 +53,7 @@ def test_answers_are_those_of_the_library(folder: Path) -> None:
     high = [answer for answer in found["answers"] if answer["about"] == "high"]
     for answer, share in zip(high, truth, strict=True):
         assert abs(answer["value"] - share) < 5 * answer["standard_error"]
-    steps = ask(folder, "transitions", "--covers", "sampling", "--method", "likelihood")
+    steps = ask(folder, "transitions", "--covers", "sampling")
     assert [a["about"] for a in steps["answers"]] == [
         "low -> low", "low -> high", "high -> low", "high -> high",
     ]  # fmt: skip
@@ -61,13 +61,7 @@ def test_answers_are_those_of_the_library(folder: Path) -> None:
     assert len(ask(folder, "autocorrelation", "--lags", "1,3")["answers"]) == 4
 
 
-def test_groups_of_the_calendar(folder: Path) -> None:
-    hours = ask(folder, "frequency", "--by", "hour", "--time", "when")
-    assert sorted({answer["group"] for answer in hours["answers"]}) == [0, 1, 22, 23]
-    days = ask(folder, "frequency", "--by", "weekday", "--time", "when")
-    assert {answer["group"] for answer in days["answers"]} == {"1 Monday", "2 Tuesday"}
-    dates = ask(folder, "frequency", "--by", "date", "--time", "when")
-    assert {answer["group"] for answer in dates["answers"]} == {"2026-03-02", "2026-03-03"}
+def test_groups_of_columns_and_windows(folder: Path) -> None:
     rooms = ask(folder, "frequency", "--by", "room")
     assert {answer["group"] for answer in rooms["answers"]} == {"A", "B"}
     windows = ask(folder, "frequency", "--window", "300")
@@ -164,21 +158,19 @@ def test_gaps_of_the_time_column(tmp_path: Path) -> None:
             b"only when they are named: sanitize with --keep",
         ),
         (["transitions", "--time", "minute", "--max-gap", "1"], b"--keep-time or --time-as"),
-        (["frequency", "--by", "hour"], b"the column with the time"),
-        (["frequency", "--by", "hour", "--time", "bpm"], b"dates or times"),
         (["frequency", "--certificate", "other.certificate.json"], b"belongs to the release"),
         (["frequency", "--certificate", "missing.json"], b"a file that exists"),
         (["autocorrelation", "--lags", "600"], b"below the 600 points"),
         (["autocorrelation", "--lags", "one"], b"whole numbers"),
-        (["frequency", "--method", "likelihood"], b"transitions and durations"),
         (["denoise", "--by", "person"], b"--by is for frequency and transitions"),
         (["denoise", "--level", "0.5"], b"--level is for"),
         (["frequency", "--lags", "1"], b"--lags is for autocorrelation"),
         (["frequency", "-o", "answer.csv"], b"--output is for denoise"),
-        (["transitions", "--chain", "fitted"], b"--chain is for denoise"),
+        (["transitions", "--model", "chain.json"], b"--model is for denoise"),
+        (["denoise", "--model", "chain.json"], b"a file that exists"),
         (["frequency", "--by", "bpm"], b"other than the released one"),
         (["frequency", "--plot", "answer.xyz"], b"plot: found 'answer.xyz'; allowed: a file end"),
-        (["autocorrelation", "--by", "hour", "--time", "when", "--lags", "599"], b"no two points"),
+        (["autocorrelation", "--by", "room", "--lags", "600"], b"below the 600 points"),
         (["mood"], b"mood"),
         (["denoise", "-o", "clean.parquet"], b"a file ending in .csv"),
         (["denoise", "-o", "release.csv", "--force"], b"another file than the release"),
@@ -194,30 +186,69 @@ def test_what_is_refused(folder: Path, arguments: list[str], message: bytes) -> 
     assert message in done.stderr
 
 
-def test_times_that_are_missing_or_only_dates(tmp_path: Path) -> None:
+REMOVED = {
+    "method": (["transitions", "--method", "likelihood"], "--method was removed"),
+    "method, as ever": (["transitions", "--method", "counts"], "--method was removed"),
+    "anyway": (["denoise", "--anyway"], "--anyway was removed"),
+    "chain": (["denoise", "--chain", "certificate"], "--model FILE"),
+    "hours": (["frequency", "--by", "hour", "--time", "when"], "of a time column were removed"),
+    "weekdays": (["frequency", "--by", "weekday"], "of a time column were removed"),
+    "dates": (["frequency", "--by", "date"], "of a time column were removed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REMOVED)
+def test_what_was_removed_says_so_in_one_sentence(folder: Path, kind: str) -> None:
+    arguments, sentence = REMOVED[kind]
+    done = called("estimate", "release.csv", *arguments, folder=folder, code=2)
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("error: ")
+    assert sentence in line
+    assert done.stdout == b""
+
+
+def test_columns_with_the_names_of_a_calendar_are_columns(tmp_path: Path) -> None:
     x = cv.MarkovChain.binary(0.3, 0.4).sample(400, rng=1)
-    rows = [f"2026-03-{2 + i // 200:02},{'' if i == 7 else '2026-03-02 10:00:00'},{58 + 5 * state}"
+    rows = [f"2026-03-{2 + i // 200:02},{i // 50 % 4},{58 + 5 * state}"
             for i, state in enumerate(x)]  # fmt: skip
-    (tmp_path / "heart.csv").write_text("\n".join(["day,when,bpm", *rows]) + "\n")
+    (tmp_path / "heart.csv").write_text("\n".join(["date,hour,bpm", *rows]) + "\n")
     called("sanitize", "heart.csv", "--column", "bpm", "--threshold", "60", "--labels", "low,high",
-            "--epsilon", "4", *CHAIN, "--keep", "day,when", "-o", "release.csv",
+            "--epsilon", "4", *CHAIN, "--keep", "date,hour", "-o", "release.csv",
             folder=tmp_path)  # fmt: skip
-    for by in ("hour", "weekday", "date"):
-        done = called("estimate", "release.csv", "frequency", "--by", by, "--time", "when",
-                       folder=tmp_path, code=2)  # fmt: skip
-        assert b"when: found a missing value" in done.stderr
-    done = called("estimate", "release.csv", "frequency", "--by", "hour", "--time", "day",
-                   folder=tmp_path, code=2)  # fmt: skip
-    assert b"a column of times, for hour" in done.stderr
-    found = ask(tmp_path, "frequency", "--by", "date", "--time", "day")["answers"]
+    found = ask(tmp_path, "frequency", "--by", "date")["answers"]
     assert [answer["group"] for answer in found] == ["2026-03-02"] * 2 + ["2026-03-03"] * 2
-    assert ask(tmp_path, "frequency", "--by", "day")["answers"][0]["group"] == "2026-03-02"
+    found = ask(tmp_path, "frequency", "--by", "hour")["answers"]
+    assert [answer["group"] for answer in found[::2]] == [0, 1, 2, 3]
 
 
-def test_denoising_with_the_chain_of_the_certificate(folder: Path) -> None:
-    found = ask(folder, "denoise", "--chain", "certificate")
+def test_denoising_with_the_model_of_the_certificate_or_of_a_file(
+    folder: Path, tmp_path: Path
+) -> None:
+    found = ask(folder, "denoise")
     assert found["transition"] == [[0.7, 0.3], [0.4, 0.6]]
-    assert ask(folder, "denoise")["transition"] != found["transition"]
+    assert found["model"] == "certificate"
+    x = np.load(folder / "truth.npy")
+    lines = [f"{p},{58 + 5 * x[p, minute]}" for minute in range(600) for p in range(4)]
+    (tmp_path / "public.csv").write_text("\n".join(["person,bpm", *lines]) + "\n")
+    fit = ["fit", "public.csv", *STATES, "--public"]
+    called(*fit, "--pooled", "-o", "chain.json", folder=tmp_path)
+    other = ask(folder, "denoise", "--model", str(tmp_path / "chain.json"))
+    wanted = cv.MarkovChain.fit(list(x), public=True).transition
+    np.testing.assert_allclose(other["transition"], wanted)
+    assert other["expected_accuracy"] != found["expected_accuracy"]
+    called(*fit, "-o", "family.json", folder=tmp_path)
+    called("fit", "public.csv", *STATES, "--public", "--threshold", "61", "--pooled", "-o",
+           "61.json", folder=tmp_path)  # fmt: skip
+    for name, message in (("family.json", b"--model FILE"), ("61.json", b"as in the release")):
+        done = called("estimate", "release.csv", "denoise", "--model", str(tmp_path / name),
+                      folder=folder, code=2)  # fmt: skip
+        assert message in done.stderr
+    # A certificate of several models names none to denoise with.
+    called("sanitize", "public.csv", *STATES, "--chain", "family.json", "--epsilon", "3", "-o",
+           "release.csv", folder=tmp_path)  # fmt: skip
+    done = called("estimate", "release.csv", "denoise", folder=tmp_path, code=2)
+    assert b"--model FILE" in done.stderr
+    assert ask(tmp_path, "denoise", "--model", "chain.json")["model"] == "chain.json"
 
 
 def test_a_release_that_is_not_there_or_was_changed(folder: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli.program import PROGRAM, environment, program
 
-DEFAULT = ["--column", "x", "--epsilon", "1", "--theta", "0.2", "--states", "0,1"]
+DEFAULT = ["--column", "x", "--epsilon", "1", "--q", "0.2", "--r", "0.2", "--states", "0,1"]
 # Found at once; what is said here is about files.
 ASK = [*DEFAULT, "--mechanism", "independent"]
 ROWS = 12_000_000
@@ -134,7 +134,7 @@ def test_a_read_only_folder_is_told(large: Path, tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_disaster(large: Path, tmp_path: Path) -> None:
-    command = [*PROGRAM, "sanitize", str(large), *ASK, "-o", "-", "--output-format", "csv"]
+    command = [*PROGRAM, "sanitize", str(large), *ASK, "-o", "-"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=tmp_path
     ) as running:

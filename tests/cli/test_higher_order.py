@@ -65,7 +65,7 @@ def test_the_whole_way(capsys: pytest.CaptureFixture[str]) -> None:
     facts = _json(capsys, "attack", "release.csv", "--original", "heart.csv")
     rates = {name: score["right"] for name, score in facts["attackers"].items()}
     assert 0.5 < rates["single bit"] < rates["posterior"] < facts["bound"]
-    found = _json(capsys, "estimate", "release.csv", "denoise", "--chain", "certificate")
+    found = _json(capsys, "estimate", "release.csv", "denoise")
     assert len(found["transition"]) == 4
     planned = _json(capsys, "plan", "--chain", "c.json", "--epsilon", "2", "--length", "6",
                     "--rows", "12000")  # fmt: skip
@@ -128,7 +128,7 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
         (["--order", "0"], "whole number from 1 on"),
         (["--order", "20"], "at most 256 contexts"),
         (["--order", "7"], "no series has 8"),
-        (["--order", "2", "--theta", "0.1"], "The chain has its order already"),
+        (["--order", "2", "--q", "0.1", "--r", "0.1"], "The chain has its order already"),
     ]
     for more, message in wrong:
         assert run(["sanitize", "heart.csv", *STATES, *WHERE, *budget, *more]) == 2, more

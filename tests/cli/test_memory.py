@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_calibrate_says_who_makes_reports_and_what_else_there_is(
     named = facts(capsys, "calibrate", "--epsilon", "2", *CHAIN, "--mechanism", "sticky")
     assert "instead" not in named
     assert named["plan"]["noise"]["matrix"] == found["plan"]["noise"]["matrix"]
-    assert run(["calibrate", "--epsilon", "2", "--theta", "1e-6"]) == 0
+    assert run(["calibrate", "--epsilon", "2", "--q", "1e-6", "--r", "1e-6"]) == 0
     assert "every owner can make theirs" in capsys.readouterr().out
 
 
@@ -61,11 +62,20 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
                  "--event", "2", "-o", "plan.json")  # fmt: skip
     assert rare["plan"]["noise"]["every"] == 3
     assert (rare["plan"]["promise"]["event"], rare["plan"]["promise"]["gaps"]) == (2, True)
-    late = facts(capsys, "calibrate", "--epsilon", "2", *CHAIN, "--mechanism", "tracking",
-                 "--delay", "1")  # fmt: skip
-    assert late["plan"]["noise"]["delay"] == 1
-    for wrong in (["--every", "often"], ["--every", "0"], ["--delay", "2"], ["--event", "0"]):
+    for wrong in (["--every", "often"], ["--every", "0"], ["--event", "0"]):
         assert run(["calibrate", "--epsilon", "2", *CHAIN, *wrong]) in (1, 2)
+    capsys.readouterr()
+    for given in (["calibrate", "--delay", "1"], ["plan", "--delay", "best"],
+                  ["sanitize", "heart.csv", "-o", "d.csv", "--delay=0"]):  # fmt: skip
+        assert run(given) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith("error: --delay was removed: ")
+    for command, mechanism in product(("calibrate", "plan"), ("tracking", "correlated")):
+        for every in ("2", "best"):
+            asked = [command, "--epsilon", "2", *CHAIN, "--every", every, "--mechanism", mechanism]
+            assert run(asked) == 2
+            (line,) = capsys.readouterr().err.splitlines()
+            assert line.endswith("take independent or sticky noise")
     by_plan = ["sanitize", "heart.csv", *HOW[:6], "--plan", "plan.json", "-o", "p.csv"]
     assert run([*by_plan, "--every", "3"]) == 2
     assert run([*by_plan, "--seed", "1"]) == 0
@@ -74,37 +84,20 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mechanism", ["sticky", "correlated"])
-@pytest.mark.parametrize("hold", [False, True])
+@pytest.mark.parametrize("mechanism", ["sticky", "independent"])
 def test_rare_reports_from_the_table_to_the_attack(
-    hold: bool, mechanism: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    mechanism: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    more = ["--every", "4", "--mechanism", mechanism, *(["--hold"] if hold else [])]
+    more = ["--every", "4", "--mechanism", mechanism]
     made = facts(capsys, "sanitize", "heart.csv", *HOW, *more, "-o", "r.csv")["contents"]
-    rows = 600 if hold else 150
-    assert made["release"]["rows"] == rows
-    assert len(Path("r.csv").read_text().splitlines()) == rows + 1
+    assert made["release"]["rows"] == 150
+    assert len(Path("r.csv").read_text().splitlines()) == 151
     assert run(["verify", "r.certificate.json", "r.csv"]) == 4
     capsys.readouterr()
     scores = facts(capsys, "attack", "r.csv", "--original", "heart.csv")["attackers"]
     assert {score["guesses"] for score in scores.values()} == {600}
     # What is known of it: 600 guesses, of which the noise leaves some three in four right.
     assert 0.6 < scores["posterior"]["right"] < 0.95
-
-
-@pytest.mark.slow
-def test_held_and_thinned_releases_are_one_release(folder: Path) -> None:
-    thinned = ["sanitize", "heart.csv", *HOW, "--every", "4"]
-    assert run([*thinned, "-o", "few.csv"]) == 0
-    assert run([*thinned, "--hold", "-o", "all.csv"]) == 0
-    few, held = (
-        [line.split(",") for line in Path(name).read_text().splitlines()[1:]]
-        for name in ("few.csv", "all.csv")
-    )
-    places = np.arange(1, 200, 4)
-    for number, person in enumerate("abc"):
-        own = [row for row in few if person in row]
-        assert own == [held[200 * number + place] for place in places]
 
 
 def test_gaps_are_covered_where_they_are_allowed(
@@ -136,20 +129,28 @@ def test_the_loss_of_a_given_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     kernel = ["--sticky", "0.2,0.4,0.6,0.8", "--first", "0.3,0.7"]
     noise = cv.StickyNoise.binary([[0.2, 0.4], [0.6, 0.8]], [0.3, 0.7])
     chain = cv.MarkovChain.symmetric(0.1)
-    found = facts(capsys, "loss", "--theta", "0.1", *kernel, "--every", "2", "--event", "2")
+    found = facts(
+        capsys, "loss", "--q", "0.1", "--r", "0.1", *kernel, "--every", "2", "--event", "2"
+    )
     assert found["epsilon"] == cv.privacy_loss(chain, noise.thinned(2), event=2).epsilon
-    found = facts(capsys, "loss", "--theta", "0.1", *kernel, "--gaps")
+    found = facts(capsys, "loss", "--q", "0.1", "--r", "0.1", *kernel, "--gaps")
     assert found["epsilon"] == cv.privacy_loss(chain, noise, gaps=True).epsilon
     numbers = "0.1,0.3,0.2,0.4,0.6,0.8,0.7,0.9"
-    found = facts(capsys, "loss", "--theta", "0.1", "--tracking", numbers, "--first", "0.3,0.7")
+    found = facts(
+        capsys, "loss", "--q", "0.1", "--r", "0.1", "--tracking", numbers, "--first", "0.3,0.7"
+    )
     table = np.reshape([float(x) for x in numbers.split(",")], (2, 2, 2))
     tracking = cv.TrackingNoise.binary(table, [0.3, 0.7])
     assert found["epsilon"] == cv.privacy_loss(chain, tracking).epsilon
-    rare = facts(capsys, "loss", "--theta", "0.1", "--rho", "0.3", "--every", "3")
+    flips = ["--rho", "0.3", "--correlated"]
+    for often in (["--tracking", numbers, "--first", "0.3,0.7"], flips):
+        assert run(["loss", "--q", "0.1", "--r", "0.1", *often, "--every", "3"]) == 2
+        assert "reports every point" in capsys.readouterr().err
+    rare = facts(capsys, "loss", "--q", "0.1", "--r", "0.1", "--rho", "0.3", "--every", "3")
     channel = cv.Channel.binary(0.3, 0.3).thinned(3)
     assert rare["epsilon"] == cv.privacy_loss(chain, channel).epsilon
     for wrong in (kernel[:2], [*kernel, "--rho", "0.1"], ["--sticky", "0.1", *kernel[2:]]):
-        assert run(["loss", "--theta", "0.1", *wrong]) == 2
+        assert run(["loss", "--q", "0.1", "--r", "0.1", *wrong]) == 2
 
 
 @pytest.mark.slow

@@ -52,7 +52,7 @@ def test_from_a_plan_to_estimates_and_attacks(
     for answer in shares:
         true = np.mean(CHAIN.sample(3, size=400, rng=1) == int(answer["about"]))
         assert abs(answer["value"] - true) < 5 * answer["standard_error"]
-    smooth = ["estimate", "r.csv", "denoise", "--chain", "certificate", "-o", "smooth.csv"]
+    smooth = ["estimate", "r.csv", "denoise", "-o", "smooth.csv"]
     assert run(smooth) == 0
     assert len(Path("smooth.csv").read_text().splitlines()) == 1201
     capsys.readouterr()
@@ -73,7 +73,7 @@ def test_the_loss_of_a_sticky_response(folder: Path, capsys: pytest.CaptureFixtu
     found = facts(capsys, "loss", "--chain", "chain.json", *asked, "--first", "0.7")
     noise = StickyNoise.response(0.4, answer, Channel.randomized_response(4, 0.7))
     assert found["epsilon"] == cv.privacy_loss(chain, noise, 3).epsilon
-    found = facts(capsys, "loss", "--theta", "0.1", "--repeat", "0.4", "--rho", "0.3")
+    found = facts(capsys, "loss", "--q", "0.1", "--r", "0.1", "--repeat", "0.4", "--rho", "0.3")
     two = Channel.binary(0.3, 0.3)
     noise = StickyNoise.response(0.4, two, two)
     expected = cv.privacy_loss(cv.MarkovChain.symmetric(0.1), noise).epsilon
@@ -91,5 +91,5 @@ def test_the_loss_of_a_sticky_response(folder: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_what_does_not_go_together(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["loss", "--theta", "0.1", *wrong]) == 2
+    assert run(["loss", "--q", "0.1", "--r", "0.1", *wrong]) == 2
     assert "repeat" in capsys.readouterr().err or "--first" in wrong

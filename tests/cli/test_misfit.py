@@ -50,7 +50,7 @@ def test_what_a_promise_is_worth(folder: Path) -> None:
     assert "promise        epsilon 1\n" in told
     assert "data           3,600 points in 3 series\n" in told
     assert "3 own fits: worst " in told
-    assert "verdict        A promise of 1 is worth " in told
+    assert "verdict        Above epsilon 1: the loss is " in told
     assert "as private as the data" in done.stderr.decode()
 
 
@@ -77,7 +77,7 @@ def test_the_figures_are_those_of_python(folder: Path) -> None:
         assert told["attained"] <= reading.loss.epsilon
         assert reading.loss.lower <= told["not_exceeded"]
     assert facts["readings"][0]["not_exceeded"] == found.reading(1).loss.epsilon
-    assert facts["verdict"].startswith("A promise of 1 is worth ")
+    assert facts["verdict"].startswith("Above epsilon 1: the loss is ")
     assert facts["series"] == 3
 
 
@@ -143,5 +143,5 @@ def test_wrong_use(folder: Path) -> None:
     ]:
         done = called(*arguments, folder=folder, code=2)
         assert words in done.stderr.decode()
-    three = ("misfit", "t.csv", "--column", "x", "--edges", "0.2,0.5", "--plan", "plan.json")
+    three = ("misfit", "t.csv", "--column", "x", "--threshold", "0.2,0.5", "--plan", "plan.json")
     assert "The plan is for 2 states" in called(*three, folder=folder, code=2).stderr.decode()

@@ -34,8 +34,9 @@ COLUMNS = ("--column", "x", "--states", "0,1", "--series", "who")
 
 def test_fit_tells_of_each_series(table: Path) -> None:
     told = called("fit", table, *COLUMNS, "--epsilon", "2", folder=table.parent).stdout.decode()
-    for words in ("parameters   q ", "own chains   a promise of 2 is worth up to ",
-                  "may be above it on 1 of 2", "far apart    points ", "slow         loses ",
+    for words in ("parameters   q ", "own chains   at most ",
+                  "above epsilon 2 by more than the error of the fits on 1 of 2",
+                  "far apart    points ", "slow         loses ",
                   "left out     1 series have too few points"):  # fmt: skip
         assert words in told
     done = called("fit", table, *COLUMNS, "--epsilon", "2", "--json", folder=table.parent)
@@ -45,7 +46,7 @@ def test_fit_tells_of_each_series(table: Path) -> None:
     assert each["rows"][1]["loss"] > 2.0 > each["rows"][0]["loss"]
     assert each["rows"][2]["loss"] is None
     plain = called("fit", table, *COLUMNS, folder=table.parent).stdout.decode()
-    assert "worth up to" not in plain
+    assert "own chains   at most" not in plain
     assert "parameters" in plain
     wrong = called("fit", table, *COLUMNS[:4], "--epsilon", "2", folder=table.parent, code=2)
     assert "--epsilon belongs to --series" in wrong.stderr.decode()
@@ -58,8 +59,8 @@ def test_sanitize_checks_in_two_lines_and_reports_in_private(table: Path, tmp_pa
     asked = ("sanitize", table, *COLUMNS, "--epsilon", "2", "--q", "0.1", "--r", "0.1", "-o")
     done = called(*asked, out / "r.csv", "--private-report", private / "p.csv", folder=tmp_path)
     told = done.stdout.decode()
-    assert "own chains      a promise of 2 is worth up to " in told
-    assert "fit             series ask (by BIC, up to 4) " in told
+    assert "own chains      at most " in told
+    assert "fit             order 1 for " in told
     with (private / "p.csv").open() as file:
         rows = {row["series"]: row for row in csv.DictReader(file)}
     assert rows["slow"]["above"] == "True"
@@ -162,11 +163,11 @@ def test_the_default_is_the_family_of_the_series(table: Path) -> None:
     folder, asked = table.parent, ("sanitize", table, *COLUMNS, "--epsilon", "2", "--mechanism",
                                    "independent", "-o")  # fmt: skip
     done = called(*asked, "r.csv", folder=folder)
-    assert "may be above it on 0 of 2" in done.stdout.decode()
+    assert "by more than the error of the fits on 0 of 2" in done.stdout.decode()
     assert b"pooled" not in done.stderr
     pooled = called(*asked, "p.csv", "--pooled", folder=folder)
     assert "pooled: the noise is for the chain of all series together" in pooled.stderr.decode()
-    assert "may be above it on 1 of 2" in pooled.stdout.decode()
+    assert "by more than the error of the fits on 1 of 2" in pooled.stdout.decode()
     (wide, much), (narrow, less) = (_promised(folder, f"{n}.certificate.json") for n in "rp")
     assert wide[0][0] < narrow[0][0] < narrow[0][1] < wide[0][1]
     assert much > less

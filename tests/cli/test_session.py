@@ -83,14 +83,14 @@ def test_changes_are_found(folder: Path) -> None:
 @pytest.mark.slow
 def test_standard_input_to_standard_output(folder: Path) -> None:
     table = (folder / "heart.csv").read_bytes()
-    done = program("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--theta", "0.1",
+    done = program("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--q", "0.1", "--r", "0.1",
                    "-o", "-", "--certificate", "piped.json", folder=folder,
                    stdin=table)  # fmt: skip
     lines = done.stdout.decode().splitlines()
     assert lines[0] == "person,bpm"
     assert len(lines) == 30_001
     assert {line.rsplit(",", 1)[1] for line in lines[1:]} == {"low", "high"}
-    bare = called("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--theta", "0.1",
+    bare = called("sanitize", "-", *WHERE, *STATES, "--epsilon", "1", "--q", "0.1", "--r", "0.1",
                   "-o", "-", folder=folder, stdin=table)  # fmt: skip
     assert b"no certificate was written" in bare.stderr
     done = program("verify", "piped.json", "-", folder=folder, stdin=done.stdout)
@@ -98,20 +98,23 @@ def test_standard_input_to_standard_output(folder: Path) -> None:
 
 
 def test_loss_and_budgets_that_cannot_be_met(folder: Path) -> None:
-    done = called("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", "--json",
+    done = called("loss", "--q", "0.1", "--r", "0.1", "--rho", "0.02", "--length", "5", "--json",
                   folder=folder)  # fmt: skip
     facts = json.loads(done.stdout)
     loss = cv.privacy_loss(cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.02, 0.02), 5)
     assert facts["epsilon"] == loss.epsilon
-    done = called("loss", "--theta", "0.1", "--rho", "0.02", "--length", "5", folder=folder)
+    done = called(
+        "loss", "--q", "0.1", "--r", "0.1", "--rho", "0.02", "--length", "5", folder=folder
+    )
     shown = done.stdout.decode().split("at most ")[1].split()[0]
     assert float(shown) >= loss.epsilon
-    done = called("calibrate", "--theta", "1e-6", "--epsilon", "1", "--mechanism", "correlated",
-                   folder=folder, code=3)  # fmt: skip
+    done = called("calibrate", "--q", "1e-6", "--r", "1e-6", "--epsilon", "1",
+                  "--mechanism", "correlated", folder=folder, code=3)  # fmt: skip
     assert b"error: " in done.stderr
-    for wrong in (["--theta", "0.1"], ["--rho", "0.1"], ["--q", "0.1", "--rho", "0.1"],
-                  ["--theta", "0.1", "--q", "0.1", "--r", "0.1", "--rho", "0.1"]):  # fmt: skip
+    for wrong in (["--q", "0.1", "--r", "0.1"], ["--rho", "0.1"], ["--q", "0.1", "--rho", "0.1"]):
         called("loss", *wrong, folder=folder, code=2)
+    both = ["--chain", "chain.json", "--q", "0.1", "--r", "0.1", "--rho", "0.1"]
+    assert b"not both" in called("loss", *both, folder=folder, code=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -141,8 +144,8 @@ def test_no_header_and_white_space(folder: Path) -> None:
     how = ["--no-header", "--column", "column2", "--time", "column1", "--threshold", "60"]
     done = called("fit", "beats.txt", *how, "--public", "--json", folder=folder)
     assert json.loads(done.stdout)["rows"] == 90
-    called("sanitize", "beats.txt", *how, "--epsilon", "1", "--theta", "0.2", "-o", "beats.csv",
-            folder=folder)  # fmt: skip
+    called("sanitize", "beats.txt", *how, "--epsilon", "1", "--q", "0.2", "--r", "0.2",
+           "-o", "beats.csv", folder=folder)  # fmt: skip
     lines = (folder / "beats.csv").read_text().splitlines()
     # Columns that are left out would leave the others without a name.
     assert lines[0] == "column2"

@@ -49,7 +49,7 @@ def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 
 WAYS = {
     "level": ["--column", "level", "--states", "rest,walk,run"],
-    "pulse": ["--column", "pulse", "--edges", "90,120", "--labels", "rest,walk,run"],
+    "pulse": ["--column", "pulse", "--threshold", "90,120", "--labels", "rest,walk,run"],
 }
 
 
@@ -123,9 +123,9 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
         (["--states", "rest,walk"], 2, "none of the states"),
         (["--states", "rest,walk,Run"], 2, "but for upper and lower case"),
         (["--states", "rest,walk,rest"], 2, "differ"),
-        (["--edges", "1,2"], 2, "numbers"),
-        (["--edges", "2,1"], 2, "increasing"),
-        (["--states", "rest,walk,run", "--theta", "0.1"], 2, "2, as the chain has"),
+        (["--threshold", "1,2"], 2, "numbers"),
+        (["--threshold", "2,1"], 2, "increasing"),
+        (["--states", "rest,walk,run", "--q", "0.1", "--r", "0.1"], 2, "2, as the chain has"),
         (["--states", "rest,walk,run", "--mechanism", "correlated"], 3, "two-state"),
         (["--states", "rest,walk,run", "--labels", "a,b"], 2, "3 labels"),
         (["--states", "rest,walk,run", "--length", "1"], 2, "2 rows"),
@@ -135,7 +135,9 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["sanitize", "activity.parquet", *level, *more]) == code, more
         assert message in capsys.readouterr().err, more
     assert not list(Path().glob("never*"))
-    assert run(["calibrate", "--theta", "0.1", "--epsilon", "1", "--family", "ordinal"]) == 2
+    assert (
+        run(["calibrate", "--q", "0.1", "--r", "0.1", "--epsilon", "1", "--family", "ordinal"]) == 2
+    )
 
 
 def test_the_loss_of_many_states(capsys: pytest.CaptureFixture[str]) -> None:

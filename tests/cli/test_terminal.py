@@ -20,7 +20,7 @@ from tests.cli.program import PROGRAM, environment
 # Clear the screen, the same in one byte of C1, reversed writing, isolates, a bell, a surrogate.
 EVIL = "b\x1b[2J\x9b2J\u202epm\u2066x\x07\x7f"
 STEERING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-CHAIN = ["--theta", "0.2", "--epsilon", "1"]
+CHAIN = ["--q", "0.2", "--r", "0.2", "--epsilon", "1"]
 
 
 @pytest.fixture(autouse=True)

@@ -9,13 +9,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from chainveil.cli import run
 from tests.cli.program import PROGRAM, called, environment, program
 
 ASK = ["--column", "bpm", "--series", "person", "--threshold", "60"]
-CHAIN = ["--theta", "0.2", "--epsilon", "1"]
+CHAIN = ["--q", "0.2", "--r", "0.2", "--epsilon", "1"]
 GOOD = "person,bpm,note\n" + "".join(f"1,{50 + 20 * (i // 3 % 2)},ok\n" for i in range(120))
 STRAY = GOOD.replace("70,ok", '70,"SECRET72', 1)
 PLACE = "row 4, column 'note'"
@@ -35,7 +37,7 @@ def _told(capsys: Any, *arguments: str, code: int = 2) -> str:
     return str(told.out + told.err)
 
 
-@pytest.mark.parametrize("more", [[], ["--json"], ["--multiline"], ["--text"]])
+@pytest.mark.parametrize("more", [[], ["--json"], ["--multiline"]])
 @pytest.mark.parametrize("goal", ["r.csv", "r.parquet", "r.tsv"])
 @pytest.mark.parametrize("table", ["stray.csv", "stray.csv.gz"])
 def test_a_stray_quote_publishes_nothing(
@@ -55,6 +57,22 @@ def test_a_stray_quote_from_standard_input(tmp_path: Path) -> None:
         assert PLACE.encode() in done.stderr
         assert b"SECRET72" not in done.stdout + done.stderr
     assert not list(tmp_path.glob("r.*"))
+
+
+@pytest.mark.parametrize("table", ["good.csv", "good.tsv", "good.parquet"])
+def test_standard_output_is_csv(table: str, tmp_path: Path) -> None:
+    (tmp_path / "good.tsv").write_text(GOOD.replace(",", "\t"))
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv("good.csv"), "good.parquet")
+    how = [*ASK, *CHAIN, "--seed", "3", "--labels", "low,high"]
+    done = called("sanitize", table, *how, "-o", "-", folder=tmp_path)
+    called("sanitize", "good.csv", *how, "-o", "r.csv", folder=tmp_path)
+    assert done.stdout == Path("r.csv").read_bytes()
+
+
+def test_a_name_that_tells_no_format(capsys: pytest.CaptureFixture[str]) -> None:
+    told = _told(capsys, "sanitize", "good.csv", *ASK, *CHAIN, "-o", "release")
+    assert "output: found 'release'; allowed: a file that ends in .csv" in told
+    assert "--" not in told
 
 
 def test_every_command_that_reads_is_strict(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,7 +150,7 @@ def test_blank_lines_of_one_column_are_rows(capsys: pytest.CaptureFixture[str]) 
 def test_one_state_is_said_and_released_all_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     how = ["sanitize", "good.csv", "--column", "bpm", "--series", "person", *CHAIN]
     told = _told(capsys, *how, "--threshold", "0.6", "-o", "r.csv", code=0)
-    assert "warning: the limits (threshold or edges) leave only one state" in told
+    assert "warning: the limits between states (threshold) leave only one state" in told
     # The certificate is public: it does not know.
     assert "one state" not in Path("r.certificate.json").read_text()
     assert "one state" not in _told(capsys, *how, "--threshold", "60", "-o", "s.csv", code=0)

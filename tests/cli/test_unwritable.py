@@ -76,7 +76,7 @@ def test_a_release_without_a_folder_for_compiled_code(fixed: Path) -> None:
     (fixed / "out" / "t.csv").write_text("x\n" + "0\n1\n1\n0\n" * 50)
     ask = ["-m", "chainveil.cli", "sanitize", "t.csv", "--column", "x", "--states", "0,1"]
     # Noise without memory: fewer loops are to be compiled, twice over.
-    ask += ["--theta", "0.2", "--epsilon", "1", "--mechanism", "independent"]
+    ask += ["--q", "0.2", "--r", "0.2", "--epsilon", "1", "--mechanism", "independent"]
     done = _run(fixed, *ask, "-o", "r.csv")
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

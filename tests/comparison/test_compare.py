@@ -13,7 +13,7 @@ import pyarrow.csv
 import pytest
 
 import chainveil as cv
-from chainveil.comparison.comparing import Search, read_budgets, read_request
+from chainveil.comparison.comparing import Search, Wanted, chosen, read_budgets, read_request
 from chainveil.comparison.recommend import FOR, answer, recommend
 from chainveil.comparison.results import PRIVATE
 from chainveil.comparison.settings import Setting
@@ -52,7 +52,9 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
             for row in found.rows
             if row.epsilon == epsilon
         }
-        assert there == {
+        # Where every point reports that is the setting without rare reports, which is refused.
+        rare = {("independent", 3, "decoded")} if epsilon == 2.0 else set()
+        assert there == rare | {
             ("independent", 1, "flips"), ("independent", 1, "estimate"),
             ("independent", "best", "flips"), ("independent", "best", "estimate"),
             ("sticky", 1, "flips"), ("sticky", 1, "estimate"), ("sticky", 1, "decoded"),
@@ -64,9 +66,29 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
 def test_what_is_not_compared_is_listed_with_its_reason(found: cv.Comparison) -> None:
     reasons = {str(one.setting): one.reason for one in found.refused}
     assert "flips" in reasons["independent, decoded"]
-    assert reasons["sticky, rare reports, decoded"].startswith("left out")
     # Refused at every budget alike, and so said once.
     assert all(one.epsilon is None for one in found.refused)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "every", "objective", "states", "left_out"),
+    [
+        ("sticky", "best", "decoded", 2, True), ("sticky", "best", "flips", 2, False),
+        ("sticky", 1, "decoded", 2, False), ("independent", "best", "flips", 3, True),
+        ("independent", 1, "flips", 3, False), ("tracking", "best", "flips", 2, True),
+        ("correlated", "best", "flips", 2, True),
+    ],
+)  # fmt: skip
+def test_slow_settings_are_compared_where_their_mechanism_is_named(
+    mechanism: str, every: Any, objective: str, states: int, left_out: bool
+) -> None:
+    setting = Setting(mechanism, every, objective=objective)
+    for names, named in ((None, False), (mechanism, True)):
+        wanted = Wanted.read(1.0, "share", names)
+        compared, refused = chosen([setting], states, wanted.named)
+        assert [setting in compared, setting in [one.setting for one in refused]] == (
+            [False, True] if left_out and not named else [True, False]
+        )
 
 
 @pytest.mark.parametrize("question", FOR)
@@ -189,28 +211,11 @@ def test_a_frame_has_no_command(found: cv.Comparison) -> None:
 def test_a_file_has_a_command(tmp_path: Path) -> None:
     path = tmp_path / "heart beats.csv"
     pyarrow.csv.write_csv(_table(2, 600), path)
-    found = cv.compare(
-        path, "bpm", 4.0, for_="pattern", chain=CHAIN, mechanism="independent", **SAID
-    )
+    found = cv.compare(path, "bpm", 4.0, chain=CHAIN, mechanism="independent", **SAID)
     words = found.command(4.0)
     assert words.startswith(f"chainveil sanitize '{path}' --column bpm --series who --time at ")
     assert "--q 0.2 --r 0.3 --epsilon 4 " in words
-    # Who asks by the hour needs the hours.
-    assert "--time-as 1h" in words
     assert words.endswith(f"--output '{tmp_path / 'heart beats-release.csv'}'")
-
-
-def test_hours_are_counted(found: cv.Comparison) -> None:
-    about = found.about
-    assert about.part == "hour of the day"
-    # 25 hours of 60 points, in three series.
-    assert (about.of_a_part, about.of_a_series, about.points) == (180, 1500, 4500)
-
-
-def test_without_times_of_day_parts_are_those_of_series() -> None:
-    series = [CHAIN.sample(480, rng=n) for n in range(2)]
-    about = cv.compare(series, epsilon=4.0, chain=CHAIN, mechanism="independent").about
-    assert (about.part, about.of_a_part) == ("24th of a series", 20)
 
 
 def test_as_a_frame(found: cv.Comparison) -> None:
@@ -267,7 +272,7 @@ def test_more_states_and_gaps() -> None:
     values[100:110] = np.nan
     table = pa.table({"stage": pa.array(values, from_pandas=True)})
     found = cv.compare(
-        table, "stage", 5.0, edges=[0.5, 1.5], missing="keep", chain=chain,
+        table, "stage", 5.0, threshold=[0.5, 1.5], missing="keep", chain=chain,
         mechanism=["independent", "tracking"],
     )  # fmt: skip
     assert {row.setting.objective for row in found.rows} >= {"flips", "distance"}
@@ -302,8 +307,9 @@ def test_progress_is_told_step_by_step_and_in_full() -> None:
     ("wrong", "name"),
     [
         ({"epsilon": []}, "epsilon"), ({"epsilon": [1, -1]}, "epsilon"),
-        ({"for_": "lunch"}, "for_"), ({"mechanism": "slimy"}, "mechanism"),
-        ({"mechanism": 3}, "mechanism"), ({"threshold": 1}, "column"),
+        ({"for_": "lunch"}, "for_"), ({"for_": "pattern"}, "for_"),
+        ({"mechanism": "slimy"}, "mechanism"), ({"mechanism": 3}, "mechanism"),
+        ({"threshold": 1}, "column"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(wrong: dict[str, Any], name: str) -> None:

@@ -20,7 +20,7 @@ CHAIN = cv.MarkovChain.binary(q=0.09, r=0.14)
 
 def _study(chain: cv.MarkovChain = CHAIN, count: int = 3, points: int = 4000) -> Study:
     runs = tuple((chain.sample(points, rng=n).astype(np.uint8),) for n in range(count))
-    return Study(chain, chain, True, runs, None, (0, 1))
+    return Study(chain, chain, True, runs, (0, 1))
 
 
 @pytest.mark.parametrize("every", [2, 5, 12])
@@ -58,38 +58,22 @@ def test_without_silent_points_the_interval_is_that_of_planning() -> None:
     assert shares.of(shares.needed - 1) is None
 
 
-def test_tracking_has_no_share_from_counts_but_movements_from_the_likelihood() -> None:
-    study = _study()
-    plan = cv.calibrate(CHAIN, 4.0, mechanism="tracking")
-    told = figures(plan, study)
-    assert (told.share, told.by_series, told.by_part) == (None, None, None)
-    assert told.transitions is not None
-    assert told.transitions.method == "likelihood"
+def test_reports_that_mix_two_points_answer_neither_shares_nor_movements() -> None:
+    told = figures(cv.calibrate(CHAIN, 4.0, mechanism="tracking"), _study())
+    assert (told.share, told.by_series, told.transitions, told.sojourns) == (None,) * 4
 
 
-@pytest.mark.slow
-def test_the_spread_of_the_likelihood_is_that_of_its_own_estimate() -> None:
-    plan = cv.calibrate(CHAIN, 4.0, mechanism="sticky")
-    spread = simulated.noise_spread(CHAIN, plan.noise, None)
-    assert spread is not None
-    x = CHAIN.sample(20_000, rng=5)
-    z = plan.sanitize(x, rng=seeded(6))
-    found = estimate.transitions(z, plan, method="likelihood").standard_error
-    wanted = np.sqrt(np.diag(spread) / len(x))
-    # An estimate of its own error, from a fifth of a million points.
-    assert [found[0, 1], found[1, 0]] == pytest.approx(wanted, rel=0.1)
-
-
-def test_movements_take_the_better_method_and_rare_reports_have_none() -> None:
-    study = _study()
+def test_movements_are_those_of_planning_and_rare_reports_have_none() -> None:
     often = cv.calibrate(CHAIN, 4.0, mechanism="sticky")
-    moves, spells = _movements(often, study, None)
+    moves, spells = _movements(often, 12_000)
     assert moves is not None
     assert spells is not None
-    counts = estimate.error_at(often, study.points, "durations")
-    assert spells.error <= float(np.max(counts.standard_error / counts.value))
+    assert moves.error == estimate.error_at(often, 12_000, "transitions").largest
+    counts = estimate.error_at(often, 12_000, "durations")
+    assert spells.error == float(np.max(counts.standard_error / counts.value))
+    assert _movements(often, 30) == (None, None)
     rare = cv.calibrate(CHAIN, 4.0, every=4)
-    assert _movements(rare, study, None) == (None, None)
+    assert _movements(rare, 12_000) == (None, None)
 
 
 @pytest.mark.parametrize(("mechanism", "every"), [("independent", 1), ("sticky", 1), ("sticky", 3)])

@@ -43,7 +43,6 @@ def _channel(states: int, outputs: int) -> cv.Channel:
 OTHERS = {
     "independent, one in five": INDEPENDENT.thinned(5),
     "sticky, one in four": STICKY.thinned(4),
-    "tracking, late": TRACKING.delayed(1),
     "three states": _channel(3, 3),
     "more reports than states": _channel(2, 5),
     "symbols of two bytes": _channel(11, 9),
@@ -68,8 +67,7 @@ def _compare(noise: Noise, points: int) -> None:
     push = Sanitizer(_held(noise), source=Fed(7)).push
     made = (push(state) for state in series.tolist())
     found = np.fromiter((report for report in made if report is not None), np.uint8)
-    # A late report that would be about a point before the first is not handed out with the others.
-    assert np.array_equal(found[noise.delay :], wanted.values)
+    assert np.array_equal(found, wanted.values)
 
 
 @pytest.mark.parametrize("noise", (FOUR | OTHERS).values(), ids=(FOUR | OTHERS).keys())
@@ -180,10 +178,9 @@ def _exported(tmp_path: Path, plan: cv.NoisePlan, **more: Any) -> str:
 
 
 @pytest.mark.parametrize("mechanism", sorted(FOUR))
-def test_the_program_is_small_and_needs_nothing_else(mechanism: str, tmp_path: Path) -> None:
+def test_the_program_needs_nothing_else(mechanism: str, tmp_path: Path) -> None:
     plan = replace(cv.calibrate(CHAIN, 4.0), noise=FOUR[mechanism].on_grid())
     text = _exported(tmp_path, plan, limits=(60.0,), labels=("low", "high"), seal="ab" * 32)
-    assert text.count("\n") < 300
     imported = {
         name.name if isinstance(node, ast.Import) else node.module
         for node in ast.walk(ast.parse(text))

@@ -34,7 +34,7 @@ def test_the_error_foretold_is_the_error_found(noise: Any, question: Any) -> Non
     ask: Any = getattr(cv.estimate, question)
     found = []
     for z in sanitize(x, noise, rng=seeded(2)):
-        found.append(ask(z, noise, **({"method": "counts"} if question != "frequency" else {})))
+        found.append(ask(z, noise))
     values = np.array([one.value for one in found])
     np.testing.assert_allclose(values.std(axis=0), expected.standard_error, rtol=0.2)
     np.testing.assert_allclose(values.mean(axis=0), expected.value, rtol=0.05)

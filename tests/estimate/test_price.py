@@ -34,7 +34,7 @@ def test_what_is_not_offered_says_why() -> None:
     (price,) = table.prices
     assert price.wrong is not None
     assert price.error is None
-    assert "a share is estimated by likelihood alone" in str(table)
+    assert "shares cannot be estimated" in str(table)
     three = MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     (none,) = prices({"three": three}, 2.0, 1000, mechanisms=["correlated"]).prices
     assert none.wrong is None

@@ -144,13 +144,14 @@ def test_a_law_that_loses_too_much_is_mixed_with_chance() -> None:
     np.testing.assert_allclose(best.within_budget(setting, mixed, 1.0), mixed, rtol=1e-9)
 
 
-def test_late_reports_are_about_the_point_before() -> None:
+def test_reports_that_lag_are_wrong_where_the_series_changes() -> None:
     rng = np.random.default_rng(91)
     chain = random_chain(rng)
     # Repeats the point before, whatever the last report and the point itself.
     kernel = np.zeros((2, 2, 2, 2))
     kernel[:, 0, :, 0] = kernel[:, 1, :, 1] = 1.0
-    noise = TrackingNoise(kernel, np.eye(2), delay=1)
+    noise = TrackingNoise(kernel, np.eye(2))
     setting = best.read_setting(chain, 4)
-    changed = float(setting.prior @ (setting.series[:, 2] != setting.series[:, 3]))
-    assert wrong_reports(noise, chain, 4) == pytest.approx(changed / 4, rel=1e-12)
+    changes = (setting.series[:, 1:] != setting.series[:, :-1]).sum(axis=1)
+    wrong = float(setting.prior @ changes)
+    assert wrong_reports(noise, chain, 4) == pytest.approx(wrong / 4, rel=1e-12)

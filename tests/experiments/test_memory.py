@@ -6,7 +6,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import chainveil as cv
@@ -15,12 +14,6 @@ from experiments.run import read_result
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 INDEPENDENT, THINNED = memory.CONTENDERS[:2]
-
-
-@pytest.mark.parametrize(("delay", "expected"), [(0, [1, 2, 3, 4]), (1, [2, 3, 4, 4])])
-def test_a_late_report_stands_for_the_point_before(delay: int, expected: list[int]) -> None:
-    found = memory.about_points(np.array([1, 2, 3, 4]), SimpleNamespace(delay=delay))
-    assert found.tolist() == expected
 
 
 def test_what_cannot_be_calibrated_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,7 +195,8 @@ def test_plans_and_releases_verify_on_the_command_line(
 
 def test_an_unknown_mechanism_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     codes, told = run(
-        tmp_path, ["calibrate", "--theta", "0.1", "--epsilon", "2", "--mechanism", "corelated"]
+        tmp_path,
+        ["calibrate", "--q", "0.1", "--r", "0.1", "--epsilon", "2", "--mechanism", "corelated"],
     )
     assert codes == [2]
     assert "Did you mean 'correlated'?" in told

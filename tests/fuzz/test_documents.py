@@ -83,7 +83,7 @@ def originals() -> list[tuple[dict[str, Any], Released | None]]:
         _done(None), _done(9), _done(None, "informed"), _done(12, rng=seeded(1)),
         _done(None, "ignorant", spent=[cv.Channel.binary(0.48, 0.48)]),
         _done(None, mechanism="correlated"), _done(None, mechanism=None),
-        _done(None, mechanism="sticky", every=3), _done(None, every=2, hold=True),
+        _done(None, mechanism="sticky", every=3), _done(None, every=2),
         _done(None, mechanism="sticky", missing="keep"),
     ]  # fmt: skip
     plans = [
@@ -93,7 +93,7 @@ def originals() -> list[tuple[dict[str, Any], Released | None]]:
         cv.calibrate(cv.ChainRegion((0.09, 0.11), (0.18, 0.22)), 3.0),
         cv.calibrate(THREE, 3.0), cv.calibrate(THREE, 3.0, 2, family="per-state"),
         cv.calibrate(LONGER, 2.0, 3),
-        cv.calibrate(TWO, 2.0, mechanism="tracking", delay=1),
+        cv.calibrate(TWO, 2.0, mechanism="tracking"),
         cv.calibrate(TWO, 2.0, mechanism="tracking", gaps=True),
         cv.calibrate(TWO, 3.0, mechanism="sticky", event=2), cv.calibrate(TWO, 3.0, event=3),
         cv.calibrate(TWO, 3.0, mechanism="sticky", spent=[cv.Channel.binary(0.4, 0.4).thinned(2)]),
@@ -214,7 +214,7 @@ def _chain_files() -> list[Any]:
     files = [
         chain_file.ChainFile(FITTED, "private", two),
         chain_file.ChainFile(fitted, "reference", three),
-        chain_file.ChainFile(THREE, "reference", make_discretizer(edges=[1.0, 2.5])),
+        chain_file.ChainFile(THREE, "reference", make_discretizer([1.0, 2.5])),
         chain_file.ChainFile(
             cv.HigherOrderChain.fit(LONGER.sample(4000, rng=2), 2), "private",
             make_discretizer(threshold=60.0),

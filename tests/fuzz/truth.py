@@ -19,7 +19,7 @@ from tests.oracle import correlated, enumeration
 # The rounding that docs/certificate.md states: the largest, that of regions.
 ROUNDING = 1e-6
 # What a loss depends on beside the chain.
-OF_NOISE = ("noise.mechanism", "noise.matrix", "noise.every", "noise.delay", "noise.spent")
+OF_NOISE = ("noise.mechanism", "noise.matrix", "noise.every", "noise.spent")
 OF_PROMISE = ("promise.event", "promise.gaps", "promise.length", "promise.adversary")
 # Enough points for an attack to have both neighbours.
 POINTS = 3
@@ -115,7 +115,7 @@ def releases(fields: Any) -> list[Any]:
     """The noise of all releases, read in a way of our own."""
     own = {
         "kind": fields["noise.mechanism"], "matrix": fields["noise.matrix"],
-        "every": fields["noise.every"], "delay": fields["noise.delay"],
+        "every": fields["noise.every"],
     }  # fmt: skip
     noises: list[Any] = []
     for words in (*fields["noise.spent"], own):
@@ -129,7 +129,7 @@ def releases(fields: Any) -> list[Any]:
             noises.append(cv.StickyNoise(rows[2:].reshape(2, 2, 2), rows[:2], every))
         elif words["kind"] == "tracking":
             laws = rows[2:10].reshape(2, 2, 2, 2), rows[:2], rows[10:].reshape(2, 2, 2)
-            noises.append(cv.TrackingNoise(*laws, words.get("delay", 0)))
+            noises.append(cv.TrackingNoise(*laws))
         else:
             noises.append(cv.Channel(rows, every))
     return noises

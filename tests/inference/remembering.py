@@ -11,7 +11,7 @@ from chainveil.model.higher_order import HigherOrderChain
 from chainveil.noise.base import Noise
 from chainveil.noise.memory import StickyNoise, TrackingNoise
 
-KINDS = ("sticky", "tracking", "late tracking", "independent")
+KINDS = ("sticky", "tracking", "independent")
 
 
 def random_noise(rng: np.random.Generator, kind: str, k: int, m: int, sparse: bool) -> Noise:
@@ -28,7 +28,7 @@ def random_noise(rng: np.random.Generator, kind: str, k: int, m: int, sparse: bo
         return StickyNoise(laws(m, k), laws(k))
     if kind == "independent":
         return Channel(laws(k))
-    return TrackingNoise(laws(m, k, k), laws(k), laws(m, k), int(kind == "late tracking"))
+    return TrackingNoise(laws(m, k, k), laws(k), laws(m, k))
 
 
 def random_order(rng: np.random.Generator, k: int, order: int) -> HigherOrderChain:

@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chainveil import Channel, InvalidInput, MarkovChain
-from chainveil.inference import filtered, log_likelihood, smoothed, viterbi
+from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, NotSupported
+from chainveil.inference import (
+    filtered,
+    hidden_model,
+    log_likelihood,
+    report_laws,
+    smoothed,
+    step_weights,
+    viterbi,
+)
 
 CHAIN = MarkovChain.binary(0.2, 0.3)
 CHANNEL = Channel.binary(0.1, 0.25)
@@ -109,6 +117,17 @@ def test_mismatched_channel_and_state() -> None:
         smoothed(CHAIN, Channel.randomized_response(3, 0.2), [0, 1])
     with pytest.raises(InvalidInput, match="state: found 2"):
         smoothed(CHAIN, CHANNEL, [0, 1], state=2)
+
+
+def test_both_forms_of_a_model_want_noise_for_its_states() -> None:
+    for form in (hidden_model, step_weights):
+        with pytest.raises(InvalidInput, match="noise for 3 states"):
+            form(MarkovChain(np.full((3, 3), 1 / 3)), CHANNEL)
+
+
+def test_noise_that_runs_on_beneath_gaps_has_no_weights_of_steps() -> None:
+    with pytest.raises(NotSupported, match="correlated noise"):
+        report_laws(CorrelatedNoise(0.2, 0.5), gaps=True)
 
 
 def test_more_symbols_than_a_byte_holds() -> None:

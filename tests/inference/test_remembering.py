@@ -10,12 +10,10 @@ import pytest
 
 from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, NotSupported
 from chainveil.inference import (
-    expected_transitions,
     filtered,
     hidden_model,
     log_likelihood,
     smoothed,
-    step_weights,
     viterbi,
 )
 from chainveil.inference.labels import report_labels
@@ -44,41 +42,6 @@ def cases(kind: str, count: int = 60) -> Iterator[Case]:
         where = rng.choice(n, int(rng.integers(0, n)) if number % 3 else 0, replace=False)
         known = {int(t): int(rng.integers(0, k)) for t in where}
         yield model, noise, np.ma.MaskedArray(rng.integers(0, m, n), mask=mask), known
-
-
-def test_flips_on_one_point_in_several() -> None:
-    """Reports look at the point reported before them, over silent ones."""
-    rng = np.random.default_rng(50)
-    for _ in range(12):
-        q, r, rho0, rho1 = rng.uniform(0.05, 0.95, 4)
-        chain, n = MarkovChain([[1 - q, q], [r, 1 - r]], rng.dirichlet(np.ones(2))), 6
-        noise = CorrelatedNoise(rho0, rho1, int(rng.integers(2, 4)))
-        series, places = np.array(list(np.ndindex((2,) * n))), noise.places(n)
-        z = rng.integers(0, 2, n)
-        flips = series[:, places] ^ z[places]
-        law = noise.chain.stationary[flips[:, 0]]
-        law = law * noise.chain.transition[flips[:, :-1], flips[:, 1:]].prod(axis=1)
-        law = law * chain.start[series[:, 0]]
-        law = law * chain.transition[series[:, :-1], series[:, 1:]].prod(axis=1)
-        expected = (law @ series) / law.sum()
-        np.testing.assert_allclose(smoothed(chain, noise, z)[:, 1], expected, atol=1e-12)
-        assert log_likelihood(chain, noise, z) == pytest.approx(np.log(law.sum()))
-        likeliest = int("".join(map(str, viterbi(chain, noise, z))), 2)
-        assert law[likeliest] == pytest.approx(law.max())
-        known = {1: 1}
-        kept = law * (series[:, 1] == 1)
-        found = smoothed(chain, noise, z, known)[:, 1]
-        np.testing.assert_allclose(found, (kept @ series) / kept.sum(), atol=1e-12)
-
-
-def test_what_flips_did_at_missing_points_between_silent_ones_is_not_known() -> None:
-    noise = CorrelatedNoise(0.2, 0.6, 2)
-    z = np.ma.MaskedArray([0, 1, 1, 0], mask=[False, False, True, False])
-    with pytest.raises(NotSupported, match="missing points"):
-        smoothed(CHAIN, noise, z)
-    for refused in (hidden_model, step_weights):
-        with pytest.raises(NotSupported, match="reported before"):
-            refused(CHAIN, noise)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -145,24 +108,6 @@ def test_series_in_any_shape(kind: str) -> None:
             np.testing.assert_allclose(together[row], alone, atol=1e-13)
             np.testing.assert_allclose(several[row], alone, atol=1e-13)
     assert log_likelihood(CHAIN, noise, z, known).shape == (20,)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_transitions_add_up_over_paths(kind: str) -> None:
-    for model, noise, z, _ in cases(kind, 12):
-        table = joint_of(model, noise, z, {})
-        if model.order != 1 or sum(table.values()) == 0 or min(table.values()) == 0:
-            continue
-        counts = np.zeros((model.states, model.states))
-        for path, weight in table.items():
-            for t in range(len(path) - 1):
-                counts[path[t], path[t + 1]] += weight / sum(table.values())
-        marked = np.ma.filled(z, noise.outputs).astype(np.int64)
-        borders = np.array([0, len(z)])
-        labels = report_labels(noise, True).of(marked, borders)
-        seen = expected_transitions(step_weights(model, noise, True), labels, borders)
-        np.testing.assert_allclose(seen.counts, counts, atol=1e-10)
-        assert seen.log_likelihood == pytest.approx(np.log(sum(table.values())), abs=1e-9)
 
 
 def test_correlated_noise_over_gaps_has_a_likelihood() -> None:

@@ -21,7 +21,6 @@ TRACKING = TrackingNoise.binary(
     [0.35, 0.71],
     [[0.15, 0.52], [0.41, 0.88]],
 )
-LATE = TRACKING.delayed(1)
 
 
 def laws(generator: np.random.Generator, *shape: int) -> NDArray[np.float64]:
@@ -49,7 +48,6 @@ TWO_STATES: dict[str, Noise] = {
     "sticky": STICKY,
     "turning": TURNING,
     "tracking": TRACKING,
-    "late": LATE,
 }
 FOUR = StickyNoise.response(0.6, cv.Channel.randomized_response(4, 0.5), cv.Channel.ordinal(4, 0.6))
 # Up to eight reports are drawn by one way, more by another.
@@ -67,7 +65,6 @@ THINNED: dict[str, Noise] = {
     "turning, 64": TURNING.thinned(64),
     "three, 3": THREE.thinned(3),
     "four, 5": FOUR.thinned(5),
-    "correlated, 4": cv.CorrelatedNoise(0.2, 0.6, 4),
     "channel, 3": cv.Channel.binary(0.3, 0.2).thinned(3),
     "five states, 4": cv.Channel.randomized_response(5, 0.4).thinned(4),
     "thirty states, 7": cv.Channel.randomized_response(30, 0.4).thinned(7),

@@ -19,7 +19,6 @@ from chainveil.noise.memory import StickyNoise, TrackingNoise
 from tests.mechanism.crafted import Crafted, Remembering
 from tests.mechanism.remembering import (
     HOLDING,
-    LATE,
     STICKY,
     TRACKING,
     data,
@@ -180,12 +179,6 @@ def test_in_place_and_report() -> None:
     assert done.report == Report("tracking", "study", 1, 300_000, int((x < 0).sum()))
     sanitize(x, TRACKING, out=x, rng=seeded(1), missing="keep")
     assert np.array_equal(x, done.values)
-
-
-def test_reports_that_come_late_are_those_at_hand() -> None:
-    x = data(LATE, 1000)
-    late, now = (sanitize(x, noise, rng=seeded(1)) for noise in (LATE, TRACKING))
-    assert np.array_equal(late, now)
 
 
 def test_certain_reports() -> None:

@@ -1,4 +1,4 @@
-"""Streams of noise that remembers, reports one point in several or comes late."""
+"""Streams of noise that remembers or reports one point in several."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from chainveil.noise.base import Noise
 from tests.mechanism.remembering import (
     ALL,
     HOLDING,
-    LATE,
     STICKY,
     THREE,
     TRACKING,
@@ -69,9 +68,9 @@ def test_tracking_remembers_the_last_report_and_point() -> None:
     assert stream.report.gaps == 3
 
 
-def test_every_delay_and_the_next_report() -> None:
+def test_every_and_the_next_report() -> None:
     stream = Stream(STICKY.thinned(4))
-    assert (stream.every, stream.delay, stream.next_report) == (4, 0, 1)
+    assert (stream.every, stream.next_report) == (4, 1)
     assert stream.push(0) is None
     assert stream.next_report == 1
     assert stream.push(1) in (0, 1)
@@ -79,8 +78,8 @@ def test_every_delay_and_the_next_report() -> None:
     assert len(stream.push(np.zeros(3, np.uint8))) == 0
     assert stream.push(np.zeros(3, np.uint8)).dtype == np.uint8
     assert stream.position == 8
-    late = Stream(LATE)
-    assert (late.every, late.delay, late.next_report) == (1, 1, 0)
+    often = Stream(TRACKING)
+    assert (often.every, often.next_report) == (1, 0)
     assert type(Stream(STICKY.thinned(3)).push(np.zeros((3, 1), np.int8))) is np.ndarray
 
 
@@ -113,7 +112,6 @@ def test_noise_comes_back_from_a_saved_state(noise: Noise) -> None:
     saved = json.loads(json.dumps(Stream(noise).save()))
     assert Stream.restore(saved)._noise == noise
     assert ("every" in saved["noise"]) == (noise.every > 1)
-    assert ("delay" in saved["noise"]) == (noise.delay > 0)
 
 
 def test_states_that_were_changed_are_refused() -> None:
@@ -139,10 +137,8 @@ def test_states_that_were_changed_are_refused() -> None:
         (sticky, {"every": 1}),
         (sticky, {"every": 2.5}),
         (sticky, {"every": "3"}),
-        (sticky, {"delay": 1}),
         (sticky, {"every": 1 << 80}),
-        (tracking, {"delay": 2}),
-        (tracking, {"delay": 0}),
+        (tracking, {"delay": 1}),
         (tracking, {"late": 1}),
     ]
     for stream, changes in timing:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import chainveil as cv
 from chainveil.mechanism import (
-    HeldRows,
     RowNoise,
     Rows,
     Stream,
@@ -80,18 +79,14 @@ def test_rows_in_any_batches(
     states, points = _mixed(owners, series)
     there = states >= 0
     owners, states, points = owners[there], states[there].astype(np.uint8), points[there]
-    work, held = RowNoise(noise, seeded(seed)), HeldRows(noise)
+    work = RowNoise(noise, seeded(seed))
     found: list[Any] = []
-    values: list[Any] = []
     masks: list[Any] = []
     edges = np.split(np.arange(len(states)), np.cumsum(sizes))
     for part in edges:
         rows = Rows(owners[part], points[part], NUMBERS)
         masks.append(work.reports(rows))
         found.append(work.apply(states[part], rows))
-        values.append(held.add(rows, found[-1]))
-        assert len(np.concatenate(values)) + held.waiting == len(np.concatenate(masks))
-    values.append(held.finish())
     speaks, drawn = np.concatenate(masks), np.concatenate(found)
     assert len(drawn) == speaks.sum()
     for j in range(4):
@@ -103,7 +98,6 @@ def test_rows_in_any_batches(
         mine = (owners == j)[speaks]
         places = points[(owners == j) & speaks]
         assert np.array_equal(drawn[mine], whole[places])
-        assert np.array_equal(np.concatenate(values)[owners == j], whole[points[owners == j]])
 
 
 def _mixed(owners: Any, series: list[Any]) -> tuple[Any, Any]:
@@ -120,12 +114,12 @@ def test_long_batches_with_many_ties(noise: Noise) -> None:
     series = [data(noise, int((owner == j).sum()), j) for j in range(4)]
     states, points = _mixed(owner, series)
     rows = Rows(owner, points, NUMBERS)
-    work, held = RowNoise(noise, seeded(9)), HeldRows(noise)
-    drawn = work.apply(states.astype(np.uint8), rows)
-    values = np.concatenate([held.add(rows, drawn), held.finish()])
+    work = RowNoise(noise, seeded(9))
+    drawn, speaks = work.apply(states.astype(np.uint8), rows), work.reports(rows)
     for j in range(4):
         whole = sanitize(series[j], noise, rng=seeded(9).at(series=int(NUMBERS[j])))
-        assert np.array_equal(values[owner == j], whole)
+        mine = owner == j
+        assert np.array_equal(drawn[mine[speaks]], whole[points[mine & speaks]])
 
 
 @pytest.mark.parametrize("noise", ALL.values(), ids=ALL)
@@ -166,25 +160,6 @@ def test_rows_out_of_order() -> None:
             RowNoise(noise, seeded(1)).apply(zeros + 10, Rows(owner, np.arange(2), NUMBERS))
     with pytest.raises(cv.InvalidInput, match="every state"):
         RowNoise(STICKY.thinned(2), secure()).apply(zeros)
-
-
-def test_rows_wait_no_longer_than_their_report() -> None:
-    noise, held = STICKY.thinned(4), HeldRows(STICKY.thinned(4))
-    rows = Rows(np.zeros(10, np.int64), np.arange(10), NUMBERS[:1])
-    singly = [Rows(rows.owner[[i]], rows.points[[i]], rows.numbers) for i in range(10)]
-    reports = iter([[1], [0], [1]])
-    out = [
-        held.add(singly[i], np.array(next(reports) if i in noise.places(10) else [], np.uint8))
-        for i in range(10)
-    ]
-    assert [len(part) for part in out] == [0, 2, 1, 1, 0, 2, 1, 1, 0, 2]
-    assert np.concatenate(out).tolist() == [1] * 4 + [0] * 4 + [1] * 2
-
-
-def test_reports_must_be_those_of_the_rows() -> None:
-    rows = Rows(np.zeros(4, np.int64), np.arange(4), NUMBERS[:1])
-    with pytest.raises(cv.InvalidInput, match=r"reports: .*2 reports; allowed: 1"):
-        HeldRows(STICKY.thinned(4)).add(rows, np.zeros(2, np.uint8))
 
 
 def test_every_kind_is_thinned_as_it_should() -> None:

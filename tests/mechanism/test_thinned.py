@@ -19,8 +19,6 @@ from chainveil.mechanism import (
 from chainveil.mechanism.randomness import Keystream
 from chainveil.noise.base import Noise
 from tests.mechanism.remembering import (
-    HOLDING,
-    LATE,
     STICKY,
     THINNED,
     THREE,
@@ -233,17 +231,3 @@ def test_reports_of_several_series_and_masks() -> None:
     assert isinstance(masked, Reported)
     assert masked.places.tolist() == [4]
     assert not np.ma.isMaskedArray(masked.values)
-
-
-def test_reports_that_come_late_are_about_the_point_before() -> None:
-    x = data(LATE, 200, gaps=0.1)
-    x[0] = 1
-    z = sanitize(x, LATE, rng=seeded(1), missing="keep")
-    alone = reports(x, LATE, seeded(1), missing="keep")
-    assert isinstance(alone, Reported)
-    wanted = [t - 1 for t in range(1, 200) if x[t] >= 0 and x[t - 1] >= 0]
-    assert alone.places.tolist() == wanted
-    assert np.array_equal(alone.values, z[alone.places + 1])
-    now = reports(x[:1], HOLDING["tracking"], seeded(1))
-    assert isinstance(now, Reported)
-    assert now.places.tolist() == [0]

@@ -82,6 +82,6 @@ def test_the_largest_order_is_what_the_data_carry() -> None:
 def test_data_that_end_before_their_memory_does() -> None:
     choice = cv.choose_order(SECOND.sample(300, rng=2))
     assert choice.at_the_end
-    assert "may fit better still" in str(choice)
+    assert "no longer memory was tried" in str(choice)
     with pytest.raises(cv.InvalidInput, match="sequences"):
         cv.choose_order(np.array([], int))

@@ -78,9 +78,8 @@ def report_law(noise: Any, series: IntArray, gaps: Collection[int]) -> FloatArra
     for number, t in enumerate(places):
         # The last report is the last digit of the number of an output.
         last = np.arange(law.shape[1]) % noise.outputs
-        # Tracking looks at the point that was due to report before, unless that one is missing.
-        before = t - noise.every
-        step = _one_report(noise, series, t, None if number == 0 else last, before in gaps)
+        # Tracking looks at the point before, unless that one is missing.
+        step = _one_report(noise, series, t, None if number == 0 else last, t - 1 in gaps)
         law = (law[:, :, None] * step).reshape(len(series), -1)
     return law
 
@@ -99,22 +98,16 @@ def _one_report(
     assert noise.kind == "tracking", noise.kind
     if after_gap:
         return np.asarray(noise.after_gap[last[None, :], here])
-    return np.asarray(noise.kernel[last[None, :], series[:, t - noise.every, None], here])
+    return np.asarray(noise.kernel[last[None, :], series[:, t - 1, None], here])
 
 
 def _flip_law(noise: Any, series: IntArray, places: list[int]) -> FloatArray:
-    """Reports are ``x XOR y``; y runs on beneath missing reports, where it is summed out.
-
-    It steps from each point that is due to report to the next such point.
-    """
-    rho0, rho1, due = noise.rho0, noise.rho1, noise.places(series.shape[1]).tolist()
-    if not due:
-        return np.ones((len(series), 1))
-    flips = np.array(list(product(range(2), repeat=len(due))))
+    """Reports are ``x XOR y``; y runs on beneath missing reports, where it is summed out."""
+    rho0, rho1 = noise.rho0, noise.rho1
+    flips = np.array(list(product(range(2), repeat=series.shape[1])))
     steps = np.array([[1 - rho0, rho0], [rho1, 1 - rho1]])[flips[:, :-1], flips[:, 1:]]
     weights = (np.array([rho1, rho0]) / (rho0 + rho1))[flips[:, 0]] * steps.prod(axis=1)
-    seen = [due.index(t) for t in places]
-    reports = series[:, None, places] ^ flips[None, :, seen]
+    reports = series[:, None, places] ^ flips[None, :, places]
     codes = reports @ (2 ** np.arange(len(places))[::-1])
     law = np.zeros((len(series), 2 ** len(places)))
     np.add.at(law, (np.arange(len(series))[:, None], codes), weights[None, :])

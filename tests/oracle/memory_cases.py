@@ -44,7 +44,7 @@ def random_noise(
         return cv.Channel(random_rows(rng, (k, m), zeros), every)
     if kind == "correlated":
         rho0, rho1 = rng.uniform(0.05, 1.0, 2)
-        return cv.CorrelatedNoise(rho0, rho1, every)
+        return cv.CorrelatedNoise(rho0, rho1)
     first = random_rows(rng, (k, m), zeros)
     if kind == "sticky":
         return StickyNoise(random_rows(rng, (m, k, m), zeros), first, every)

@@ -121,7 +121,7 @@ def test_truth_is_drawn_beside_the_answer() -> None:
 def _frame(people: int) -> pd.DataFrame:
     rows = [
         {"person": f"p{who}", "hour": hour, "state": state, "estimate": 0.5, "low": 0.4,
-         "high": 0.6, "unit": "share", "points": 10, "method": "counts"}
+         "high": 0.6, "unit": "share", "points": 10}
         for who in range(people) for hour in range(3) for state in ("low", "high")
     ]  # fmt: skip
     return pd.DataFrame(rows)

@@ -102,7 +102,7 @@ def test_many_curves_and_names_stay_apart() -> None:
 
 
 MECHANISMS = ("independent", "thinned independent", "correlated", "sticky", "thinned sticky",
-              "tracking", "tracking, late", "guessing")  # fmt: skip
+              "tracking", "guessing")  # fmt: skip
 
 
 def test_tradeoff_tells_all_mechanisms_apart() -> None:

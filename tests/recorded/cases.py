@@ -81,10 +81,10 @@ def tables() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path, goal = Path(folder) / "heart.csv", Path(folder) / "release.csv"
         frame.write_csv(path)
-        arguments = f"sanitize {path} --column bpm --series person --threshold 60 --epsilon 2 "
-        arguments += f"--q 0.0893 --r 0.1092 --seed 11 --mechanism independent -o {goal} --json"
+        how = "--column bpm --series person --threshold 60 --epsilon 2 --q 0.0893 --r 0.1092"
+        how += " --seed 11 --mechanism independent --json"
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-            assert run(arguments.split()) == 0
+            assert run(["sanitize", str(path), *how.split(), "-o", str(goal)]) == 0
         document = json.loads((Path(folder) / "release.certificate.json").read_text())
         found["file"] = {
             "bytes": hashlib.sha256(goal.read_bytes()).hexdigest(),

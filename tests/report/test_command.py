@@ -77,7 +77,7 @@ def test_without_a_release_a_page_promises_and_estimates_nothing(
 
 
 def test_a_plan_has_a_page(tmp_path: Path) -> None:
-    called("calibrate", "--theta", "0.2", "--epsilon", "2", "--mechanism", "independent",
+    called("calibrate", "--q", "0.2", "--r", "0.2", "--epsilon", "2", "--mechanism", "independent",
            "-o", "plan.json", folder=tmp_path)  # fmt: skip
     called("report", "plan.json", folder=tmp_path)
     text = (tmp_path / "plan.json.report.html").read_text("utf-8")
@@ -95,25 +95,6 @@ def test_a_certificate_that_fails_says_so_on_the_page(plain: Any, tmp_path: Path
     assert 'class="box bad"' in text
     assert "must not be relied on" in text
     assert "What the release says" not in text
-
-
-def test_times_tell_hours_and_dates(tmp_path: Path) -> None:
-    import numpy as np
-    import pyarrow as pa
-
-    from tests.report.releases import released, states
-
-    seconds = np.arange(400) * 600
-    table = pa.table({
-        "person": ["a"] * 400, "bpm": np.where(states(1, 400)[0] == 1, 70.0, 50.0),
-        "minute": pa.array(seconds, pa.int64()).cast(pa.timestamp("s")),
-    })  # fmt: skip
-    made = released(tmp_path, table, pages=False, time_as=None, keep_time=True,
-                    allow_leak=["minute"], mechanism="independent")  # fmt: skip
-    called("report", made.certificate, made.release, "--time", "minute", folder=tmp_path)
-    text = made.public.read_text("utf-8")
-    assert "by hour of the day, 95% intervals" in text
-    assert "by date, 95% intervals" in text
 
 
 @pytest.mark.parametrize(

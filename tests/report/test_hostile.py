@@ -112,7 +112,7 @@ def test_a_loss_without_limit_is_drawn_to_the_end_and_says_so(tmp_path: Path) ->
     (section,) = (one for one in page.sections if one.title.startswith("What each series loses"))
     warned, figure = section.blocks[1:]
     assert isinstance(warned, Text)
-    assert warned.text.startswith("1 of 2 series would lose more")
+    assert warned.text.startswith("1 of 2 series lose more")
     assert isinstance(figure, Figure)
     assert figure.table.cells[0][1].shown == "inf"
     text = json.dumps(figure.spec, allow_nan=False)

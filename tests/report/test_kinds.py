@@ -20,7 +20,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "tracking": {"mechanism": "tracking"},
     "correlated": {"mechanism": "correlated"},
     "rare": {"mechanism": "sticky", "every": 3},
-    "rare, held": {"mechanism": "sticky", "every": 3, "hold": True},
     "gaps": {"mechanism": "sticky", "missing": "keep"},
     "events": {"mechanism": "independent", "event": 2},
     "ignorant": {"mechanism": "independent", "adversary": "ignorant"},
@@ -31,7 +30,7 @@ KINDS: dict[str, dict[str, Any]] = {
         "chain": cv.HigherOrderChain([[0.8, 0.2], [0.3, 0.7], [0.7, 0.3], [0.2, 0.8]], order=2),
     },
     "three states": {
-        "mechanism": "independent", "chain": THREE, "threshold": None, "edges": [55.0, 65.0],
+        "mechanism": "independent", "chain": THREE, "threshold": [55.0, 65.0],
         "labels": ["low", "middle", "high"],
     },
     "private chain": {"mechanism": "independent", "chain": None},
@@ -56,9 +55,8 @@ def _blocks(page: Any, title: str) -> Any:
 
 # What each cannot answer: two points in one report, no two neighbours, too much noise.
 REFUSED = {
-    "tracking": {"share", "by series", "over time"},
+    "tracking": {"share", "by series", "over time", "transitions", "sojourns"},
     "rare": {"transitions", "sojourns"},
-    "rare, held": {"transitions", "sojourns"},
     "second release": {"transitions", "sojourns"},
 }
 

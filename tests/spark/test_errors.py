@@ -46,7 +46,7 @@ AT_ONCE: dict[str, tuple[pa.Table, dict[str, Any]]] = {
     "a series that does not exist": (long_table(), {"series": "persn"}),
     "a column of the wrong type": (_all("bpm", dt.date(2026, 1, 1)), {}),
     "a time of the wrong type": (_all("minute", True), {"time": "minute"}),
-    "too many states": (long_table(), {"edges": [50, 60], "threshold": None}),
+    "too many states": (long_table(), {"threshold": [50, 60]}),
     "one column for two things": (long_table(), {"series": "bpm"}),
     "no limit between states": (long_table(), {"threshold": None}),
 }

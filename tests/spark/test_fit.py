@@ -52,10 +52,10 @@ def test_disorder_and_gaps_across_partition_borders(
     table = _retimed(long_table(seed=len(name)), kind)
     gap: dict[str, Any] = {"max_gap": 2 * unit, "step": unit} if split else {}
     layout = Layout("bpm", "person", "minute", **gap)
-    here = fit_table(FrameSource(table), layout, StateRules(edges=[57, 62]))
+    here = fit_table(FrameSource(table), layout, StateRules(threshold=[57, 62]))
     # The rows mixed up, and cut so that series end in the middle of partitions.
     frame = frame_of(spark_session, shuffled(table), partitions)
-    there = spark.fit(frame, "person", "minute", "bpm", edges=[57, 62], **gap)
+    there = spark.fit(frame, "person", "minute", "bpm", threshold=[57, 62], **gap)
     # Counts, intervals, rows, series, splits and the memory of two points.
     assert there.facts == here.facts
     assert there.chain.counts.tolist() == here.chain.counts.tolist()  # type: ignore[union-attr]

@@ -62,21 +62,15 @@ def test_a_seeded_release_is_the_same_for_any_partitioning(
 
 
 @pytest.mark.parametrize(
-    ("kind", "hold"),
-    [
-        ("sticky", False),
-        ("rare", True),
-        pytest.param("tracking", False, marks=pytest.mark.slow),
-        pytest.param("rare", False, marks=pytest.mark.slow),
-    ],
+    "kind", ["sticky", "rare", pytest.param("tracking", marks=pytest.mark.slow)]
 )
 def test_noise_that_remembers_and_rare_reports_are_the_same_on_spark(
-    kind: str, hold: bool, spark_session: Any, tmp_path: Path
+    kind: str, spark_session: Any, tmp_path: Path
 ) -> None:
     table, plan = long_table(), remembering(kind)
     how: dict[str, Any] = {
         "series": "person", "time": "minute", "step": 1, "max_gap": 1, "threshold": 60,
-        "labels": ["low", "high"], "rng": seeded(11), "keep_time": True, "hold": hold,
+        "labels": ["low", "high"], "rng": seeded(11), "keep_time": True,
     }  # fmt: skip
     here = cv.sanitize_table(table, "bpm", plan=plan, **how)
     frame = frame_of(spark_session, shuffled(table), 5)
@@ -84,7 +78,7 @@ def test_noise_that_remembers_and_rare_reports_are_the_same_on_spark(
     found = in_order(folder_table(tmp_path / "r.parquet"))
     assert found.equals(in_order(here.table))
     assert cv.verify(there.certificate, tmp_path / "r.parquet").holds
-    for name in ("rows", "points", "held", "series", "gaps", "splits"):
+    for name in ("rows", "points", "series", "gaps", "splits"):
         assert there.certificate[f"release.{name}"] == here.certificate[f"release.{name}"]
 
 
@@ -94,8 +88,8 @@ def test_noise_that_remembers_is_the_same_on_spark_for_four_states(
 ) -> None:
     table, plan = long_table(), long_plan(kind)
     how: dict[str, Any] = {
-        "series": "person", "time": "minute", "step": 1, "max_gap": 1, "edges": [57, 60, 63],
-        "labels": list("abcd"), "rng": seeded(11), "keep_time": True, "hold": True,
+        "series": "person", "time": "minute", "step": 1, "max_gap": 1, "threshold": [57, 60, 63],
+        "labels": list("abcd"), "rng": seeded(11), "keep_time": True,
     }  # fmt: skip
     here = cv.sanitize_table(table, "bpm", plan=plan, **how)
     frame = frame_of(spark_session, shuffled(table), 5)
@@ -119,7 +113,7 @@ def test_more_states_and_no_series_column(spark_session: Any, tmp_path: Path) ->
     chain = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     plan = cv.calibrate(chain, 3.0)
     how: dict[str, Any] = {
-        "time": "minute", "edges": [55, 65], "rng": seeded(5), "keep_time": True,
+        "time": "minute", "threshold": [55, 65], "rng": seeded(5), "keep_time": True,
     }  # fmt: skip
     here = cv.sanitize_table(table, "bpm", plan=plan, **how).table
     frame = frame_of(spark_session, shuffled(table))

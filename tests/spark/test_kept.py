@@ -88,7 +88,7 @@ def test_a_release_of_spark_s_own_file_can_be_read_by_spark(
     part = next((tmp_path / "t").glob("*.parquet"))
     assert SPARK_TYPES.encode() in pq.read_schema(part).metadata
     goal = tmp_path / "r.parquet"
-    how = ["--column", "bpm", "--threshold", "60", "--theta", "0.1", "--epsilon", "1"]
+    how = ["--column", "bpm", "--threshold", "60", "--q", "0.1", "--r", "0.1", "--epsilon", "1"]
     assert run(["sanitize", str(part), *how, "--keep", "person", "-o", str(goal)]) == 0
     assert pq.read_schema(goal).metadata is None
     read = spark_session.read.parquet(str(goal))

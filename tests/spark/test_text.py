@@ -13,7 +13,7 @@ from chainveil.cli import run
 from tests.spark.tables import folder_table, in_order
 
 ASK = ["--column", "bpm", "--series", "person", "--time", "minute", "--threshold", "60"]
-HOW = [*ASK, "--labels", "low,high", "--theta", "0.2", "--epsilon", "1", "--seed", "7"]
+HOW = [*ASK, "--labels", "low,high", "--q", "0.2", "--r", "0.2", "--epsilon", "1", "--seed", "7"]
 SPARK = ["--engine", "spark", "--master", "local[2]"]
 GOOD = "person,minute,bpm\n" + "".join(
     f"{'ab'[i // 30]},{i % 30},{50 + 20 * (i // 3 % 2)}\n" for i in range(60)
@@ -83,7 +83,7 @@ def test_one_column_and_one_state(
     spark_session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    how = ["--column", "bpm", "--theta", "0.2", "--epsilon", "1", *SPARK]
+    how = ["--column", "bpm", "--q", "0.2", "--r", "0.2", "--epsilon", "1", *SPARK]
     Path("a.csv").write_text("bpm\n55\n\n71\n")
     command = ["sanitize", "a.csv", *how, "--missing", "keep", "-o", "r.parquet"]
     assert run([*command, "--threshold", "60"]) == 2

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import fit_test
 from benchmarks.coverage_table import BEGIN, END, read_lines, shares, tables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,21 +28,8 @@ def test_the_page_shows_what_the_experiment_found() -> None:
     assert shown.strip() == tables(ROOT / "benchmarks" / "coverage.csv")
 
 
-def test_the_page_shows_which_fitted_chains_are_refused() -> None:
-    """No record that the likelihood misses goes unflagged; of chains at most one in twenty is."""
-    results = ROOT / "benchmarks" / "fit_test.csv"
-    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
-    shown = page.split(fit_test.BEGIN)[1].split(fit_test.END)[0]
-    assert shown.strip() == fit_test.table(results)
-    for line in read_lines(results):
-        if line["data"].startswith("heart rate"):
-            assert line["missed"] == "0", line
-        else:
-            assert int(line["flagged"]) <= 0.05 * int(line["releases"]), line
-
-
 def test_every_interval_that_is_offered_covers_as_it_says() -> None:
-    """94% to 96% of 5,000 releases each, and likelihood nowhere worse than counts.
+    """94% to 96% of 5,000 releases each.
 
     Sticky noise: of 10,000 releases each. What is refused shows in brackets in the tables, and may
     cover as it likes.
@@ -56,11 +42,10 @@ def test_every_interval_that_is_offered_covers_as_it_says() -> None:
     for line in sticky:
         assert int(line["repetitions"]) == 10_000
         assert 94 <= float(line["lowest"]) <= float(line["highest"]) <= 96, line
-    assert len(offered) > 350
+    assert len(offered) > 250
     for line in offered:
         assert int(line["repetitions"]) == 5000
         assert 94 <= float(line["lowest"]) <= float(line["highest"]) <= 96, line
-        assert line["mse_z"] == "" or float(line["mse_z"]) < 2
 
 
 @pytest.mark.slow
@@ -71,7 +56,7 @@ def test_a_run_is_taken_up_where_it_stopped(tmp_path: Path) -> None:
     assert coverage(*asked).count("correlated 4 1000") == 2
     with results.open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))
-    assert len(lines) == 12
+    assert len(lines) == 8
     for line in lines:
         # 60 intervals of 95%: fewer than 40 cover once in 10^12; of 5 none may.
         assert float(line["lowest"]) >= (66 if line["repetitions"] == "60" else 0)
@@ -82,4 +67,4 @@ def test_a_run_is_taken_up_where_it_stopped(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("after\n")
-    assert text.count("| θ = .35 | correlated | 4 | 1,000 |") == 2
+    assert text.count("| θ = .35 | correlated | 4 | 1,000 |") == 1

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, calibrate, estimate
-from chainveil.estimate import FitTest
+from chainveil import Channel, CorrelatedNoise, MarkovChain, calibrate, estimate
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.mechanism import sanitize, seeded
 from chainveil.noise import Noise
@@ -160,60 +159,6 @@ def test_frequency_of_the_chain(mechanism: Any) -> None:
     found = [estimate.frequency(row, noise, covers="sampling") for row in z]
     inside = [bool(f.low[1] <= HEART.stationary[1] <= f.high[1]) for f in found]
     assert 0.914 <= np.mean(inside) <= 0.986
-
-
-@pytest.fixture
-def untested(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Likelihoods without the test of their chains: there are hundreds of groups."""
-    passed = lambda parts, *_: FitTest(0.05, 1.0, np.zeros(len(parts), np.bool_), 0)  # noqa: E731
-    monkeypatch.setattr("chainveil.estimate.likelihood.grouped_fits.fit_test", passed)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("untested")
-@pytest.mark.parametrize(
-    ("chain", "epsilon", "mechanism", "rows"),
-    [
-        (HEART, 4.0, "independent", 600),
-        (HEART, 4.0, "correlated", 600),
-        (TWO, 2.0, "independent", 600),
-        (TWO, 1.0, "correlated", 300),
-    ],
-)
-def test_likelihood_is_never_worse_than_counts(
-    chain: MarkovChain, epsilon: float, mechanism: Any, rows: int
-) -> None:
-    """Mean squared errors of the same releases, four standard errors of the difference.
-
-    Coverage of 95% within four standard errors of a share: false alarms once in 16,000.
-    """
-    noise = calibrate(chain, epsilon, mechanism=mechanism).noise
-    _, z = released(chain, noise, 1000, rows)
-    best = estimate.transitions(z, noise, by="series", method="likelihood", covers="sampling")
-    plain = estimate.transitions(z, noise, by="series")
-    gain = (plain.value - chain.transition) ** 2 - (best.value - chain.transition) ** 2
-    each = gain.reshape(len(z), -1).mean(axis=1)
-    assert each.mean() > -4 * each.std() / np.sqrt(len(each))
-    inside = (best.low <= chain.transition) & (chain.transition <= best.high)
-    assert abs(inside.mean() - 0.95) < 4 * np.sqrt(0.95 * 0.05 / rows)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("untested")
-def test_likelihood_of_four_states() -> None:
-    """Sixteen transitions of 40 releases; curvature alone would cover 93% of them.
-
-    The spread of the share of one release is below 8 points, so that of the mean is below
-    1.3: the limits are four of them from 95%.
-    """
-    noise = calibrate(FOUR, 4.0).noise
-    _, z = released(FOUR, noise, 1000, 40)
-    best = estimate.transitions(z, noise, by="series", method="likelihood", covers="sampling")
-    inside = (best.low <= FOUR.transition) & (FOUR.transition <= best.high)
-    assert 0.899 <= inside.mean() <= 0.999
-    assert inside.reshape(40, -1).mean(axis=1).std() < 0.08
-    with pytest.raises(InvalidInput, match="at least 5,"):
-        estimate.transitions(z, calibrate(FOUR, 2.0), method="likelihood", by="series")
 
 
 def test_errors_that_ignore_the_memory_of_the_noise_are_found_out() -> None:

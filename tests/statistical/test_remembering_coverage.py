@@ -16,18 +16,14 @@ import numpy as np
 import pytest
 
 from chainveil import Channel, MarkovChain, estimate
-from chainveil.estimate import FitTest
 from chainveil.mechanism import sanitize, seeded
 from chainveil.noise.base import Noise
-from chainveil.noise.memory import StickyNoise, TrackingNoise
+from chainveil.noise.memory import StickyNoise
 from tests.statistical.test_estimate_coverage import correlation, pair_shares
 
 RELEASES, POINTS = 4000, 1000
 N10 = MarkovChain.binary(0.0893, 0.1092)
 STICKY = StickyNoise.binary([[0.12, 0.45], [0.55, 0.88]], [0.35, 0.65])
-TRACKING = TrackingNoise.binary(
-    [[[0.05, 0.5], [0.15, 0.35]], [[0.65, 0.85], [0.5, 0.95]]], [0.3, 0.7]
-)
 
 
 def assert_covers(found: estimate.Estimate, truth: Any, reach: float = 0.01) -> None:
@@ -105,21 +101,3 @@ def test_shares_of_the_points_that_report(noise: Noise) -> None:
     assert 0.94 <= covered.mean() <= 0.98
     behind = estimate.frequency(z, noise, by="series", covers="sampling", chain=N10)
     assert_covers(behind, N10.stationary)
-
-
-@pytest.fixture
-def untested(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Likelihoods without the test of their chains: there are hundreds of groups."""
-    passed = lambda parts, *_: FitTest(0.05, 1.0, np.zeros(len(parts), np.bool_), 0)  # noqa: E731
-    monkeypatch.setattr("chainveil.estimate.likelihood.grouped_fits.fit_test", passed)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("untested")
-@pytest.mark.parametrize("noise", [STICKY, TRACKING], ids=["sticky", "tracking"])
-def test_transitions_by_likelihood(noise: Noise) -> None:
-    """Of 300 releases, four standard errors: one in 16,000 runs of a comparison."""
-    x = N10.sample(2000, 300, 5)
-    z = sanitize(x, noise, rng=seeded(6))
-    found = estimate.transitions(z, noise, by="series", method="likelihood", covers="sampling")
-    assert_covers(found, N10.transition, 4 * np.sqrt(0.95 * 0.05 / 300))

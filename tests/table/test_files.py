@@ -46,9 +46,7 @@ def _release(source: Path, goal: Path, force: bool = False, **more: Any) -> cv.C
     layout = Layout("bpm", "person")
     how: dict[str, Any] = {"threshold": 60.0, "epsilon": 1.0, "chain": CHAIN, **more}
     table = open_source(source)
-    return release_table(
-        table, file_sink(str(goal), table, None, None, force), asked(layout, **how)
-    )
+    return release_table(table, file_sink(str(goal), table, None, force), asked(layout, **how))
 
 
 @pytest.fixture(autouse=True)
@@ -155,7 +153,7 @@ def test_bytes_that_are_no_text_are_named_with_their_line(goal: str, tmp_path: P
     with pytest.raises(cv.InvalidInput, match="not UTF-8 in line 3.*iconv"):
         release_table(
             table,
-            file_sink(str(tmp_path / goal), table, None, None, False),
+            file_sink(str(tmp_path / goal), table, None, False),
             asked(
                 Layout("bpm", "person"),
                 threshold=60.0,

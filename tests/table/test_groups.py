@@ -285,9 +285,8 @@ def test_no_group_of_a_certificate_hides_behind_another(labels: tuple[Any, Any])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hold", [False, True])
-def test_rare_reports_and_gaps_by_group(hold: bool) -> None:
-    """Batches, waiting rows and rows without a value, each with the noise of its own group."""
+def test_rare_reports_and_gaps_by_group() -> None:
+    """Batches and rows without a value, each with the noise of its own group."""
     table = population()
     values = [None if i % 97 == 0 else int(v) for i, v in enumerate(table["x"].to_pylist())]
     gappy = table.set_column(3, "x", pa.array(values, pa.int64()))
@@ -298,7 +297,6 @@ def test_rare_reports_and_gaps_by_group(hold: bool) -> None:
         "missing": "keep",
         "every": 3,
         "pooled": True,
-        "hold": hold,
         "mechanism": "independent",
         "rng": seeded(5),
     }

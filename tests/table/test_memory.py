@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ CHAIN = cv.MarkovChain.binary(0.1, 0.2)
 LENGTHS = {"a": 50, "b": 33, "c": 1, "d": 8, "e": 2}
 KINDS: dict[str, dict[str, Any]] = {
     "sticky": {"mechanism": "sticky", "gaps": True},
-    "tracking": {"mechanism": "tracking", "gaps": True, "delay": 1},
+    "tracking": {"mechanism": "tracking", "gaps": True},
     "sticky, rare": {"mechanism": "sticky", "every": 4, "gaps": True},
     "independent, rare": {"every": 5},
 }
@@ -52,14 +53,21 @@ def mixed(missing: bool = False) -> pl.DataFrame:
     return ordered
 
 
-def as_array(plan: cv.NoisePlan, frame: pl.DataFrame, person: str, hold: bool) -> list[Any]:
-    """The release of one series by arrays, or by a stream where silent points are left out."""
+def as_reported(plan: cv.NoisePlan, frame: pl.DataFrame, person: str) -> list[Any]:
+    """The reports of one series, by a stream: silent points have none."""
+    return _by_series(frame, person, lambda x, source: Stream(
+        plan.noise, source, missing="keep").push(x))  # fmt: skip
+
+
+def as_array(plan: cv.NoisePlan, frame: pl.DataFrame, person: str) -> list[Any]:
+    """The release of one series as an array: reports stand for the silent points too."""
+    return _by_series(frame, person, lambda x, source: sanitize(
+        x, plan.noise, rng=source, missing="keep"))  # fmt: skip
+
+
+def _by_series(frame: pl.DataFrame, person: str, make: Callable[[Any, Any], Any]) -> list[Any]:
     x = np.array(frame.filter(pl.col("person") == person)["x"].to_list(), float)
-    source = seeded(5).at(series=series_number(person))
-    if plan.noise.every > 1 and not hold:
-        made = Stream(plan.noise, source, missing="keep").push(x)
-    else:
-        made = sanitize(x, plan.noise, rng=source, missing="keep")
+    made = make(x, seeded(5).at(series=series_number(person)))
     return [None if value != value else int(value) for value in np.ma.filled(made, np.nan)]
 
 
@@ -67,36 +75,27 @@ HOW: dict[str, Any] = {"series": "person", "time": "minute", "time_as": "index",
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("hold", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_table_is_released_as_its_series_are(kind: str, hold: bool, missing: bool) -> None:
+def test_a_table_is_released_as_its_series_are(kind: str, missing: bool) -> None:
     plan, frame = plan_of(kind), mixed(missing)
     done = cv.sanitize_table(
-        frame, "x", plan=plan, hold=hold, missing="keep" if missing else "error",
-        rng=seeded(5), **HOW,
-    )  # fmt: skip
+        frame, "x", plan=plan, missing="keep" if missing else "error", rng=seeded(5), **HOW
+    )
     rare = plan.noise.every > 1
     for person, length in LENGTHS.items():
         part = done.table.filter(pl.col("person") == person)
-        assert part["x"].to_list() == as_array(plan, frame, person, hold)
-        places = plan.noise.places(length) if rare and not hold else np.arange(length)
-        assert part["minute"].to_list() == places.tolist()
+        assert part["x"].to_list() == as_reported(plan, frame, person)
+        assert part["minute"].to_list() == plan.noise.places(length).tolist()
     assert cv.verify(done.certificate, done.table).holds
     assert done.certificate["release.rows"] == len(done.table)
-    assert done.certificate["release.points"] == (len(frame) if rare and not hold else None)
+    assert done.certificate["release.points"] == (len(frame) if rare else None)
     assert done.certificate["release.series"] == done.table["person"].n_unique()
-    unheard = sum(n for n in LENGTHS.values() if n <= plan.noise.first_place)
-    if rare and hold and not missing:
-        assert done.certificate["release.held"] == done.certificate["release.gaps"] == unheard
 
 
-@pytest.mark.parametrize("hold", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_frames_of_every_kind_and_files_in_small_batches_agree(
-    kind: str, hold: bool, tmp_path: Path
-) -> None:
+def test_frames_of_every_kind_and_files_in_small_batches_agree(kind: str, tmp_path: Path) -> None:
     plan, frame = plan_of(kind), mixed(missing=True)
-    how: dict[str, Any] = {"plan": plan, "hold": hold, "missing": "keep", **HOW}
+    how: dict[str, Any] = {"plan": plan, "missing": "keep", **HOW}
     done = cv.sanitize_table(frame, "x", rng=seeded(5), **how)
     for other in (frame.to_pandas(), frame.to_arrow(), frame.lazy()):
         again = cv.sanitize_table(other, "x", rng=seeded(5), **how)
@@ -106,12 +105,10 @@ def test_frames_of_every_kind_and_files_in_small_batches_agree(
     frame.write_parquet(table, row_group_size=7)
     request = Request(
         Layout("x", "person", "minute"), StateRules(states=[0, 1], missing="keep"),
-        plan=plan, kept=make_kept(time_as="index"), hold=hold,
+        plan=plan, kept=make_kept(time_as="index"),
     )  # fmt: skip
     source = open_source(table, text=False)
-    made = release_table(
-        source, file_sink(str(goal), source, None, None, False), request, seeded(5)
-    )
+    made = release_table(source, file_sink(str(goal), source, None, False), request, seeded(5))
     assert made["release.states_sha256"] == done.certificate["release.states_sha256"]
     read = pl.read_parquet(goal)
     assert read["x"].to_list() == done.table["x"].to_list()
@@ -130,10 +127,11 @@ def test_points_that_time_leaves_out_are_gaps_for_noise_that_holds() -> None:
         plan = plan_of(kind)
         done = cv.sanitize_table(
             pl.DataFrame({"t": times, "x": values}), "x", plan=plan, time="t", step=1, max_gap=1,
-            states=[0, 1], hold=True, rng=seeded(3),
+            states=[0, 1], rng=seeded(3),
         )  # fmt: skip
         made = sanitize(whole, plan.noise, rng=seeded(3), missing="keep")
-        assert done.table["x"].to_list() == made[times - times[0]].astype(int).tolist()
+        places = np.intersect1d(times - times[0], plan.noise.places(len(whole)))
+        assert done.table["x"].to_list() == made[places].astype(int).tolist()
         assert cv.verify(done.certificate, done.table).holds
 
 
@@ -194,23 +192,18 @@ def test_a_promise_of_a_length_and_rows_that_report_alone() -> None:
         cv.sanitize_table(frame, "x", plan=cv.calibrate(CHAIN, 2.0, 9, every=3), states=[0, 1])
 
 
-@pytest.mark.parametrize("hold", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_release_is_read_back_with_each_report_at_its_point(
-    kind: str, hold: bool, tmp_path: Path
-) -> None:
+def test_a_release_is_read_back_with_each_report_at_its_point(kind: str, tmp_path: Path) -> None:
     plan, frame = plan_of(kind), mixed().sort("person", "minute")
     path = tmp_path / "t.parquet"
     frame.write_parquet(path)
-    request = Request(
-        Layout("x", "person"), StateRules(states=[0, 1]), plan=plan, hold=hold,
-    )  # fmt: skip
+    request = Request(Layout("x", "person"), StateRules(states=[0, 1]), plan=plan)
     source, goal = open_source(path, text=False), str(tmp_path / "r.parquet")
-    made = release_table(source, file_sink(goal, source, None, None, False), request, seeded(5))
+    made = release_table(source, file_sink(goal, source, None, False), request, seeded(5))
     held = read_released(goal, tmp_path / "r.certificate.json")
     for person, states in zip(held.series, held.states, strict=True):
         places = plan.noise.places(LENGTHS[person])
-        own = as_array(plan, frame, person, hold=False)
+        own = as_reported(plan, frame, person)
         there = ~np.ma.getmaskarray(np.ma.asarray(states))
         assert np.flatnonzero(there).tolist() == places.tolist()
         assert np.ma.asarray(states)[there].tolist() == [own[i] for i in range(len(places))]
@@ -218,21 +211,16 @@ def test_a_release_is_read_back_with_each_report_at_its_point(
     seen = compared.seen if isinstance(compared.seen, list) else [compared.seen]
     assert [len(part) for part in seen] == [LENGTHS[person] for person in sorted(LENGTHS)]
     for person, part in zip(sorted(LENGTHS), seen, strict=True):
-        expected = as_array(plan, frame, person, hold=True)
-        assert np.ma.asarray(part).tolist() == expected
+        assert np.ma.asarray(part).tolist() == as_array(plan, frame, person)
 
 
-@pytest.mark.parametrize("hold", [False, True])
-def test_counts_of_rare_reports_fit_their_noise(hold: bool) -> None:
+def test_counts_of_rare_reports_fit_their_noise() -> None:
     done = cv.sanitize_table(
-        mixed(), "x", plan=plan_of("sticky, rare"), series="person", states=[0, 1], hold=hold
+        mixed(), "x", plan=plan_of("sticky, rare"), series="person", states=[0, 1]
     )
     document = {k: v for k, v in done.certificate.document.items() if k != "seal"}
     release = document["release"]
-    wrong = [{k: v for k, v in release.items() if k not in ("points", "held")}]
-    wrong += [{**release, "points": 3}] if not hold else [{**release, "held": 70}]
-    wrong += [{**release, "points": 94, "held": 0}]
-    for changed in wrong:
+    for changed in ({k: v for k, v in release.items() if k != "points"}, {**release, "points": 3}):
         made = Certificate.sealed({**document, "release": changed})
         assert "release.rows" in [check.field for check in cv.verify(made).failures]
     assert cv.verify(done.certificate, done.table).holds

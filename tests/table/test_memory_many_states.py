@@ -19,7 +19,7 @@ from chainveil.table.read.reading import open_source
 from chainveil.table.release import release_table
 from chainveil.table.request.kept import make_kept
 from chainveil.table.request.request import Layout, Request, StateRules
-from tests.table.test_memory import LENGTHS, as_array
+from tests.table.test_memory import LENGTHS, as_reported
 
 CHAIN = cv.MarkovChain(
     [[0.7, 0.2, 0.1, 0.0], [0.2, 0.6, 0.2, 0.0], [0.0, 0.2, 0.6, 0.2], [0.0, 0.1, 0.2, 0.7]]
@@ -67,26 +67,23 @@ def levels(missing: bool = False, lengths: dict[str, int] = LENGTHS) -> pl.DataF
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("hold", [False, True])
 @pytest.mark.parametrize("kind", NOISES)
-def test_a_table_is_released_as_its_series_are(kind: str, hold: bool, missing: bool) -> None:
+def test_a_table_is_released_as_its_series_are(kind: str, missing: bool) -> None:
     plan, frame = long_plan(kind), levels(missing)
     done = cv.sanitize_table(
-        frame, "x", plan=plan, hold=hold, missing="keep" if missing else "error",
+        frame, "x", plan=plan, missing="keep" if missing else "error",
         rng=seeded(5), states=STATES, **HOW,
     )  # fmt: skip
     for person, length in LENGTHS.items():
         part = done.table.filter(pl.col("person") == person)
-        assert part["x"].to_list() == as_array(plan, frame, person, hold)
-        rare = plan.noise.every > 1 and not hold
-        places = plan.noise.places(length) if rare else np.arange(length)
-        assert part["minute"].to_list() == places.tolist()
+        assert part["x"].to_list() == as_reported(plan, frame, person)
+        assert part["minute"].to_list() == plan.noise.places(length).tolist()
 
 
 @pytest.mark.parametrize("kind", NOISES)
 def test_frames_of_every_kind_and_files_in_small_batches_agree(kind: str, tmp_path: Path) -> None:
     plan, frame = long_plan(kind), levels(missing=True)
-    how: dict[str, Any] = {"plan": plan, "missing": "keep", "hold": True, **HOW}
+    how: dict[str, Any] = {"plan": plan, "missing": "keep", **HOW}
     done = cv.sanitize_table(frame, "x", rng=seeded(5), states=STATES, **how)
     for other in (frame.to_pandas(), frame.to_arrow()):
         again = cv.sanitize_table(other, "x", rng=seeded(5), states=STATES, **how)
@@ -96,10 +93,10 @@ def test_frames_of_every_kind_and_files_in_small_batches_agree(kind: str, tmp_pa
     frame.write_parquet(table, row_group_size=7)
     request = Request(
         Layout("x", "person", "minute"), StateRules(states=STATES, missing="keep"),
-        plan=plan, kept=make_kept(time_as="index"), hold=True,
+        plan=plan, kept=make_kept(time_as="index"),
     )  # fmt: skip
     source = open_source(table, text=False)
-    release_table(source, file_sink(str(goal), source, None, None, False), request, seeded(5))
+    release_table(source, file_sink(str(goal), source, None, False), request, seeded(5))
     assert pl.read_parquet(goal)["x"].to_list() == done.table["x"].to_list()
 
 

@@ -19,7 +19,6 @@ WAYS: list[dict[str, Any]] = [
     {"mechanism": "sticky"},
     {"mechanism": "sticky", "time": "minute", "time_as": "index"},
     {"mechanism": "sticky", "every": 3},
-    {"mechanism": "sticky", "every": 3, "hold": True},
     {"mechanism": "independent", "missing": "keep"},
     {"mechanism": "independent", "labels": ["low", "high"], "series": None},
 ]

@@ -51,7 +51,7 @@ def _release(path: Path, goal: str, **more: Any) -> Callable[[], Any]:
     how: dict[str, Any] = {"threshold": 60.0, "epsilon": 1.0, "chain": CHAIN}
     layout = Layout("bpm", "person", **{k: more.pop(k) for k in ("time", "step") if k in more})
     table = open_source(path, text=goal.endswith(("csv", "txt", "tsv")))
-    where = file_sink(str(path.parent / goal), table, None, None, False)
+    where = file_sink(str(path.parent / goal), table, None, False)
     return lambda: release_table(table, where, asked(layout, **{**how, **more}))
 
 

@@ -90,7 +90,7 @@ def test_every_type_passes_through_files(ending: str, tmp_path: Path) -> None:
     table = open_source(source)
     names = tuple(table.columns[1:])
     request = asked(Layout("x"), epsilon=1.0, chain=CHAIN, kept=Kept(names, allow_leak=names))
-    release_table(table, file_sink(str(goal), table, None, None, False), request)
+    release_table(table, file_sink(str(goal), table, None, False), request)
     before, after = (pa.Table.from_batches(open_source(p).batches()) for p in (source, goal))
     plain = [without_categories(kind) for kind in before.schema.types]
     assert after.schema.types == (before.schema.types if ending == "parquet" else plain)

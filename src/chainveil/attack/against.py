@@ -12,7 +12,10 @@ from chainveil.attack.single_bit import SingleBit
 from chainveil.attack.success import Success, score
 from chainveil.attack.viterbi import Viterbi
 from chainveil.counts import wilson
+from chainveil.inference.observations import UNKNOWN, known_points
+from chainveil.model.fit_test import LEVEL, p_value
 from chainveil.plan import NoisePlan
+from chainveil.sequences import Sequences, as_sequences
 
 
 @dataclass(frozen=True)
@@ -27,15 +30,25 @@ class Attacked:
         Share that is right without a release, by the commonest state.
     bound : float
         Nobody who knows no point beforehand is right more often, if the data follow the chain.
+    p_value : float or None
+        Chance of true states as far from the model of the plan, if they follow that model; None
+        where the model is no chain.
     """
 
     scores: dict[str, Success]
     guessing: float
     bound: float
+    p_value: float | None
 
     @property
     def beaten(self) -> tuple[str, ...]:
-        """Who is right more often than the bound allows, by more than chance explains."""
+        """Who is right more often than the bound allows, where the data contradict the model.
+
+        The model has to be rejected at the 1% level: the effective number of guesses is too large
+        in short series of slow chains, so that an interval alone raises false alarms.
+        """
+        if self.p_value is None or self.p_value >= LEVEL:
+            return ()
         names = [name for name, score in self.scores.items() if score.low > self.bound]
         trials = min(score.effective_trials for score in self.scores.values())
         if wilson(self.guessing, trials)[0] > self.bound:
@@ -73,7 +86,18 @@ def attack_release(plan: NoisePlan, truth: Any, seen: Any, known: Any = None) ->
         name: score(truth, attacker.reconstruct(seen), known)
         for name, attacker in attackers.items()
     }
-    return Attacked(scores, _majority(truth, known), _bound(plan))
+    return Attacked(scores, _majority(truth, known), _bound(plan), _p_value(plan, truth, known))
+
+
+def _p_value(plan: NoisePlan, truth: Any, known: Any) -> float | None:
+    """Test of the model of the plan on the true states, gaps left out."""
+    held = as_sequences("truth", truth, plan.noise.states)
+    if known is not None:
+        there = np.flatnonzero(known_points(known, held, plan.noise.states) == UNKNOWN)
+        series = np.searchsorted(held.offsets, there, side="right")
+        cuts = np.flatnonzero((np.diff(there) > 1) | (np.diff(series) > 0)) + 1
+        held = Sequences(held.flat[there], np.concatenate([[0], cuts, [len(there)]]))
+    return p_value(held, plan.model)
 
 
 def _bound(plan: NoisePlan) -> float:

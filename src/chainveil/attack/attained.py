@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from chainveil.attack.longer_memory import WorstOutput, worst_output
 from chainveil.checks import FloatArray
 from chainveil.inference import Labels, report_labels, step_weights
-from chainveil.inference.hidden import weights_over_silence
 from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise
 from chainveil.privacy.bounds import Attack, attack_on
@@ -53,7 +52,7 @@ def attained(
     if adversary not in ("any", "ignorant") or window < 1:
         return 0.0, None
     likelihoods = _Likelihoods.of(model, noise)
-    climbs = adversary == "any" and len(likelihoods.seen) <= MOST_HIDDEN
+    climbs = adversary == "any" and len(likelihoods.value) <= MOST_HIDDEN
     found: list[tuple[float, _Attack]] = []
     for attack in _starts(likelihoods, model, window, length, climbs):
         found.append(_climbed(likelihoods, attack) if climbs else likelihoods.alone(attack))
@@ -94,12 +93,12 @@ def _starts(
 ) -> Iterator[_Attack]:
     """Where the search begins: the worst output of a window, then attacks at random."""
     noise = likelihoods.labels.noise
-    worst = None if noise.sees_past_silence else worst_output(model, noise, window)
-    if worst is not None and math.isfinite(worst.loss):
+    worst = worst_output(model, noise, window)
+    if math.isfinite(worst.loss):
         yield _begin(worst, noise, window, length if climbs else window * noise.every)
     rng = np.random.default_rng(0)
     points = window * noise.every
-    starts = max(2, min(STARTS, STARTS * WORK // (len(likelihoods.seen) * points)))
+    starts = max(2, min(STARTS, STARTS * WORK // (len(likelihoods.value) * points)))
     for number in range(starts if climbs else 0):
         reports = rng.integers(0, noise.outputs, points)
         if number % 2:
@@ -159,13 +158,11 @@ def _changes(attack: _Attack, noise: Noise, states: int) -> tuple[IntArray, IntA
 class _Likelihoods:
     """Forward recursions of many attacks at once, with the output and without it.
 
-    ``seen`` is the value of each hidden state of the weights of steps, ``value`` that of the
-    model's own.
+    ``value`` is that of each hidden state.
     """
 
     first: FloatArray
     step: FloatArray
-    seen: IntArray
     start: FloatArray
     move: FloatArray
     value: IntArray
@@ -175,13 +172,8 @@ class _Likelihoods:
     @classmethod
     def of(cls, model: DataModel, noise: Noise) -> _Likelihoods:
         start, move, value = model.hidden_chain()
-        if noise.sees_past_silence:
-            weights, seen = weights_over_silence(model, noise)
-        else:
-            weights, seen = step_weights(model, noise), value
-        labels = report_labels(noise)
-        parts = (weights.first, weights.step, seen, start, move, value)
-        return cls(*parts, labels, model.states)
+        weights, labels = step_weights(model, noise), report_labels(noise)
+        return cls(weights.first, weights.step, start, move, value, labels, model.states)
 
     def alone(self, attack: _Attack) -> tuple[float, _Attack]:
         """What one attack shows, and the attack itself."""
@@ -204,8 +196,7 @@ class _Likelihoods:
         """Log probability of the fixed points, with the reports where there are labels."""
         rows, n = fixed.shape
         weights = np.tile(self.start, (rows, 1)) if labels is None else self.first[labels[:, 0]]
-        stands = self.value if labels is None else self.seen
-        allowed = _allowed(fixed.T, stands)
+        allowed = _allowed(fixed.T, self.value)
         weights, total = weights * allowed[0], np.zeros(rows)
         with np.errstate(divide="ignore", invalid="ignore"):
             for t in range(1, n):
@@ -221,6 +212,6 @@ class _Likelihoods:
             return np.asarray(total + np.log(weights.sum(axis=1)))
 
 
-def _allowed(fixed: IntArray, stands: IntArray) -> NDArray[np.bool_]:
+def _allowed(fixed: IntArray, value: IntArray) -> NDArray[np.bool_]:
     """The hidden states that each row allows at a point, shape (points, rows, s)."""
-    return np.asarray((fixed[..., None] < 0) | (fixed[..., None] == stands))
+    return np.asarray((fixed[..., None] < 0) | (fixed[..., None] == value))

@@ -77,8 +77,7 @@ def expected_success(
     places = noise.places(length)
     sides = int((places < target).sum()), int((places > target).sum())
     value = chain.hidden_chain()[2]
-    plain = not noise.sees_past_silence
-    if plain and _can_enumerate(value, chain.states, noise.outputs, sides):
+    if _can_enumerate(value, chain.states, noise.outputs, sides):
         outputs = Outputs.of(chain, noise, length)
         return ExpectedSuccess(_exact(outputs, target, value), 0.0, True)
     return _simulated(chain, noise, length, target, checks.whole("samples", samples, 2), rng)

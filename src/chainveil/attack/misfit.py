@@ -23,6 +23,7 @@ from chainveil.counts import order_test
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import DataModel
 from chainveil.model.contexts import count_contexts, fitted_laws, order_of, shorter_counts
+from chainveil.model.fit_test import p_value
 from chainveil.model.fitting import first_order
 from chainveil.model.higher_order import HigherOrderChain, read_pseudocount
 from chainveil.model.orders import ENOUGH_POINTS
@@ -131,6 +132,13 @@ def misfit(
     Misfit
         A reading for each model, and the verdict in words.
 
+    Notes
+    -----
+    A fit differs from the law of the data by its error, so that on data that follow the model of
+    the plan the noise loses more than epsilon on some fits. The verdict names such a loss only
+    where a test rejects the model of the plan, at the 1% level for all readings together
+    (Bonferroni).
+
     Examples
     --------
     >>> import chainveil as cv
@@ -147,9 +155,11 @@ def misfit(
     _check_length(series, max(chosen, default=1))
     added = read_pseudocount(pseudocount)
     readings = []
-    for counts, place in _models(series, question.noise.states, chosen, each):
+    model = plan.model if isinstance(plan, NoisePlan) else None
+    for part, order, place in _parts(series, question.noise.states, chosen, each):
         name = place if place is None or names is None else names[place]
-        readings.append(_read(counts, name, question, added if place is None else OWN_PSEUDOCOUNT))
+        weight = added if place is None else OWN_PSEUDOCOUNT
+        readings.append(_read(part, order, name, question, model, weight))
         if progress is not None:
             progress("reading", 1)
     promised = plan.epsilon if isinstance(plan, NoisePlan) and promise is None else promise
@@ -196,18 +206,18 @@ def _check_length(series: Sequences, order: int) -> None:
         )
 
 
-def _models(
+def _parts(
     series: Sequences, states: int, orders: tuple[int, ...], each: bool
-) -> Iterator[tuple[NDArray[np.int64], int | None]]:
-    """Counts to fit: of all series at each order, then of each on its own."""
+) -> Iterator[tuple[Sequences, int, int | None]]:
+    """What to fit at which order: all series at each order, then each on its own."""
     for order in orders:
-        yield count_contexts(series, states, order, order), None
+        yield series, order, None
     for place in range(series.count if each else 0):
         begin, end = series.offsets[place : place + 2]
         own = Sequences(series.flat[begin:end], np.array([0, end - begin]))
         for order in orders:
             if _carries(int(end - begin), states, order):
-                yield count_contexts(own, states, order, order), place
+                yield own, order, place
 
 
 def _carries(points: int, states: int, order: int) -> bool:
@@ -216,15 +226,22 @@ def _carries(points: int, states: int, order: int) -> bool:
 
 
 def _read(
-    counts: NDArray[np.int64], series: Any, question: _Question, pseudocount: float
+    part: Sequences,
+    order: int,
+    series: Any,
+    question: _Question,
+    promised: DataModel | None,
+    pseudocount: float,
 ) -> Reading:
+    counts = count_contexts(part, question.noise.states, order, order)
     model = _fitted(counts, pseudocount)
     return Reading(
-        order=order_of(counts.shape),
+        order=order,
         series=series,
         model=model,
         loss=question.loss(model),
         test=order_test(counts),
+        against=None if promised is None else p_value(part, promised, order),
         gap=_gap(counts),
         unseen=int((counts.sum(axis=1) == 0).sum()),
     )

@@ -8,8 +8,10 @@ from typing import Any
 
 from chainveil.errors import ChainveilError
 from chainveil.model.chain import MarkovChain
+from chainveil.model.fit_test import LEVEL, p_value
 from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import privacy_loss
+from chainveil.sequences import as_sequences
 
 # Seconds for one series of more than two states, after which its bound is as good as it is.
 SECONDS = 5.0
@@ -28,11 +30,24 @@ class OwnLoss:
         far from the chain behind them, so it is no promise about the series.
     reason : str
         Why there is no loss.
+    p_value : float or None
+        Chance of a fit as far from the model of the plan, if the series follows that model; None
+        where there is no loss, or where that model is no chain.
     """
 
     chain: MarkovChain | None
     epsilon: float | None
     reason: str = ""
+    p_value: float | None = None
+
+    def above(self, budget: float, series: int) -> bool:
+        """Whether the loss is above a budget by more than the error of the fit.
+
+        The series has to contradict the model of the plan at the 1% level, divided by the number
+        of ``series`` that are read together.
+        """
+        lost = self.epsilon is not None and self.epsilon > budget * (1 + 1e-6)
+        return lost and self.p_value is not None and self.p_value < LEVEL / series
 
 
 def own_loss(runs: Sequence[Any], plan: NoisePlan) -> OwnLoss:
@@ -53,10 +68,10 @@ def own_loss(runs: Sequence[Any], plan: NoisePlan) -> OwnLoss:
     >>> cv.attack.own_loss([slower], plan).epsilon > 2.0
     True
     """
-    states = plan.noise.states
+    states, kept = plan.noise.states, [run for run in runs if len(run)]
     try:
         # It leaves this room only in what the curator sees.
-        chain = MarkovChain.fit([run for run in runs if len(run)], states, public=True)
+        chain = MarkovChain.fit(kept, states, public=True)
     except ChainveilError:
         return OwnLoss(None, None, "no chain fits: a state that never comes, or is never left")
     try:
@@ -66,4 +81,5 @@ def own_loss(runs: Sequence[Any], plan: NoisePlan) -> OwnLoss:
         )  # fmt: skip
     except ChainveilError:
         return OwnLoss(chain, None, "no engine answers for this chain")
-    return OwnLoss(chain, found.epsilon)
+    held = as_sequences("runs", kept, states)
+    return OwnLoss(chain, found.epsilon, p_value=p_value(held, plan.model))

@@ -9,6 +9,7 @@ from typing import Any
 
 from chainveil.counts import OrderTest
 from chainveil.model.base import DataModel
+from chainveil.model.fit_test import LEVEL
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.rounding import exact, upper
 
@@ -33,7 +34,10 @@ class Reading:
         What the release loses if the data are this chain: ``lower`` is attained by
         ``witness``, ``epsilon`` is not exceeded; infinite where nothing bounds it.
     test : OrderTest
-        Likelihood-ratio test of order 1 against this order, over the same points.
+        Test of order 1 against this order, over the same points.
+    against : float or None
+        Chance of a fit like this if the data follow the model of the plan; None of noise alone, and
+        where that model is no chain.
     gap : float
         Largest difference that the memory beyond one point makes to the probability of a
         next state, over contexts that were seen at least 30 times.
@@ -46,6 +50,7 @@ class Reading:
     model: DataModel
     loss: PrivacyLoss
     test: OrderTest
+    against: float | None
     gap: float
     unseen: int
 
@@ -67,19 +72,18 @@ class Reading:
 
     @property
     def who(self) -> str:
-        """Somebody who knows this chain."""
+        """Who knows this chain."""
         whose = "" if self.series is None else f" of series {self.series}"
-        return f"someone who knows the chain of order {self.order}{whose}"
+        return f"an adversary who knows the chain of order {self.order}{whose}"
 
     def verdict(self, promise: float) -> str:
-        """What a promise is worth to somebody who knows this chain."""
-        said, who = f"A promise of {exact(promise)}", self.who
+        """What an epsilon rises to for somebody who knows this chain."""
         if self.loss.epsilon <= promise:
-            most = upper(self.loss.epsilon, DIGITS)
-            return f"{said} holds against {who}: the loss is {most} at most"
-        if self.closed or self.loss.lower > promise:
-            return f"{said} is worth {self.bounds} to {who}"
-        return f"{said} is not shown to hold against {who}: the loss is {self.bounds}"
+            said, loss = "Within", f"{upper(self.loss.epsilon, DIGITS)} at most"
+        else:
+            shown = self.closed or self.loss.lower > promise
+            said, loss = "Above" if shown else "Not shown to be within", self.bounds
+        return f"{said} epsilon {exact(promise)}: the loss is {loss} against {self.who}"
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -88,8 +92,9 @@ class Reading:
         return {
             "order": self.order, "series": self.series, "attained": self.loss.lower,
             "not_exceeded": None if math.isinf(self.loss.epsilon) else self.loss.epsilon,
-            "closed": self.closed, "p_value": self.test.p_value, "gap": self.gap,
-            "unseen": self.unseen, "witness": witness,
+            "closed": self.closed, "p_value": self.test.p_value,
+            "p_value_of_model": self.against, "gap": self.gap, "unseen": self.unseen,
+            "witness": witness,
         }  # fmt: skip
 
 
@@ -130,15 +135,33 @@ class Misfit:
         """The reading that shows the largest loss."""
         return max(self.readings, key=lambda r: r.loss.lower)
 
+    def contradicts(self, reading: Reading) -> bool:
+        """Whether the data of a reading contradict the model of the plan.
+
+        Of noise alone: a chain of order 1, so that a fit of order 1 counts as it is. The level is
+        1% divided by the number of readings.
+        """
+        if reading.against is None and reading.order == 1:
+            return True
+        p_value = reading.test.p_value if reading.against is None else reading.against
+        return p_value < LEVEL / len(self.readings)
+
     @property
     def verdict(self) -> str:
-        """What the promise is worth to whoever knows the worst of these models, in a sentence."""
+        """What the loss rises to for whoever knows the worst of these models, in a sentence.
+
+        A loss above epsilon is named where the data contradict the model of the plan.
+        """
         if self.promise is None:
             return f"The loss is {self.worst.bounds} against {self.worst.who}"
-        return self.worst.verdict(self.promise)
+        above = [r for r in self.readings if r.loss.epsilon > self.promise]
+        named = [r for r in above if self.contradicts(r)]
+        if above and not named:
+            return f"Losses above epsilon {exact(self.promise)} are within the error of the fits"
+        return max(named or self.readings, key=lambda r: r.loss.lower).verdict(self.promise)
 
     def summary(self, order: int) -> str:
-        """The own fits of an order in a line: worst, median, and how many are above the promise."""
+        """The own fits of an order in a line: worst, median, and how many are above epsilon."""
         found = self.own(order)
         losses = sorted(r.loss.lower for r in found)
         worst = max(found, key=lambda r: r.loss.lower)
@@ -147,8 +170,9 @@ class Misfit:
         text += f"median at least {_cut(middle)}"
         if self.promise is None:
             return text
-        above = sum(r.loss.lower > self.promise for r in found)
-        return f"{text}, {above} of {len(found)} above the promise"
+        above = sum(r.loss.lower > self.promise and self.contradicts(r) for r in found)
+        words = f"above epsilon {exact(self.promise)} by more than the error of the fits"
+        return f"{text}, {words}: {above}"
 
     @property
     def lines(self) -> list[tuple[str, str]]:

@@ -18,13 +18,12 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
+from chainveil.model.fit_test import LEVEL, p_values
 from chainveil.model.per_series import GAP, chain_correlation, count_series, far_apart
 from chainveil.plan import NoisePlan
 from chainveil.privacy.rounding import exact, upper
 from chainveil.sequences import Sequences, as_sequences
 
-# A series is said to drift where chance would make its halves differ as much this rarely.
-RARE = 0.01
 NO_PLAN = "none without a budget"
 # Rows that are printed; those that lose most.
 MOST_ROWS = 12
@@ -43,13 +42,17 @@ class SeriesCheck:
         What the series are called.
     points : integer array
     order : integer array
-        The order of the least BIC, up to 4.
+        The order of the least BIC, up to 4; 1 where no test shows a longer memory.
     transition : array of shape (series, k, k)
         The own chain of order 1, each state taken to follow each half a time more often than seen.
     loss : array
         Upper bound on what the plan loses if the series is that chain; ``how`` says more.
+    p_value : array
+        Chance of a series as far from the model of the plan, if it follows that model; NaN without
+        a plan, and where its model is no chain or remembers more points than were counted.
     drift : array
-        Chance of two halves as different as those of the series, if they follow one chain.
+        Chance of two halves as different as those of the series, if they follow one chain of its
+        order, or of that of the plan where it is higher; NaN where that is more than was counted.
     correlation, own_correlation : arrays
         Of points that are ``lag`` apart: in the series, and in its own chain of order 1.
     lag : int
@@ -58,6 +61,8 @@ class SeriesCheck:
         The epsilon of the plan; NaN where there is none.
     how : str
         What the figures of ``loss`` are.
+    level : float
+        Of the test of each series: 1% divided by their number, of all groups together.
     """
 
     names: Sequence[Any]
@@ -65,12 +70,14 @@ class SeriesCheck:
     order: NDArray[np.int64]
     transition: FloatArray
     loss: FloatArray
+    p_value: FloatArray
     drift: FloatArray
     correlation: FloatArray
     own_correlation: FloatArray
     lag: int
     promise: float
     how: str
+    level: float
 
     @property
     def read(self) -> NDArray[np.bool_]:
@@ -94,20 +101,25 @@ class SeriesCheck:
         return float(found[(len(found) - 1) // 2]) if len(found) else float("nan")
 
     @property
+    def above(self) -> NDArray[np.bool_]:
+        """Series that contradict the model of the plan, and on whose own chain it loses more."""
+        return np.asarray((self.loss > self.promise) & (self.p_value < self.level))
+
+    @property
     def share_above(self) -> float:
-        """Share of the own chains on which the plan may lose more than it promises."""
-        found = self.losses
-        return float((found > self.promise).mean()) if len(found) else float("nan")
+        """Share of :attr:`above` among the series with a loss."""
+        found = len(self.losses)
+        return float(self.above.sum()) / found if found else float("nan")
+
+    @property
+    def drifts(self) -> NDArray[np.bool_]:
+        """Series whose halves one chain does not explain."""
+        return np.asarray(self.drift < self.level)
 
     @property
     def drifting(self) -> int:
-        """How many series have halves that one chain does not explain, at the 1% level."""
-        return int((self.drift[self.read] < RARE).sum())
-
-    @property
-    def longer(self) -> int:
-        """How many series ask for a memory of two points or more."""
-        return int((self.order > 1).sum())
+        """How many series drift."""
+        return int(self.drifts.sum())
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -166,7 +178,7 @@ class SeriesCheck:
         found: dict[str, list[Any]] = {
             "series": list(self.names), "points": self.points.tolist(),
             "order": self.order.tolist(), "loss": self.loss.tolist(),
-            "above": [bool(loss > self.promise) for loss in self.loss],
+            "p_value": self.p_value.tolist(), "above": self.above.tolist(),
         }  # fmt: skip
         for name, values in self._parameters().items():
             found[name] = values.tolist()
@@ -204,22 +216,28 @@ class SeriesCheck:
         found = self.losses
         if not len(found):
             return "no loss was computed: it takes a budget"
-        above = int((found > self.promise).sum())
         return (
-            f"a promise of {exact(self.promise)} is worth up to {upper(self.worst, 3)} on an own "
-            f"chain, {upper(self.median, 3)} at the median, and may be above it on {above:,} of "
-            f"{len(found):,}"
+            f"at most {upper(self.worst, 3)} on chains fitted to single series, "
+            f"{upper(self.median, 3)} at the median; {self._above_words(len(found))}"
+        )
+
+    def _above_words(self, losses: int) -> str:
+        if np.isnan(self.p_value[self.read]).all():
+            return "the series were not tested against the model of the plan"
+        return (
+            f"above epsilon {exact(self.promise)} by more than the error of the fits on "
+            f"{int(self.above.sum()):,} of {losses:,}"
         )
 
     def _order_words(self) -> str:
         counts = [(m, int((self.order == m).sum())) for m in sorted({*self.order.tolist()} - {0})]
-        said = ", ".join(f"{many:,} for order {m}" for m, many in counts)
-        return f"series ask (by BIC, up to 4) {said}"
+        said = ", ".join(f"order {m} for {many:,}" for m, many in counts)
+        return f"{said} series (by BIC, up to 4)"
 
     def _drift_words(self) -> str:
         return (
-            f"halves differ on {self.drifting:,} of {int(self.read.sum()):,} series, where chance "
-            "would have it on 1%"
+            f"halves differ by more than chance on {self.drifting:,} of "
+            f"{int(self.read.sum()):,} series"
         )
 
     def _correlation_words(self) -> str:
@@ -235,7 +253,7 @@ class SeriesCheck:
             f"{name} {values[number]:.3g}" for name, values in list(self._parameters().items())[:4]
         )
         lost = "" if np.isnan(loss) else f"loses {upper(float(loss), 3)}, "
-        drifts = ", drifts" if self.drift[number] < RARE else ""
+        drifts = ", drifts" if self.drifts[number] else ""
         order = f"order {self.order[number]}{drifts}"
         return f"{lost}{self.points[number]:,} points, {parameters}, {order}"
 
@@ -278,29 +296,41 @@ def series_check(
 
 
 def check_series(
-    held: Sequences, states: int, plan: NoisePlan | None, names: Sequence[Any] | None = None
+    held: Sequences,
+    states: int,
+    plan: NoisePlan | None,
+    names: Sequence[Any] | None = None,
+    groups: int = 1,
 ) -> SeriesCheck:
-    """As :func:`series_check`, of series laid end to end; without a plan no loss is computed."""
+    """As :func:`series_check`, of series laid end to end; without a plan no loss is computed.
+
+    ``groups``: how many such checks are made of one table.
+    """
     _check_states(held.flat, states)
     counts = count_series(held, states)
-    order, law = counts.orders(), counts.transitions()
-    read = order > 0
+    read = counts.carries(1)
+    level = LEVEL / (groups * max(1, int(read.sum())))
+    order, law = counts.orders(level), counts.transitions()
     pooled = counts.pairs.sum(axis=0) + 0.5
     lag = far_apart(pooled / pooled.sum(axis=1, keepdims=True), int(counts.points.max(initial=2)))
     own = np.full(len(order), np.nan)
     own[read] = chain_correlation(law[read], lag)
-    loss, how = np.full(len(order), np.nan), NO_PLAN
+    loss, p_value, how = np.full(len(order), np.nan), np.full(len(order), np.nan), NO_PLAN
+    known = 0 if plan is None else plan.model.order or 0
     if plan is not None:
         # Compiled loops and balls: loaded where they are used.
         from chainveil.attack.own_losses import own_losses
 
         losses = own_losses(law[read], plan)
         loss[read], how = losses.bounds, losses.how
+        if 0 < known <= counts.longest:
+            p_value[read] = p_values(counts.contexts(known), plan.model)[read]
     law[~read] = np.nan
-    drift = np.where(read, counts.drift(), np.nan)
+    drift = counts.drift(np.where(read, np.maximum(order, known), 0))
     return SeriesCheck(
-        range(len(order)) if names is None else names, counts.points, order, law, loss, drift,
-        counts.correlation(lag), own, lag, math.nan if plan is None else plan.epsilon, how,
+        range(len(order)) if names is None else names, counts.points, order, law, loss, p_value,
+        drift, counts.correlation(lag), own, lag, math.nan if plan is None else plan.epsilon, how,
+        level,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.attack.base import Attack, put_known
-from chainveil.inference.observations import Observations, is_masked, read, with_marks
+from chainveil.inference.observations import is_masked, read, with_marks
 from chainveil.noise.base import Noise, check_noise
 from chainveil.sequences import Sequences
 
@@ -20,8 +20,8 @@ class SingleBit(Attack):
 
     For ``rho0, rho1 < 1/2`` that is the output itself (Section 4.1). Knows the noise, as it
     falls on a point of which nothing else is known, and nothing of the chain. Under noise on one
-    point in several a point's output is the report that stands for its block; under reports
-    that come late it is the one about it, if there is one. A missing point is taken for 0.
+    point in several a point's output is the report that stands for its block. A missing point is
+    taken for 0.
     """
 
     noise: Noise
@@ -34,25 +34,14 @@ class SingleBit(Attack):
         states, outputs = self.noise.states, self.noise.outputs
         seen = read(with_marks(z, outputs), states, outputs + is_masked(z))
         guess = self._likeliest()[seen.symbols]
-        if self.noise.delay:
-            self._from_late_reports(seen, guess)
         series = Sequences(seen.symbols, seen.offsets)
         return seen.restore(put_known(guess, known, series, states))
 
-    def _likeliest(self, about: int = 0) -> NDArray[Any]:
-        """The state that is likeliest for each report, and 0 for none.
-
-        ``about`` is 0 for the state of the report's own point, 1 for that of the point before.
-        """
+    def _likeliest(self) -> NDArray[Any]:
+        """The state that is likeliest for each report, and 0 for none."""
         law = np.asarray(self.noise.first_law())
         if self.noise.holds:
             # Nothing is known of what it looks back at: all alike.
-            law = self.noise.step_law().mean(axis=(0, 2) if about else (0, 1))
+            law = self.noise.step_law().mean(axis=(0, 1))
         dtype = np.uint8 if len(law) <= 256 else np.uint16
         return np.append(np.argmax(law, axis=0), 0).astype(dtype)
-
-    def _from_late_reports(self, seen: Observations, guess: NDArray[Any]) -> None:
-        """Put in what the next report says, where there is one in the same series."""
-        late = np.flatnonzero(seen.symbols[1:] < self.noise.outputs)
-        late = late[~np.isin(late + 1, seen.offsets)]
-        guess[late] = self._likeliest(about=1)[seen.symbols[late + 1]]

@@ -214,8 +214,7 @@ def _gaps(certificate: Certificate) -> Iterator[Check]:
     if certificate["release"] is None:
         return
     yield from _rare(certificate)
-    without = certificate["release.gaps"] - (certificate["release.held"] or 0)
-    missing = without > 0 or certificate["release.splits"] > 0
+    missing = certificate["release.gaps"] > 0 or certificate["release.splits"] > 0
     if not missing or not noise_class(certificate["noise.mechanism"]).holds:
         return
     covered = certificate["promise.gaps"]
@@ -224,16 +223,13 @@ def _gaps(certificate: Certificate) -> Iterator[Check]:
 
 
 def _rare(certificate: Certificate) -> Iterator[Check]:
-    """Counts that only releases of rare reports have."""
-    rare, rows = certificate["noise.every"] > 1, certificate["release.rows"]
-    points, held = certificate["release.points"], certificate["release.held"]
-    if not rare and points is held is None:
+    """The count that only releases of rare reports have."""
+    rare, points = certificate["noise.every"] > 1, certificate["release.points"]
+    if not rare and points is None:
         return
-    sound = rare and (points is None) != (held is None)
-    sound = sound and (points is None or points >= rows)
-    sound = sound and (held is None or held <= certificate["release.gaps"])
-    text = "the rows that report" if held is None else "all rows, reports held over them"
-    yield check_line("release.rows", sound, text if sound else "not what such noise leaves")
+    sound = rare and points is not None and points >= certificate["release.rows"]
+    text = "the rows that report" if sound else "not what such noise leaves"
+    yield check_line("release.rows", sound, text)
 
 
 def _release(certificate: Certificate, seen: Released | None) -> Iterator[Check]:

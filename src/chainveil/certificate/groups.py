@@ -15,7 +15,7 @@ from chainveil.errors import InvalidInput
 # What is told of each group: sections of its own, and what its rows show.
 SECTIONS = ("chain", "noise", "loss")
 SHOWN = ("rows", "series", "gaps", "splits", "states_sha256")
-SHOWN_WHERE_RARE = ("points", "held")
+SHOWN_WHERE_RARE = ("points",)
 # The promise covers missing points, where the noise of this group holds its reports over them.
 COVERS_GAPS = "covers_gaps"
 
@@ -68,9 +68,7 @@ def totals(parts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """What the rows of all groups together show, for what can be added up."""
     names = [name for name in SHOWN if name != "states_sha256"]
     sums = {name: sum(part[name] for part in parts) for name in names}
-    for name in SHOWN_WHERE_RARE:
-        if any(name in part for part in parts):
-            # Where a group has no rare reports, all its rows are there.
-            rest = "rows" if name == "points" else None
-            sums[name] = sum(part.get(name, part[rest] if rest else 0) for part in parts)
+    if any("points" in part for part in parts):
+        # Where a group has no rare reports, all its rows are there.
+        sums["points"] = sum(part.get("points", part["rows"]) for part in parts)
     return sums

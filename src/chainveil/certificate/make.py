@@ -48,9 +48,9 @@ class Released:
     those of listings, see :func:`chainveil.certificate.listing_digest`. ``longest`` is
     the number of rows of the longest series, where it was counted; no certificate holds it.
     ``kept`` are the columns beside the released one and the series, ``time`` how the time is
-    published. ``points`` are the rows of the table where only those that report are released,
-    ``held`` the rows that no report reaches where reports are held over all. ``groups`` is the
-    same of the rows of each group, by its label, where each group has noise of its own.
+    published. ``points`` are the rows of the table where only those that report are released.
+    ``groups`` is the same of the rows of each group, by its label, where each group has noise of
+    its own.
     """
 
     column: str
@@ -67,7 +67,6 @@ class Released:
     time: str | None = None
     allowed_leaks: Sequence[str] = ()
     points: int | None = None
-    held: int | None = None
     groups: Mapping[Any, Released] = field(default_factory=dict)
 
 
@@ -228,21 +227,16 @@ def noise_section(plan: NoisePlan) -> dict[str, Any]:
         "mechanism": plan.mechanism,
         "matrix": matrix,
         "units": units(matrix),
-        **timing(plan.noise),
+        **({"every": plan.noise.every} if plan.noise.every > 1 else {}),
         "spent": [noise_words(earlier) for earlier in plan.spent],
         "expected_flips": plan.expected_flips,
         "objective": plan.objective,
     }
 
 
-def timing(noise: Noise) -> dict[str, int]:
-    """How often it reports and how late, where that is not every point at once."""
-    return {name: n for name, n in noise.to_json().items() if name in ("every", "delay")}
-
-
 def noise_words(noise: Noise) -> Any:
     """An earlier release: its matrix where that says all, else its kind and its numbers."""
-    plain = not noise.ordered and not timing(noise)
+    plain = not noise.ordered and noise.every == 1
     return noise_matrix(noise) if plain else noise.to_json()
 
 
@@ -341,7 +335,8 @@ def _release(released: Released) -> dict[str, Any]:
         "time": released.time,
         "allowed_leaks": list(released.allowed_leaks),
         "rows": released.rows,
-        **_counts(released),
+        # What only releases of rare reports have to say.
+        **({} if released.points is None else {"points": released.points}),
         "series": released.series,
         "gaps": released.gaps,
         "splits": released.splits,
@@ -351,12 +346,6 @@ def _release(released: Released) -> dict[str, Any]:
         if file is None
         else {"format": file.format, "bytes": file.bytes, "sha256": file.sha256},
     }
-
-
-def _counts(released: Released) -> dict[str, int]:
-    """What only releases of rare reports have to say."""
-    found = {"points": released.points, "held": released.held}
-    return {name: number for name, number in found.items() if number is not None}
 
 
 def _utc(created: datetime | None) -> str:

@@ -77,12 +77,10 @@ def _how_much(certificate: Certificate) -> str:
 
 
 def _reports(certificate: Certificate) -> Iterator[Line]:
-    """Which points report, how late, who has to see what, and what is not promised of the noise."""
+    """Which points report, who has to see what, and what is not promised of the noise."""
     kind, every = noise_class(certificate["noise.mechanism"]), certificate["noise.every"]
     if every > 1:
         yield "reports", f"{_which(every)}; the silent points are protected like the others"
-    if certificate["noise.delay"]:
-        yield "reports", "each is about the point before the one at which it is published"
     if kind.holds:
         covered = "" if certificate["promise.gaps"] else "not "
         yield "gaps", f"{covered}covered: missing points over which the last report is held"
@@ -132,7 +130,7 @@ def _release(certificate: Certificate) -> str:
     words = f"column {certificate['release.column']}, {rows:,} rows in {series:,} series"
     if certificate["release.points"] is not None:
         words += f", those of {certificate['release.points']:,} that report"
-    return words if certificate["release.held"] is None else f"{words}, reports held over them"
+    return words
 
 
 def _published(certificate: Certificate) -> Iterator[str]:

@@ -38,7 +38,7 @@ FEW_RELEASES, FEW_PHASES, FEW_POINTS, LEAST_STEP = 2, 16, 200, 1e-2
 
 FIELDS = (
     "chain.transition", "chain.initial", "chain.region",
-    "noise.mechanism", "noise.matrix", "noise.every", "noise.delay", "noise.spent",
+    "noise.mechanism", "noise.matrix", "noise.every", "noise.spent",
     "promise.event", "promise.gaps", "promise.length", "promise.adversary.model",
     "promise.adversary.target", "promise.adversary.known",
 )  # fmt: skip
@@ -137,9 +137,9 @@ def claim(question: str) -> Claim:
 
 def noise_of(fields: dict[str, Any]) -> Any:
     """The noise of the release itself, as one of its earlier releases would be written."""
-    named = {"kind": "mechanism", "matrix": "matrix", "every": "every", "delay": "delay"}
+    named = {"kind": "mechanism", "matrix": "matrix", "every": "every"}
     words = {name: fields[f"noise.{field}"] for name, field in named.items()}
-    plain = (words["kind"], words["every"], words["delay"]) == (Channel.kind, 1, 0)
+    plain = (words["kind"], words["every"]) == (Channel.kind, 1)
     return words["matrix"] if plain else words
 
 

@@ -48,9 +48,7 @@ ABSENT: dict[str, Any] = {
     "loss.witness.member": None,
     "loss.witness.chain": None,
     "noise.every": 1,
-    "noise.delay": 0,
     "release.points": None,
-    "release.held": None,
     "groups.column": None,
     "groups.plans": None,
 }
@@ -103,11 +101,9 @@ FIELDS = (
     Field("noise.units", "units", "recomputed", "the same in whole numbers of 2^-53, as realised"),
     Field("noise.every", "every", "recomputed", "how many points there are to a report, which is "
           "that of the middle one. Absent: every point reports"),
-    Field("noise.delay", "delay", "recomputed", "how many points before its own a report is about. "
-          "Absent: none"),
     Field("noise.spent", "noises", "recomputed", "the noise of earlier releases of the same "
-          "series, a matrix or, where it is not independent on every point, its kind, matrix, "
-          "every and delay; the loss is that of all together"),
+          "series, a matrix or, where it is not independent on every point, its kind, matrix and "
+          "every; the loss is that of all together"),
     Field("noise.expected_flips", "share", "recomputed", "share of points changed on average"),
     Field("noise.objective", "objective", "open", "what was minimised: `flips`, `estimate`, "
           "`distance` or `decoded`"),
@@ -128,8 +124,8 @@ FIELDS = (
     Field("loss.witness.chain", "model", "recomputed", "of a family, the chain that is attacked: "
           "the member, or a chain of its box. Absent for one model"),
     Field("loss.witness.words", "text", "recomputed", "the attack in words"),
-    Field("discretization.kind", "discretization", "recomputed", "`threshold`, `edges` or "
-          "`states`"),
+    Field("discretization.kind", "discretization", "recomputed", "`threshold` (one), "
+          "`edges` (several thresholds) or `states`"),
     Field("discretization.edges", "edges", "open", "limits between states; a value on a "
           "limit belongs above it"),
     Field("discretization.labels", "labels", "release", "what each state is called in the release"),
@@ -148,9 +144,6 @@ FIELDS = (
     Field("release.rows", "count", "release", "rows of the release"),
     Field("release.points", "count", "bounded", "rows of the table, where only those that report "
           "are published. Absent: all are"),
-    Field("release.held", "count", "bounded", "rows without a value because no report comes before "
-          "their series ends, where reports are held over the rows between them. Absent: they "
-          "are not"),
     Field("release.series", "count", "release", "series in the release"),
     Field("release.gaps", "count", "release", "rows without a value; which ones they are is "
           "not protected"),
@@ -170,7 +163,7 @@ FIELDS = (
     Field("groups.plans", "groups", "recomputed", "for each group its `label`, its `chain`, "
           "`noise` and `loss` with the fields above, which are null for all groups together, and "
           "of `release` what its rows show: `rows`, `series`, `gaps`, `splits`, `states_sha256`, "
-          "`points` and `held`; `covers_gaps` is its `promise.gaps`. Absent without groups"),
+          "`points`; `covers_gaps` is its `promise.gaps`. Absent without groups"),
     Field("cannot_be_checked", "texts", "fixed", "what verification must take on trust"),
     Field("seal.algorithm", "seal algorithm", "fixed", "how the seal is made"),
     Field("seal.digest", "digest", "recomputed", "checksum of everything above"),
@@ -342,7 +335,7 @@ def _is_noise(value: Any) -> bool:
     parts = dict(value)
     named = _is_mechanism(parts.pop("kind", None))
     whole = _is_kernel(parts.pop("matrix", None), _is_number)
-    timing = all(name in ("every", "delay") and KINDS[name][0](n) for name, n in parts.items())
+    timing = all(name == "every" and KINDS[name][0](n) for name, n in parts.items())
     return named and whole and timing
 
 
@@ -412,7 +405,6 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "every": (lambda v: _is_count(v) and 2 <= v <= MOST_EVERY, f"2 to {MOST_EVERY}"),
     "event": (lambda v: _is_count(v) and 2 <= v <= MOST_EVENT, f"2 to {MOST_EVENT}"),
-    "delay": (lambda v: _is_count(v) and v == 1, "1"),
     "yes": (lambda v: v is True, "true"),
     "region or null": (
         lambda v: v is None or (_is_matrix(v, _is_number) and len(v) == 2 == len(v[0])),

@@ -26,6 +26,7 @@ from chainveil.cli import (
     sanitize,
     verify,
 )
+from chainveil.cli.old_options import removed
 from chainveil.cli.output import (
     BUG,
     FAILED,
@@ -120,7 +121,11 @@ def run_command(command: click.Command, name: str, arguments: list[str] | None =
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        complain_of_usage(error)
+        sentence = removed(error) if isinstance(error, click.NoSuchOption) else None
+        if sentence is None:
+            complain_of_usage(error)
+        else:
+            complain(sentence)
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as stop:
         # Click puts its own exception before the interrupt, which may say what is left.

@@ -23,8 +23,8 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
 
     The attackers know the chain and the noise from the certificate. What they achieve is
     no measure of privacy: a better attacker may come. The bound holds for whoever knows no
-    point beforehand, however clever, where the data follow the chain; it is said where they
-    beat it.
+    point beforehand, however clever, where the data follow the chain. A warning says where they
+    beat it and a test shows that the data follow another model.
 
     \b
     Example:
@@ -59,5 +59,5 @@ def attack(release: str, original: str, certificate: str | None, **given: Any) -
     )  # fmt: skip
     show(facts, lines, given["as_json"])
     if found.beaten:
-        warn(f"{' and '.join(found.beaten)} beat the bound: the data do not follow the chain of "
-             "the certificate, and its promise is not for such data")  # fmt: skip
+        warn(f"{' and '.join(found.beaten)} beat the bound: the data do not follow the model of "
+             "the certificate, and its guarantee is not for such data")  # fmt: skip

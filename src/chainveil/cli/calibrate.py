@@ -12,7 +12,7 @@ from chainveil.cli.output import CLOSED, open_loss, show, warn, working
 from chainveil.privacy.rounding import exact, upper
 
 # Options that go to the search as they are.
-ASKED = ("objective", "family", "every", "delay", "event", "gaps")
+ASKED = ("objective", "family", "every", "event", "gaps")
 
 
 @click.command()

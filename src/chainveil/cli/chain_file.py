@@ -190,5 +190,5 @@ def _shape(table: list[list[Any]]) -> tuple[int, int]:
 
 
 def _discretizer(part: dict[str, Any]) -> Discretizer:
-    given = {"edges": part["edges"]} if part["edges"] else {"states": part["states"]}
+    given = {"threshold": part["edges"]} if part["edges"] else {"states": part["states"]}
     return make_discretizer(**given, labels=part["labels"], origin=part["origin"])

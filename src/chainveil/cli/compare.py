@@ -9,17 +9,21 @@ from typing import Any
 import click
 
 from chainveil.cli import options
+from chainveil.cli.old_options import Choice
 from chainveil.cli.output import to_json, warn
 from chainveil.privacy.rounding import exact, upper
 from chainveil.text import printable
 
 # What is said of the table here as it is said to sanitize; the rest is about the comparison.
-OWN = ("table", "epsilon", "question", "mechanism", "thorough", "output", "force", "as_json")
+OWN = ("table", "epsilon", "question", "mechanism", "output", "force", "as_json")
 # Columns of the table that people read, beside the budget and the setting.
 HEADS = (
-    "wrong", "after\nsmoothing", "share ±", "by series ±", "by part ±", "transitions ±",
-    "sojourns ±", "attacker", "own loss",
+    "wrong", "after\nsmoothing", "share ±", "by series ±", "transitions ±", "sojourns ±",
+    "attacker", "own loss",
 )  # fmt: skip
+REMOVED = {
+    "pattern": "--for pattern was removed: --for share looks for the least error of a share."
+}
 
 
 @click.command()
@@ -28,10 +32,9 @@ HEADS = (
 @options.discretize_options
 @click.option("--epsilon", default="1,2,4", show_default=True, metavar="A,B,…",
               help="The privacy budgets to compare, in nats.")  # fmt: skip
-@click.option("--for", "question", type=click.Choice(["share", "episodes", "pattern", "points"]),
+@click.option("--for", "question", type=Choice(["share", "episodes", "points"], REMOVED),
               default="share", show_default=True, help="What the release is for: how much of the "
-              "time a state takes, how long it lasts, how its share goes through the day, or which "
-              "state each point is in.")  # fmt: skip
+              "time a state takes, how long it lasts, or which state a point is in.")  # fmt: skip
 @options.chain_options
 @click.option("--reference", help="Separate public table to fit the chain on.")
 @options.order
@@ -39,9 +42,9 @@ HEADS = (
 @options.promise_options
 @options.event
 @options.search_options
-@click.option("--mechanism", metavar="A,B,…", help="Compare these kinds of noise alone.")
-@click.option("--thorough", is_flag=True, help="Compare also tracking and correlated noise on one "
-              "point in several, which takes from seconds to minutes for each budget.")  # fmt: skip
+@click.option("--mechanism", metavar="A,B,…", help="Compare these kinds of noise alone, and all "
+              "settings of them, also those for which the search takes from seconds to minutes for "
+              "each budget.")  # fmt: skip
 @options.format_options
 @click.option(
     "-o",
@@ -73,7 +76,7 @@ def compare(table: str, epsilon: str, question: str, mechanism: str | None, **gi
     _check_goal(given["output"], given["force"], table)
     budgets = [options.read_number("epsilon", part) for part in epsilon.split(",")]
     kinds = None if mechanism is None else [part.strip() for part in mechanism.split(",")]
-    wanted = Wanted.read(budgets, question, kinds, given["thorough"])
+    wanted = Wanted.read(budgets, question, kinds)
     source, request = options.read_source(table, given), _request(given)
     found = compare_source(source, request, wanted, {}, _words(table), not given["as_json"])
     if given["output"] is not None:
@@ -151,9 +154,9 @@ def _show(found: Any) -> None:
     console.print(_table(found))
     about = found.about
     for line in (
-        f"by series: one of {about.of_a_series:,} points; by part: {about.part}, "
-        f"{about.of_a_part:,} points; sojourns: as shares of a spell; attacker: knows chain and "
-        "noise; own loss: at most, on each series' own chain, worst and median",
+        f"by series: one of {about.of_a_series:,} points; sojourns: as shares of a spell; "
+        "attacker: knows chain and noise; own loss: at most, on each series' own chain, worst and "
+        "median",
         f"chain: {about.chain}", f"noise: for {about.noise_for}", f"simulated: {about.simulated}",
     ):  # fmt: skip
         click.echo(printable(line))
@@ -180,7 +183,7 @@ def _table(found: Any) -> Any:
 
 def _cells(row: Any) -> list[str]:
     told = row.figures
-    shares = [_reach(part) for part in (told.share, told.by_series, told.by_part)]
+    shares = [_reach(part) for part in (told.share, told.by_series)]
     own = told.own
     losses = "" if own.worst is None else f"{upper(own.worst, 3)}, {upper(own.median, 3)}"
     return [

@@ -19,10 +19,9 @@ QUESTIONS = (*NUMBERS, "denoise")
 @click.argument("release")
 @click.argument("question", type=click.Choice(QUESTIONS))
 @click.option("--certificate", type=options.FILE, help="Its certificate; default: beside RELEASE.")
-@click.option("--by", metavar="COLUMN", help="An answer for each value of a column, for each "
-              "series, or for each hour, weekday or date of --time.")  # fmt: skip
-@click.option("--time", help="Column with dates and times, for --by hour, weekday or date, and "
-              "for gaps.")  # fmt: skip
+@click.option("--by", metavar="COLUMN", help="An answer for each value of a column, or for each "
+              "series.")  # fmt: skip
+@click.option("--time", help="Column with dates and times, for gaps and for the order of rows.")
 @click.option("--step", type=float, help="Regular step of the time column (seconds, or its own "
               "units), which tells how many points lie in a gap.")  # fmt: skip
 @click.option("--max-gap", type=float, help="Longer steps than this are gaps: points on both "
@@ -34,15 +33,10 @@ QUESTIONS = (*NUMBERS, "denoise")
 @click.option("--covers", type=click.Choice(["noise", "sampling"]), default="noise",
               show_default=True, help="Intervals about the series as it was, or also about the "
               "chain it was drawn from.")  # fmt: skip
-@click.option("--method", type=click.Choice(["counts", "likelihood"]), default="counts",
-              show_default=True, help="How transitions and durations are found.")  # fmt: skip
-@click.option("--chain", type=click.Choice(["fitted", "certificate"]), default="fitted",
-              show_default=True, help="For denoise: the chain behind the series, fitted to the "
-              "release, or the one that the noise was calibrated for.")  # fmt: skip
+@click.option("--model", type=options.FILE, help="For denoise: the model behind the series, as "
+              "chainveil fit writes it; default: that of the certificate.")  # fmt: skip
 @click.option("--lags", default="1,2,3,4,5", show_default=True, metavar="A,B,…",
               help="Distances for autocorrelation, in points.")  # fmt: skip
-@click.option("--anyway", is_flag=True, help="Answer by likelihood, and denoise, also where the "
-              "release contradicts the fitted chain; the answer says so.")  # fmt: skip
 @click.option("--plot", "picture", type=options.FILE, help="Draw the answer to this file.")
 @click.option("--original", metavar="TABLE", help="For the curator: draw what the private table "
               "says beside the answer. The picture is then as private as the table.")  # fmt: skip
@@ -87,13 +81,10 @@ def estimate(release: str, question: str, **given: Any) -> None:
     for often in sorted({part.plan.noise.every for part in parts} - {1}):
         if question != "frequency":
             warn(f"one point in {often} reports: the answer is about those points alone")
-    if held.zone is not None:
-        warn(f"{given['by']}: as the clocks of {held.zone} have it, the time zone of the column "
-             f"{given['time']}")  # fmt: skip
     if held.noise_by:
         _check_groups(held, question, given)
     if question == "denoise":
-        _denoise(held, given)
+        _denoise(held, {**given, "certificate": certificate})
         return
     found = _ask_all(parts, question, given)
     if given["picture"] is not None:
@@ -128,10 +119,8 @@ KNOWN_BY = {
     "covers": NUMBERS,
     "picture": NUMBERS,
     "original": NUMBERS,
-    "method": ("transitions", "durations"),
-    "anyway": ("transitions", "durations", "denoise"),
     "lags": ("autocorrelation",),
-    "chain": ("denoise",),
+    "model": ("denoise",),
     "output": ("denoise",),
 }
 
@@ -188,8 +177,7 @@ def _ask(held: Any, question: str, given: dict[str, Any]) -> Any:
     if question == "autocorrelation":
         return ask.autocorrelation(held.states, held.plan, _lags(given["lags"]), **common)
     answer = ask.transitions if question == "transitions" else ask.durations
-    how = {"method": given["method"], "anyway": given["anyway"]}
-    return answer(held.states, held.plan, **how, **common)
+    return answer(held.states, held.plan, **common)
 
 
 def _lags(text: str) -> list[int]:
@@ -236,7 +224,6 @@ def _facts(found: Any, held: Any, question: str) -> dict[str, Any]:
         "level": found.level,
         "covers": found.covers,
         "meaning": found.meaning,
-        "misfit": found.misfit,
         "answers": [
             {"group": group, "about": name,
              **{key: _finite(number) for key, number in zip(keys, numbers, strict=True)}}
@@ -321,34 +308,46 @@ def _truth(held: Any, question: str, document: Any, release: str, given: dict[st
     private = options.read_beside(given["original"], given)
     states = original_states(document, private, named, held.states, held.order)
     clear = replace(held, states=states, plan=Channel(np.eye(len(held.labels))))
-    return _ask(clear, question, {**given, "method": "counts", "covers": "noise"})
+    return _ask(clear, question, {**given, "covers": "noise"})
 
 
 def _denoise(held: Any, given: dict[str, Any]) -> None:
     import chainveil.estimate as ask
 
-    chain = held.plan.chain if given["chain"] == "certificate" else None
-    found = ask.denoise(held.states, held.plan, chain, anyway=given["anyway"])
-    if found.misfit:
-        warn(f"misfit: {found.fit}; the probabilities lean on it")
+    model, origin = None, "certificate"
+    if given["model"] is not None:
+        model, origin = _model(given["model"], given["certificate"]), given["model"]
+    found = ask.denoise(held.states, held.plan, model)
     if given["output"] is not None:
         _write(found, held, given)
     else:
         warn("nothing written; give -o FILE for the probability of each state in each row")
     facts = {
         "accuracy": None if found.accuracy is None else vars(found.accuracy),
-        "expected_accuracy": None if found.misfit else found.expected_accuracy,
-        "misfit": found.misfit,
+        "expected_accuracy": found.expected_accuracy,
         "transition": found.chain.transition,
+        "model": origin,
         "output": given["output"],
     }
-    lines = [("chain", f"{found.chain} ({given['chain']})"), ("fit", str(found.fit))]
+    share = f"{found.expected_accuracy:.4%} of the points, if the model is right"
+    lines = [("model", f"{found.chain} ({origin})"), ("expected accuracy", share)]
     if found.accuracy is not None:
         lines.insert(0, ("accuracy", str(found.accuracy)))
-    if not found.misfit:
-        share = f"{found.expected_accuracy:.4%}"
-        lines.append(("expected accuracy", f"{share} of the points, if the chain is right"))
     show(facts, lines, given["as_json"])
+
+
+def _model(path: str, certificate: Any) -> Any:
+    """The model of a file, whose states must be those of the release."""
+    from chainveil.certificate import Certificate
+    from chainveil.cli.chain_file import read_chain_file
+    from chainveil.errors import InvalidInput
+
+    file, document = read_chain_file(path), Certificate.read(certificate)
+    part = "edges" if document["discretization.edges"] else "labels"
+    found, wanted = list(getattr(file.discretizer, part)), document[f"discretization.{part}"]
+    if found != list(wanted):
+        raise InvalidInput("model", f"states by the {part} {found}", f"{wanted}, as in the release")
+    return file.chain
 
 
 def _write(found: Any, held: Any, given: dict[str, Any]) -> None:

@@ -38,13 +38,15 @@ def loss(**given: Any) -> None:
 
     \b
     Example:
-      chainveil loss --theta 0.1 --rho 0.02 --length 5
+      chainveil loss --q 0.1 --r 0.1 --rho 0.02 --length 5
     """
     from chainveil.privacy.adversary import describe
     from chainveil.privacy.loss import privacy_loss
 
     chain, _ = options.need_chain(given)
-    noise = _noise(chain.states, given).thinned(given["every"])
+    noise = _noise(chain.states, given)
+    options.check_every(noise, given["every"])
+    noise = noise.thinned(given["every"])
     with working("searching the worst attack …", given["as_json"]):
         found = privacy_loss(
             chain, noise, given["length"], given["adversary"], event=given["event"],

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from chainveil.errors import ChainveilError, NotSupported
+
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.cli.chain_file import ChainFile
     from chainveil.model.base import DataModel
+    from chainveil.noise.base import Noise
     from chainveil.table.read.reading import FileSource
     from chainveil.table.request.discretize import Discretizer
     from chainveil.table.request.kept import Kept
@@ -69,9 +72,9 @@ keep_options = together(
 )  # fmt: skip
 
 discretize_options = together(
-    click.option("--threshold", metavar="V|mean|median", help="Two states: below V, and from V "
-                 "on. mean and median look at the private data."),
-    click.option("--edges", metavar="A,B,…", help="Limits between more than two states."),
+    click.option("--threshold", metavar="V,…|mean|median", help="Limits between states: 60 gives "
+                 "two states (below 60, and from 60 on), 50,70 three. mean and median look at the "
+                 "private data."),
     click.option("--states", metavar="A,B,…", help="The values that the column holds already."),
     click.option("--labels", metavar="A,B,…", help="What to call the states in the release."),
     click.option("--missing", type=click.Choice(["error", "keep"]), default="error",
@@ -111,7 +114,6 @@ chain_options = together(
                  "to state 1; with A..B the promise holds for every chain with one between them."),
     click.option("--r", metavar="R|A..B", callback=_ends, help="Probability of a step from state 1 "
                  "to state 0, in the same way."),
-    click.option("--theta", type=float, help="Both at once, for a symmetric chain."),
 )  # fmt: skip
 
 
@@ -162,11 +164,26 @@ each_series = together(
 )  # fmt: skip
 
 
-def _known_mechanism(_context: Any, _option: Any, name: str | None) -> str | None:
+def check_every(noise: Noise | type[Noise], every: int | str) -> None:
+    """Wrong usage where noise is to report one point in several and cannot."""
+    from chainveil.noise import base
+
+    try:
+        base.check_every(noise, every)
+    except NotSupported as error:
+        raise ChainveilError(str(error)) from None
+
+
+def _known_mechanism(context: click.Context, _option: Any, name: str | None) -> str | None:
     """The name of a kind of noise; installed packages may bring more of them."""
     from chainveil.noise.base import noise_class
 
-    return None if name is None else noise_class(name, "--mechanism").kind
+    if name is None:
+        return None
+    kind = noise_class(name, "--mechanism")
+    # Of this and --every one is read first.
+    check_every(kind, context.params.get("every", 1))
+    return kind.kind
 
 
 mechanism = click.option(
@@ -179,16 +196,17 @@ mechanism = click.option(
 )  # fmt: skip
 
 
-def _often(_context: Any, option: Any, text: str) -> int | str:
+def _often(context: click.Context, _option: Any, text: str) -> int | str:
     """A whole number, or "best"."""
-    if text == "best":
-        return text
+    from chainveil.noise.base import noise_class
+
     try:
-        return int(text)
+        every = text if text == "best" else int(text)
     except ValueError:
-        raise click.UsageError(
-            f"--{option.name}: {text!r} is not a whole number or best."
-        ) from None
+        raise click.UsageError(f"--every: {text!r} is not a whole number or best.") from None
+    if context.params.get("mechanism") is not None:
+        check_every(noise_class(context.params["mechanism"]), every)
+    return every
 
 
 event = click.option(
@@ -201,13 +219,11 @@ gaps = click.option(
     "anywhere, for all to see: sticky and tracking noise then hold the last report over them.",
 )  # fmt: skip
 
-# How often reports are made, how late, and what is one secret.
+# How often reports are made, and what is one secret.
 timing_options = together(
     click.option("--every", metavar="N|best", default="1", show_default=True, callback=_often,
                  help="Report one point in N, or look for the best N. Silent points are "
                  "protected like the others."),
-    click.option("--delay", metavar="0|1|best", default="0", show_default=True, callback=_often,
-                 help="Whether reports of tracking noise may be one point late."),
     event,
 )  # fmt: skip
 
@@ -297,15 +313,14 @@ def read_lines(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_rules(options: dict[str, Any], discretizer: Discretizer | None = None) -> StateRules:
-    """How values become states, from --threshold, --edges, --states, --labels and --missing."""
+    """How values become states, from --threshold, --states, --labels and --missing."""
     from chainveil.table.request.request import StateRules
 
     threshold = options["threshold"]
     if threshold is not None and threshold not in ("mean", "median"):
-        threshold = read_number("threshold", threshold)
+        threshold = _numbers("threshold", threshold)
     return StateRules(
         threshold,
-        None if options["edges"] is None else _numbers("edges", options["edges"]),
         _texts(options["states"]),
         _labels(options["labels"]),
         options["missing"],
@@ -315,23 +330,20 @@ def read_rules(options: dict[str, Any], discretizer: Discretizer | None = None) 
 
 def read_chain(options: dict[str, Any]) -> tuple[DataModel | None, ChainFile | None]:
     """The chain from a file or from numbers; (None, None) where there is none."""
-    path, q, r, theta = (options[name] for name in ("chain_file", "q", "r", "theta"))
-    ways = [path is not None, q is not None or r is not None, theta is not None]
-    if sum(ways) > 1:
-        raise click.UsageError("Give one of --chain, --q with --r, and --theta.")
+    path, q, r = (options[name] for name in ("chain_file", "q", "r"))
     if path is not None:
+        if q is not None or r is not None:
+            raise click.UsageError("Give --chain, or --q with --r, not both.")
         from chainveil.cli.chain_file import read_chain_file
 
         file = read_chain_file(path)
         return file.chain, file
-    if not any(ways):
+    if q is None and r is None:
         return None, None
-    if theta is None and (q is None or r is None):
+    if q is None or r is None:
         raise click.UsageError("--q and --r belong together.")
     from chainveil.model.chain import MarkovChain
 
-    if theta is not None:
-        return MarkovChain.symmetric(theta), None
     return _region(q, r) if isinstance(q, tuple) or isinstance(r, tuple) else (
         MarkovChain.binary(q, r)
     ), None  # fmt: skip
@@ -349,7 +361,7 @@ def need_chain(options: dict[str, Any]) -> tuple[DataModel, ChainFile | None]:
     """As :func:`read_chain`, where a chain must be given."""
     chain, file = read_chain(options)
     if chain is None:
-        raise click.UsageError("Give a chain: --chain FILE, --q and --r, or --theta.")
+        raise click.UsageError("Give a chain: --chain FILE, or --q and --r.")
     return chain, file
 
 

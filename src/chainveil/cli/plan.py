@@ -13,7 +13,7 @@ from chainveil.privacy.rounding import exact, upper
 
 # Budgets of a picture, and points of the release that its attacker looks at around one.
 BUDGETS, WINDOW = 24, 25
-PROMISE = ("length", "adversary", "objective", "mechanism", "every", "delay", "event", "gaps")
+PROMISE = ("length", "adversary", "objective", "mechanism", "every", "event", "gaps")
 
 
 @click.command()

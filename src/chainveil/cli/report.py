@@ -28,8 +28,8 @@ ENDING = ".certificate.json"
 @click.option("--original", help="For --private: the private table that was released.")
 @click.option("--level", type=float, default=0.95, show_default=True, help="How sure the intervals "
               "are.")  # fmt: skip
-@click.option("--time", help="Column of RELEASE with dates and times, for estimates by hour and "
-              "date, and for gaps.")  # fmt: skip
+@click.option("--time", help="Column of RELEASE with dates and times, for gaps and for the order "
+              "of rows.")  # fmt: skip
 @click.option("--step", type=float, help="Regular step of the time column, as when the table was "
               "sanitized.")  # fmt: skip
 @click.option("--max-gap", type=float, help="Longer steps than this are gaps, as when the table "

@@ -14,14 +14,14 @@ from chainveil.privacy.rounding import upper
 
 # Options that go into the promise as they are; all but the budget are part of a plan too.
 PROMISE = (
-    "epsilon", "length", "adversary", "objective", "mechanism", "family", "every", "delay", "event",
+    "epsilon", "length", "adversary", "objective", "mechanism", "family", "every", "event",
 )  # fmt: skip
 
 
 @click.command()
 @click.argument("table")
-@click.option("-o", "--output", required=True, help="The release: a file, or - for standard "
-              "output.")  # fmt: skip
+@click.option("-o", "--output", required=True, help="The release: a file, whose name tells its "
+              "format, or - for CSV on standard output.")  # fmt: skip
 @options.layout_options
 @options.keep_options
 @options.discretize_options
@@ -35,14 +35,8 @@ PROMISE = (
 @options.objective
 @options.mechanism
 @options.timing_options
-@click.option("--hold", is_flag=True, help="With --every: publish all rows, each with the report "
-              "that stands for it; default: only the rows that report.")  # fmt: skip
 @options.search_options
 @options.format_options
-@click.option("--output-format", metavar="NAME", help="Format of the release, where its name "
-              "does not tell.")  # fmt: skip
-@click.option("--text", is_flag=True, help="Keep all columns of a text file as text, also in "
-              "Parquet and Arrow.")  # fmt: skip
 @click.option("--certificate", type=options.FILE, help="Where the certificate goes; default: "
               "beside the release.")  # fmt: skip
 @click.option("--check/--no-check", default=True, show_default=True, help="With --series: say what "
@@ -148,9 +142,9 @@ def _sanitize_here(table: str, output: str, given: dict[str, Any], rng: Any) -> 
     from chainveil.table.release import release_table
     from chainveil.table.write.publishing import was_written
 
-    typed = output != "-" and not by_path(output, given["output_format"], "output").is_text
-    source = options.read_source(table, given, text=given["text"] or not typed)
-    goal = file_sink(output, source, given["output_format"], given["certificate"], given["force"])
+    typed = output != "-" and not by_path(output, argument="output").is_text
+    source = options.read_source(table, given, text=not typed)
+    goal = file_sink(output, source, given["certificate"], given["force"])
     request = _request(given)
     prepared: list[Any] = []
     with progress(source.about_rows, given["as_json"]) as tell:
@@ -185,7 +179,6 @@ def _request(given: dict[str, Any]) -> Any:
         plan=plan,
         reference=None if reference is None or on_spark else options.read_source(reference, given),
         kept=options.read_kept(given),
-        hold=given["hold"],
         order=given["order"],
         pooled=given["pooled"],
         parts=given["parts"],
@@ -216,7 +209,7 @@ def _limits(certificate: Any) -> Any:
     edges = certificate["discretization.edges"]
     # A plan does not say what states were called before they were given other labels.
     return make_discretizer(
-        edges=edges or None, states=None if edges else labels, labels=labels, origin=origin
+        threshold=edges or None, states=None if edges else labels, labels=labels, origin=origin
     )
 
 

@@ -24,7 +24,7 @@ def sanitize_folder(table: str, output: str, given: dict[str, Any], request: Any
 
     _check_series(request)
     _check_paths(output, table, given["reference"])
-    _check_output(output, given["output_format"])
+    _check_output(output)
     sink = FolderSink(local_path(output), given["certificate"], given["force"])
     check_folder_goal(sink.path, sink.force)
     sources = [_source(path, given) for path in (table, given["reference"]) if path is not None]
@@ -70,22 +70,21 @@ def _check_paths(*paths: str | None) -> None:
             raise InvalidInput("path", path, "a path in UTF-8, on Spark") from None
 
 
-def _check_output(output: str, form: str | None) -> None:
+def _check_output(output: str) -> None:
     from chainveil.table.read.formats import by_path, told_by
 
     if output == "-":
         raise click.UsageError("On Spark the release is a folder: give -o a name, not -.")
-    told = form is not None or told_by(output)
-    if not told or by_path(output, form, "output").name != "parquet":
+    if not told_by(output) or by_path(output, argument="output").name != "parquet":
         raise click.UsageError("On Spark the release is a folder of Parquet files: end its name "
-                               "in .parquet, or say --output-format parquet.")  # fmt: skip
+                               "in .parquet.")  # fmt: skip
 
 
 def _source(path: str, given: dict[str, Any]) -> Any:
     """The table as one machine would read it, for the types of its columns."""
     if path == "-":
         raise click.UsageError("On Spark the table is a file or a folder, not standard input.")
-    source = options.read_source(str(_files(path)[0]), given, given["text"])
+    source = options.read_source(str(_files(path)[0]), given, text=False)
     if source.format.name in ("text", "arrow"):
         raise click.UsageError(f"Spark does not read {source.format.name}: give CSV, TSV or "
                                "Parquet.")  # fmt: skip
@@ -106,7 +105,7 @@ def _check_text(path: str, given: dict[str, Any]) -> None:
 
     first = _source(path, given)
     for file in _files(path) if first.format.is_text else []:
-        source = options.read_source(str(file), given, given["text"])
+        source = options.read_source(str(file), given, text=False)
         if source.columns != first.columns:
             raise InvalidInput(f"table {file}", "other columns than the first file has", "the same")
         rows = 0

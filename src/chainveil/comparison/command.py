@@ -9,7 +9,7 @@ from chainveil.privacy.rounding import exact
 
 # Arguments that an option of the same name says.
 PLAIN = (
-    "column", "series", "time", "step", "max_gap", "threshold", "edges", "states", "labels",
+    "column", "series", "time", "step", "max_gap", "threshold", "states", "labels",
     "missing", "order", "parts", "length", "adversary", "event", "family", "reference",
 )  # fmt: skip
 

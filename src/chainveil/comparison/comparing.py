@@ -40,12 +40,12 @@ from chainveil.table.read.reading import open_source
 from chainveil.table.request.discretize import Label
 from chainveil.table.request.request import (
     Layout,
-    LookedUp,
     Order,
     Promise,
     Readable,
     Request,
     StateRules,
+    Threshold,
 )
 from chainveil.table.states.prepare import plan_for
 
@@ -62,8 +62,7 @@ def compare(
     for_: For = "share",
     series: str | None = None,
     time: str | None = None,
-    threshold: float | LookedUp | None = None,
-    edges: Sequence[float] | None = None,
+    threshold: Threshold | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
     chain: DataModel | None = None,
@@ -80,7 +79,6 @@ def compare(
     family: Family = "response",
     spent: Sequence[Noise] = (),
     mechanism: str | Sequence[str] | None = None,
-    thorough: bool = False,
     progress: bool | None = None,
 ) -> Comparison:
     """What each way to release a table would leave of it, before anything is released.
@@ -98,21 +96,19 @@ def compare(
     table : path, data frame, or series of states
         A file or frame with ``column``; or, without a column, states 0, 1, … as an array, a
         2-D array (a row a series) or a list of arrays.
-    column, series, time, threshold, edges, states, labels, chain, reference, order, pooled, \
+    column, series, time, threshold, states, labels, chain, reference, order, pooled, \
 parts, step, max_gap, length, adversary, event, missing, family, spent : optional
         As in :func:`chainveil.sanitize_table`: noise is for the model of each series, unless
         ``pooled`` asks for the chain of all together.
     epsilon : float, or sequence of floats
         The budgets to compare.
-    for_ : "share", "episodes", "pattern" or "points"
-        What the release is for: how much of the time a state takes; how long it lasts; how its
-        share goes through the day (through a series, where there are no times of day); which
+    for_ : "share", "episodes" or "points"
+        What the release is for: how much of the time a state takes; how long it lasts; which
         state each point is in.
     mechanism : str, or sequence of str, optional
-        Compare these alone.
-    thorough : bool
-        Compare also tracking and correlated noise on one point in several, which takes from
-        seconds to minutes for each budget.
+        Compare these alone, and all settings of them: without a name, those are left out for which
+        the search takes from seconds to minutes for each budget, such as tracking and correlated
+        noise on one point in several.
     progress : bool, optional
         Whether to show a bar: True on terminals and in notebooks, by default in notebooks.
 
@@ -125,7 +121,7 @@ parts, step, max_gap, length, adversary, event, missing, family, spent : optiona
     'sticky'
     """
     said = {
-        "series": series, "time": time, "threshold": threshold, "edges": edges, "states": states,
+        "series": series, "time": time, "threshold": threshold, "states": states,
         "labels": labels, "chain": chain, "reference": reference, "order": order, "pooled": pooled,
         "parts": parts, "step": step, "max_gap": max_gap, "length": length,
         "adversary": adversary, "event": event, "missing": missing, "family": family,
@@ -144,24 +140,27 @@ parts, step, max_gap, length, adversary, event, missing, family, spent : optiona
         del said["spent"]
     source, said, path = _opened(table, column, said)
     words = () if path is None else shell_words(path, said)
-    wanted = Wanted.read(epsilon, for_, mechanism, thorough)
+    wanted = Wanted.read(epsilon, for_, mechanism)
     return compare_source(source, read_request(said), wanted, said, words, progress)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be compared, and for what."""
+    """What is to be compared, and for what; ``named``: the mechanisms are those that were named."""
 
     budgets: tuple[float, ...]
     question: For
     mechanisms: tuple[str, ...]
-    thorough: bool
+    named: bool
 
     @classmethod
-    def read(cls, epsilon: Any, question: str, mechanism: Any, thorough: bool) -> Wanted:
+    def read(cls, epsilon: Any, question: str, mechanism: Any) -> Wanted:
         """From arguments of :func:`compare`."""
         return cls(
-            read_budgets(epsilon), read_for(question), read_mechanisms(mechanism), bool(thorough)
+            read_budgets(epsilon),
+            read_for(question),
+            read_mechanisms(mechanism),
+            mechanism is not None,
         )
 
 
@@ -175,9 +174,9 @@ def compare_source(
 ) -> Comparison:
     """The same for a table that is open and a request that is read."""
     study = read_study(source, request)
-    ordered = study.model.states > 2 and request.rules.edges is not None
-    settings, left_out = _chosen(
-        candidates(wanted.mechanisms, ordered), study.model.states, wanted.thorough
+    ordered = study.model.states > 2 and request.rules.threshold is not None
+    settings, left_out = chosen(
+        candidates(wanted.mechanisms, ordered), study.model.states, wanted.named
     )
     # One step is done: the table is read.
     total = 1 + len(wanted.budgets) * sum(map(_weight, settings))
@@ -210,11 +209,16 @@ class Search:
         """Rows and refusals at one budget."""
         rows: list[Row] = []
         refused: list[Refused] = []
+        done: set[Setting] = set()
         for setting in wanted:
-            try:
-                rows.append(self._row(epsilon, self._settled(setting, rows)))
-            except ChainveilError as error:
-                refused.append(Refused(setting, str(error), epsilon))
+            settled = self._settled(setting, rows)
+            # With one report a point it is a setting that was compared already.
+            if settled not in done:
+                done.add(settled)
+                try:
+                    rows.append(self._row(epsilon, settled))
+                except ChainveilError as error:
+                    refused.append(Refused(setting, str(error), epsilon))
             self._tell("comparing", _weight(setting))
         return rows, refused
 
@@ -238,11 +242,11 @@ class Search:
         return plan_for(self._study.plan_chain, replace(self._request, promise=promise))
 
 
-def _chosen(
-    settings: Sequence[Setting], states: int, thorough: bool
+def chosen(
+    settings: Sequence[Setting], states: int, named: bool
 ) -> tuple[list[Setting], list[Refused]]:
     """What is compared, and what would take long."""
-    reasons = {one: "" if thorough else slow(one, states) for one in settings}
+    reasons = {one: "" if named else slow(one, states) for one in settings}
     wanted = [one for one, reason in reasons.items() if not reason]
     return wanted, [Refused(one, reason) for one, reason in reasons.items() if reason]
 
@@ -283,7 +287,7 @@ def read_request(said: dict[str, Any]) -> Request:
         {name: said[name] for name in names if name in said}
         for names in (
             ("column", "series", "time", "step", "max_gap"),
-            ("threshold", "edges", "states", "labels", "missing"),
+            ("threshold", "states", "labels", "missing"),
             ("length", "adversary", "family", "spent", "event"),
         )
     )
@@ -300,7 +304,7 @@ def _opened(
 ) -> tuple[Readable, dict[str, Any], str | None]:
     """The table, what is said of it, and its path where it is a file."""
     if column is None:
-        if said.keys() & {"series", "time", "threshold", "edges", "states"}:
+        if said.keys() & {"series", "time", "threshold", "states"}:
             raise InvalidInput("column", None, "the column with the values, of a file or a frame")
         frame = _as_table(table, said.get("chain"))
         count = int(max(frame["state"].to_numpy().max() + 1, 2))
@@ -329,11 +333,11 @@ def _about(study: Study, question: For, rows: Sequence[Row], length: int | None)
     origin = "fitted on the table, exactly" if study.own else "as given: none fits the table"
     drawn = simulated.drawn(study.model, length).size
     words = (
-        f"error after smoothing, attacker and curvature of the likelihood: {drawn:,} points drawn "
-        f"from that chain with seed {simulated.SEED}, the same for all settings; else by formula"
+        f"error after smoothing and attacker: {drawn:,} points drawn from that chain with seed "
+        f"{simulated.SEED}, the same for all settings; else by formula"
     )
     return About(
-        question, study.points, len(study.runs), study.part, study.of_a_series, study.of_a_part,
+        question, study.points, len(study.runs), study.of_a_series,
         f"{study.model.describe()} ({origin})", study.plan_chain.describe(),
         rows[0].figures.own.looked if rows else 0, words,
     )  # fmt: skip

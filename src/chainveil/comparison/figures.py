@@ -13,12 +13,9 @@ from chainveil.checks import FloatArray
 from chainveil.comparison import simulated
 from chainveil.comparison.study import Study
 from chainveil.errors import ChainveilError
-from chainveil.estimate.counts.pair_shares import PAIR
 from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.intervals import quantile
-from chainveil.estimate.likelihood.grouped_fits import FLAT, flattest
-from chainveil.estimate.noise_law import as_noise_law
-from chainveil.estimate.planning import ExpectedError, error_at
+from chainveil.estimate.planning import error_at
 from chainveil.plan import NoisePlan
 from chainveil.privacy.baselines import success_bound
 
@@ -40,13 +37,10 @@ class Expected:
     half_width : float
         Half of the 95% interval that the analyst will get. Where one point in several reports
         it is on the safe side: wider than the error asks for.
-    method : "counts" or "likelihood"
-        The better of those that answer.
     """
 
     error: float
     half_width: float
-    method: str = "counts"
 
 
 @dataclass(frozen=True)
@@ -78,6 +72,8 @@ class OwnLosses:
     ----------
     worst, median : float or None
         Over the series looked at that have a loss.
+    above : int
+        Series that lose more than the budget, by more than the error of the fits.
     looked : int
         Series that were looked at; where they are not all, the slowest and the quickest are
         among them.
@@ -87,6 +83,7 @@ class OwnLosses:
 
     worst: float | None
     median: float | None
+    above: int
     looked: int
     unknown: int
 
@@ -102,8 +99,8 @@ class Figures:
     smoothed, smoothed_error : float
         Points that are wrong after smoothing by somebody who knows the chain, by simulation,
         with its standard error.
-    share, by_series, by_part : Expected or None
-        Share of a state: of all points, of the series of middle length, of a part of the day.
+    share, by_series : Expected or None
+        Share of a state: of all points, and of the series of middle length.
     transitions : Expected or None
         Probability of a next state, the least certain one, from all points.
     sojourns : Expected or None
@@ -117,7 +114,6 @@ class Figures:
     smoothed_error: float
     share: Expected | None
     by_series: Expected | None
-    by_part: Expected | None
     transitions: Expected | None
     sojourns: Expected | None
     attacked: Attacked
@@ -130,14 +126,14 @@ def figures(plan: NoisePlan, study: Study) -> Figures:
     told = simulated.decoded(study.model, plan.noise, length)
     here = replace(plan, chain=study.model)
     shares = _shares(here)
-    sizes = (study.points, study.of_a_series, study.of_a_part)
-    share, by_series, by_part = (None if shares is None else shares.of(n) for n in sizes)
-    transitions, sojourns = _movements(here, study, length)
+    sizes = (study.points, study.of_a_series)
+    share, by_series = (None if shares is None else shares.of(n) for n in sizes)
+    transitions, sojourns = _movements(here, study.points)
     guess = float(np.max(study.model.stationary))
     bound = success_bound(plan.chain, plan.loss.epsilon)
     return Figures(
         plan.noise.expected_flips(study.model), told.wrong, told.error,
-        share, by_series, by_part, transitions, sojourns,
+        share, by_series, transitions, sojourns,
         Attacked(told.success, told.success_error, guess, bound), own_losses(plan, study),
     )  # fmt: skip
 
@@ -164,7 +160,7 @@ class _Shares:
 
 
 def _shares(plan: NoisePlan) -> _Shares | None:
-    """None where shares do not come from counts, or not with this noise."""
+    """None where nothing undoes the noise, or the plan cannot be asked."""
     every = plan.noise.every
     points = MANY * every
     try:
@@ -202,69 +198,30 @@ def _long_run(law: SeriesLaw) -> FloatArray:
     return np.asarray(2 * later - once)
 
 
-def _movements(
-    plan: NoisePlan, study: Study, length: int | None
-) -> tuple[Expected | None, Expected | None]:
-    """Transitions and sojourns, by the method that tells sojourns better."""
+def _movements(plan: NoisePlan, points: int) -> tuple[Expected | None, Expected | None]:
+    """Transitions and sojourns; None where too little is known, or nothing undoes the noise."""
     if plan.noise.every > 1:
         return None, None
-    ways = [_by_counts(plan, study.points), _by_likelihood(plan, study.points, length)]
-    known = [way for way in ways if way is not None]
-    return min(known, key=lambda way: way[1].error, default=(None, None))
-
-
-def _by_counts(plan: NoisePlan, points: int) -> tuple[Expected, Expected] | None:
     try:
-        moves, spells = (error_at(plan, points, name) for name in ("transitions", "durations"))
+        moves, lasting = (error_at(plan, points, name) for name in ("transitions", "durations"))
     except ChainveilError:
-        return None
-    if moves.refused:
-        return None
-    return _told(moves.largest, _relative(spells), "counts")
-
-
-def _relative(spells: ExpectedError) -> float:
-    return float(np.max(spells.standard_error / spells.value))
-
-
-def _by_likelihood(
-    plan: NoisePlan, points: int, length: int | None
-) -> tuple[Expected, Expected] | None:
-    """For chains of order 1 with two states, which alone have two numbers."""
-    model = plan.chain
-    if (model.states, model.order) != (2, 1) or _too_flat(plan, points):
-        return None
-    spread = simulated.noise_spread(model, plan.noise, length)
-    if spread is None:
-        return None
-    error = np.sqrt(np.diag(spread) / points)
-    if error.max() > FLAT:
-        return None
-    ends = np.array([model.transition[0, 1], model.transition[1, 0]])
-    return _told(float(error.max()), float((error / ends).max()), "likelihood")
-
-
-def _too_flat(plan: NoisePlan, points: int) -> bool:
-    """Whether an estimate by likelihood refuses so few points under the noise."""
-    law = as_noise_law(plan)
-    return law.from_counts and points < law.points_needed(PAIR, flattest(law.states))
-
-
-def _told(moves: float, spells: float, method: str) -> tuple[Expected, Expected] | None:
-    """Errors of transitions and sojourns; None where a spell of no length is as likely as any."""
+        return None, None
+    spells = float(np.max(lasting.standard_error / lasting.value))
     reach = quantile(LEVEL)
-    if reach * spells >= 1:
-        return None
-    return Expected(moves, reach * moves, method), Expected(spells, reach * spells, method)
+    # Where a spell of no length is as likely as any, neither says anything.
+    if moves.refused or reach * spells >= 1:
+        return None, None
+    return Expected(moves.largest, reach * moves.largest), Expected(spells, reach * spells)
 
 
 def own_losses(plan: NoisePlan, study: Study) -> OwnLosses:
     """The noise of a plan on the chains of the series themselves."""
     some = _some(study.runs, MOST_OWN if study.model.states == 2 else FEW_OWN)
-    found = [own_loss(runs, plan).epsilon for runs in some]
-    known = [epsilon for epsilon in found if epsilon is not None]
+    found = [own_loss(runs, plan) for runs in some]
+    known = [own.epsilon for own in found if own.epsilon is not None]
     worst, median = (max(known), float(np.median(known))) if known else (None, None)
-    return OwnLosses(worst, median, len(some), len(found) - len(known))
+    above = sum(own.above(plan.epsilon, len(known)) for own in found)
+    return OwnLosses(worst, median, above, len(some), len(found) - len(known))
 
 
 def _some(series: Sequence[Any], most: int) -> list[Any]:

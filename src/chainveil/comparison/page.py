@@ -27,7 +27,6 @@ MARK = "private: do not publish"
 # What is drawn of the question asked for, and what its figure is called.
 ERRORS: dict[For, str] = {
     "share": "95% half-width of the share of a state",
-    "pattern": "95% half-width of the share of a state in one part",
     "episodes": "95% half-width of a spell's length, as a share of it",
     "points": "share of points wrong after smoothing",
 }
@@ -137,7 +136,6 @@ def _tables(found: Comparison) -> Iterator[Table]:
         (number("smoothed"), lambda row: row.figures.smoothed),
         (number("share ±"), lambda row: _half(row.figures.share)),
         (number("by series ±"), lambda row: _half(row.figures.by_series)),
-        (number("by part ±"), lambda row: _half(row.figures.by_part)),
         (number("transitions ±"), lambda row: _half(row.figures.transitions)),
         (number("sojourns ±"), lambda row: _half(row.figures.sojourns)),
     ))  # fmt: skip
@@ -173,10 +171,10 @@ def _reading(found: Comparison) -> str:
     about = found.about
     return (
         "± is half of a 95% interval. Smoothed: share of points wrong after smoothing. By series: "
-        f"share of a state in a series of {about.of_a_series:,} points; by part: {about.part}, "
-        f"{about.of_a_part:,} points. Sojourns as shares of a spell. The attacker knows the chain "
-        f"and the noise and no point; without a release it is right in {_guess(found)} of its "
-        "guesses. Own loss: if a series followed the chain that fits it best, over "
+        f"share of a state in a series of {about.of_a_series:,} points. Sojourns as shares of a "
+        "spell. The attacker knows the chain and the noise and no point; without a release it is "
+        f"right in {_guess(found)} of its guesses. Own loss: if a series followed the chain that "
+        "fits it best, over "
         f"{about.own_series:,} series. Not known: the release does not answer it, or the points "
         "are too few."
     )
@@ -201,10 +199,8 @@ def _facts(found: Comparison) -> tuple[tuple[str, str], ...]:
         ("noise", f"for {about.noise_for}"),
         ("simulated", about.simulated),
         ("private", PRIVATE),
-        ("shares", "expected variance of the estimate from counts, for that chain; where one point "
-         "in several reports, the interval is on the safe side"),
-        ("transitions, sojourns", "by counts or by likelihood, whichever is more precise; the "
-         "likelihood leans on the series being a chain"),
+        ("shares, transitions, sojourns", "expected variance of the estimate from counts, for that "
+         "chain; where one point in several reports, the interval is on the safe side"),
         ("attacker", "simulated, no bound: \"right at most\" is one, certified"),
         ("losses", "certified upper bounds, rounded up"),
     )  # fmt: skip

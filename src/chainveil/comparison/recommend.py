@@ -11,20 +11,18 @@ from chainveil.comparison.figures import Expected
 from chainveil.comparison.rows import Row
 from chainveil.comparison.settings import OBJECTIVES
 from chainveil.noise.base import NEEDS
-from chainveil.privacy.rounding import exact, upper
+from chainveil.privacy.rounding import exact
 
-For = Literal["share", "episodes", "pattern", "points"]
+For = Literal["share", "episodes", "points"]
 FOR: tuple[For, ...] = get_args(For)
 ASKS: dict[For, str] = {
     "share": "how much of the time a state takes",
     "episodes": "how long a state lasts",
-    "pattern": "how the share of a state goes through the day, or through a series",
     "points": "which state each point is in",
 }
 # Errors that are this close, as a share of the least, are taken for the same: then the narrower
-# interval decides, and then who must see what. Those of episodes come from a simulation, which
-# leaves them this uncertain themselves at small budgets.
-SAME: dict[For, float] = {"share": 0.01, "episodes": 0.03, "pattern": 0.01, "points": 0.003}
+# interval decides, and then who must see what.
+SAME: dict[For, float] = {"share": 0.01, "episodes": 0.01, "points": 0.003}
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,8 @@ def answer(row: Row, question: For) -> Expected | None:
     """The error of a question under a row's noise; None where it does not answer."""
     told = row.figures
     if question == "points":
-        return Expected(told.smoothed, told.smoothed, "smoothing")
-    return {"share": told.share, "episodes": told.sojourns, "pattern": told.by_part}[question]
+        return Expected(told.smoothed, told.smoothed)
+    return told.share if question == "share" else told.sojourns
 
 
 def recommend(rows: Sequence[Row], question: For, epsilon: float) -> Recommendation:
@@ -110,7 +108,7 @@ def _words(found: Expected, question: For) -> str:
     if question == "points":
         return f"{found.error:.1%} of the points wrong after smoothing"
     if question == "episodes":
-        return f"±{found.half_width:.1%} of a spell ({found.method})"
+        return f"±{found.half_width:.1%} of a spell"
     return f"±{found.half_width:.4f} (error {found.error:.4f})"
 
 
@@ -122,9 +120,9 @@ def _warning(row: Row, best: Expected, question: For) -> str:
         words.append("it tells hardly more than guessing the commonest state would")
     if question != "points" and best.half_width >= 0.5:
         words.append("the interval is so wide that it tells next to nothing")
-    if own.worst is not None and own.worst > row.epsilon * (1 + 1e-6):
+    if own.above:
         words.append(
-            f"on the chain that fits it best, a series loses up to {upper(own.worst, 4)}, more "
-            f"than {exact(row.epsilon)}: the promise is for data that follow the chain of the plan"
+            f"{own.above:,} of {own.looked:,} series contradict the model of the plan, and on the "
+            f"chain that fits them best it loses more than {exact(row.epsilon)}"
         )
     return "; ".join(words)

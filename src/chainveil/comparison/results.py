@@ -30,12 +30,10 @@ class About:
 
     Attributes
     ----------
-    question : "share", "episodes", "pattern" or "points"
+    question : "share", "episodes" or "points"
     points, series : int
-    part : str
-        What ``share_by_part`` is about.
-    of_a_series, of_a_part : int
-        Points of the series and of the part that figures are for.
+    of_a_series : int
+        Points of the series that figures are for.
     chain : str
         The chain that figures were computed for, and where it comes from.
     noise_for : str
@@ -49,9 +47,7 @@ class About:
     question: For
     points: int
     series: int
-    part: str
     of_a_series: int
-    of_a_part: int
     chain: str
     noise_for: str
     own_series: int
@@ -121,9 +117,6 @@ class Comparison:
         options += [
             (f"--{name}", str(value)) for name, value in self._row(epsilon).setting.asked.items()
         ]
-        if self.about.question == "pattern" and self.about.part.startswith("hour"):
-            # Analysts need the hours; rounded, times say as little else as they can.
-            options.append(("--time-as", "1h"))
         options.append(("--output", output or _beside(self.words[0])))
         return shlex.join(["chainveil", "sanitize", *self.words, *(w for o in options for w in o)])
 

@@ -57,8 +57,7 @@ class Row:
     def name(self) -> str:
         """The setting in words, with the number that was found."""
         often = "" if self.every == 1 else f", 1 in {self.every}"
-        late = ", late" if self.setting.delay else ""
-        return f"{self.setting.mechanism}{often}{late}, {self.setting.objective}"
+        return f"{self.setting.mechanism}{often}, {self.setting.objective}"
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -68,7 +67,6 @@ class Row:
             "epsilon": self.epsilon,
             "mechanism": setting.mechanism,
             "every": self.every,
-            "delay": setting.delay,
             "objective": setting.objective,
             "loss": self.loss,
             "wrong_reports": told.wrong,
@@ -76,10 +74,8 @@ class Row:
             "smoothed_wrong_error": told.smoothed_error,
             **_expected("share", told.share),
             **_expected("share_by_series", told.by_series),
-            **_expected("share_by_part", told.by_part),
             **_expected("transitions", told.transitions),
             **_expected("sojourns", told.sojourns),
-            "movement_method": None if told.sojourns is None else told.sojourns.method,
             "attacker_success": told.attacked.success,
             "attacker_success_error": told.attacked.error,
             "attacker_guess": told.attacked.guess,

@@ -1,4 +1,4 @@
-"""Which noise is compared: mechanism, how often and how late it reports, and what it minimises."""
+"""Which noise is compared: mechanism, how often it reports, and what it minimises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from chainveil import checks
 from chainveil.noise.base import kinds, noise_class
 from chainveil.noise.channel import Channel
-from chainveil.noise.memory import StickyNoise, TrackingNoise
+from chainveil.noise.memory import StickyNoise
 
 Often = int | Literal["best"]
 OBJECTIVES = ("flips", "estimate", "decoded")
@@ -18,10 +18,14 @@ USUAL = OBJECTIVES[0]
 # Kinds whose search for the best number of points to a report takes about a second, for two
 # states; that of the others, and of more states, takes from many seconds to minutes.
 QUICK_TO_THIN = (Channel.kind, StickyNoise.kind)
-SLOW = "left out, as the search takes from seconds to minutes for each budget; thorough compares it"
+SLOW = (
+    "left out, as the search takes from seconds to minutes for each budget; naming the mechanism "
+    "compares it"
+)
 SAME_AS_FLIPS = (
     "left out, as it counts points that report alone: with as many of them as the fewest wrong "
-    "reports have, it found the same noise wherever that was tried; thorough compares it"
+    "reports have, it found the same noise wherever that was tried; naming the mechanism "
+    "compares it"
 )
 
 
@@ -33,12 +37,10 @@ class Setting:
     ----------
     mechanism, objective : str
     every : int or "best"
-    delay : int
     """
 
     mechanism: str
     every: Often = 1
-    delay: int = 0
     objective: str = USUAL
 
     @property
@@ -57,8 +59,7 @@ class Setting:
         }
 
     def __str__(self) -> str:
-        late = ", one step late" if self.delay else ""
-        return f"{self.line}{late}, {self.objective}"
+        return f"{self.line}, {self.objective}"
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,12 @@ def candidates(mechanisms: Sequence[str], ordered: bool) -> tuple[Setting, ...]:
 
 def _ways(kind: str) -> Iterator[Setting]:
     yield Setting(kind)
-    if kind == TrackingNoise.kind:
-        yield Setting(kind, delay=1)
-    yield Setting(kind, every="best")
+    if noise_class(kind).sees != "series":
+        yield Setting(kind, every="best")
 
 
 def slow(setting: Setting, states: int) -> str:
-    """Why a setting is left to thorough comparisons; empty where it is not."""
+    """Why a setting is only compared where its mechanism is named; empty where it always is."""
     if setting.every == 1:
         return ""
     if states > 2 or setting.mechanism not in QUICK_TO_THIN:

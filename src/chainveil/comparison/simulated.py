@@ -11,7 +11,6 @@ import numpy as np
 from chainveil import inference
 from chainveil.checks import FloatArray
 from chainveil.mechanism import sanitize, seeded
-from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import Noise
 
 # Points that are drawn, and series that they are cut into at least.
@@ -19,8 +18,6 @@ POINTS, FEWEST = 400_000, 40
 # Points of a series, in times that the chain takes to forget, and at least.
 FORGETTING, SHORTEST, LONGEST = 100, 2_000, 40_000
 SEED = 20_26
-# Steps of the differences that stand for derivatives of the likelihood, as shares of q and r.
-STEP = 0.01
 
 
 @dataclass(frozen=True)
@@ -59,14 +56,11 @@ def _memory(model: Any) -> int:
     return int(min(1 / max(1 - sizes[-2], 1e-9), LONGEST)) if len(sizes) > 1 else 1
 
 
-def released(model: Any, noise: Noise, length: int | None) -> Any:
-    """The drawn series as noise leaves them, with the same numbers for every noise."""
-    return sanitize(drawn(model, length), noise, rng=seeded(SEED))
-
-
 def decoded(model: Any, noise: Noise, length: int | None = None) -> Decoded:
     """Smooth the drawn series after the noise; the mean of the posterior, not of hits, is taken."""
-    best = inference.smoothed(model, noise, released(model, noise, length)).max(axis=-1)
+    # The same numbers draw every noise.
+    z = sanitize(drawn(model, length), noise, rng=seeded(SEED))
+    best = inference.smoothed(model, noise, z).max(axis=-1)
     wrong, error = _mean(1 - best)
     places = [_mean(best[:, place :: noise.every]) for place in range(noise.every)]
     return Decoded(wrong, error, *max(places))
@@ -78,34 +72,3 @@ def _mean(values: FloatArray) -> tuple[float, float]:
         return 0.0, 0.0
     rows = values.mean(axis=1)
     return float(rows.mean()), float(rows.std(ddof=1) / np.sqrt(len(rows)))
-
-
-def noise_spread(model: Any, noise: Noise, length: int | None) -> FloatArray | None:
-    """Covariance of q and r found by likelihood, for one point, due to the noise; shape (2, 2).
-
-    From the curvature of the likelihood of the drawn series at their own chain. What the series
-    themselves leave open is taken off: it is no error about them (``estimate.likelihood``). None
-    where the likelihood has no peak there.
-    """
-    z = released(model, noise, length)
-    ends = np.array([model.transition[0, 1], model.transition[1, 0]])
-    seen = _curvature(ends, noise, z) / z.size
-    if np.any(np.linalg.eigvalsh(seen) <= 0):
-        return None
-    complete = np.asarray(model.stationary) / (ends * (1 - ends))
-    spread = np.linalg.inv(seen) - np.diag(1 / complete)
-    return spread if np.all(np.diag(spread) > 0) else None
-
-
-def _curvature(ends: FloatArray, noise: Noise, z: Any) -> FloatArray:
-    """Minus the second derivatives of the log-likelihood in q and r, shape (2, 2)."""
-    step = STEP * np.minimum(ends, 1 - ends)
-
-    def at(up: int, side: int) -> float:
-        q, r = ends + step * np.array([up, side])
-        return float(np.sum(inference.log_likelihood(MarkovChain.binary(q, r), noise, z)))
-
-    middle = at(0, 0)
-    own = [at(1, 0) + at(-1, 0) - 2 * middle, at(0, 1) + at(0, -1) - 2 * middle]
-    across = (at(1, 1) - at(1, -1) - at(-1, 1) + at(-1, -1)) / 4
-    return -np.array([[own[0], across], [across, own[1]]]) / np.outer(step, step)

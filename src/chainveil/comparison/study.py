@@ -21,8 +21,6 @@ from chainveil.table.request.request import Layout, Readable, Request, one_colum
 from chainveil.table.states.prepare import HERE, check_not_empty, find_discretizer, fit, fit_models
 
 IntArray = NDArray[np.int64]
-# Parts of a day, and of a series where no time of day is known.
-PARTS = 24
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,6 @@ class Study:
         Whether ``model`` was fitted on the table.
     runs : tuple of tuples of arrays
         States of each series, one array a stretch without gaps.
-    by_hour : int64 array, or None
-        Points in each hour of the day that has any; None where no time of day is known.
     labels : tuple
         What the states are called.
     """
@@ -51,7 +47,6 @@ class Study:
     model: Any
     own: bool
     runs: tuple[tuple[NDArray[np.uint8], ...], ...]
-    by_hour: IntArray | None
     labels: tuple[Label, ...]
 
     @cached_property
@@ -69,18 +64,6 @@ class Study:
         """Points of the series in the middle, by length."""
         return int(np.median(self.lengths))
 
-    @property
-    def of_a_part(self) -> int:
-        """Points of the hour in the middle, or of a 24th of a series where none is known."""
-        if self.by_hour is not None:
-            return int(np.median(self.by_hour))
-        return max(self.of_a_series // PARTS, 1)
-
-    @property
-    def part(self) -> str:
-        """What a part is."""
-        return "hour of the day" if self.by_hour is not None else "24th of a series"
-
 
 def read_study(table: Readable, request: Request) -> Study:
     """Read a table for comparison; its errors are those of a release."""
@@ -92,8 +75,7 @@ def read_study(table: Readable, request: Request) -> Study:
     if chain.states != discretizer.count:
         raise InvalidInput("states", f"{discretizer.count} states", f"{chain.states}, as the chain")
     own, model = model is not None, chain.likeliest if model is None else model
-    runs, hours = _runs(table, request.layout, discretizer)
-    return Study(chain, model, own, runs, hours, discretizer.labels)
+    return Study(chain, model, own, _runs(table, request.layout, discretizer), discretizer.labels)
 
 
 def _chains(
@@ -116,23 +98,18 @@ def _chains(
 
 def _runs(
     table: Readable, layout: Layout, discretizer: Discretizer
-) -> tuple[tuple[tuple[NDArray[np.uint8], ...], ...], IntArray | None]:
-    """States by series and stretch, and the number of points in each hour."""
+) -> tuple[tuple[NDArray[np.uint8], ...], ...]:
+    """States by series and stretch."""
     held = read_columns(table, layout.names)
     check_not_empty(held.num_rows)
     order, ends = series_order(held, layout.series)
     states = discretizer.codes(one_column(held, layout.column), layout.column)[order]
     empty = discretizer.gaps(states)
-    apart, hours, clock = np.ones(len(order), np.int64), None, layout.clock()
+    apart, clock = np.ones(len(order), np.int64), layout.clock()
     if clock is not None:
         apart = distances(held, layout.series, clock, order, ends)
-        hours = clock.hours(one_column(held, clock.name))
-    series = [
-        tuple(_stretches(*part))
-        for part in zip(*(np.split(column, ends) for column in (states, empty, apart)), strict=True)
-    ]
-    counts = None if hours is None else np.bincount(hours[order][~empty])
-    return tuple(series), None if counts is None else counts[counts > 0]
+    parts = zip(*(np.split(column, ends) for column in (states, empty, apart)), strict=True)
+    return tuple(tuple(_stretches(*part)) for part in parts)
 
 
 def _stretches(

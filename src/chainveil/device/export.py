@@ -42,11 +42,6 @@ def device_program(
             f"{plan.mechanism} noise of {plan.noise.outputs} reports on a device: programs are "
             "written for two reports where a report looks back; independent noise may have any"
         )
-    if plan.noise.sees == "series" and plan.noise.every > 1:
-        raise NotSupported(
-            f"{plan.mechanism} noise on one point in {plan.noise.every} on a device: programs are "
-            "written for every point where a report looks at points before it"
-        )
     held = {**facts(plan), "limits": list(limits), "labels": list(labels), "certificate": seal}
     lines = "".join(f"    {name!r}: {value!r},\n" for name, value in held.items())
     source = files(__package__).joinpath(TEMPLATE).read_text(encoding="utf-8")

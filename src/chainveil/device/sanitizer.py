@@ -49,7 +49,7 @@ class Sanitizer:
             raise ValueError("missing: this plan covers no missing points; calibrate with --gaps")
         noise = self.plan["noise"]
         self.missing, self._lock = missing, allocate_lock()
-        self.every, self.delay = noise.get("every", 1), noise.get("delay", 0)
+        self.every = noise.get("every", 1)
         self._first_place = (self.every - 1) // 2
         self._work = WORK[noise["kind"]](noise["matrix"], source)
         self.states = self._work.states

@@ -6,7 +6,6 @@ Importing this package compiles nothing.
 from __future__ import annotations
 
 from chainveil.estimate.counts.packed import Packed
-from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.planning import ExpectedError, epsilon_for, error_at, rows_for
 from chainveil.estimate.price import Price, PriceTable, prices
 from chainveil.estimate.questions.accuracy import Accuracy
@@ -35,7 +34,6 @@ __all__ = [
     "Durations",
     "Estimate",
     "ExpectedError",
-    "FitTest",
     "Frequency",
     "Packed",
     "Pairs",

@@ -56,8 +56,8 @@ def columns(
     """An answer as columns, a row a number.
 
     Those of ``by`` where there are groups; what it is about (``state``, and ``next``, ``lag`` or
-    ``group``); ``estimate``, ``low``, ``high``, ``unit``, ``points``, ``method``. An estimate that
-    is no finite number is None: the interval says what is known.
+    ``group``); ``estimate``, ``low``, ``high``, ``unit``, ``points``. An estimate that is no
+    finite number is None: the interval says what is known.
     """
     groups, places = group_values(found, by), found.places(labels)
     value, low, high = (part.reshape(len(groups), len(places)) for part in shown(found))
@@ -66,8 +66,7 @@ def columns(
     points = np.repeat(points, len(places) // points.shape[1], axis=1)
     rows = [
         {**group, **place, "estimate": _finite(value[i, j]), "low": float(low[i, j]),
-         "high": float(high[i, j]), "unit": found.unit, "points": int(points[i, j]),
-         "method": found.how}
+         "high": float(high[i, j]), "unit": found.unit, "points": int(points[i, j])}
         for i, group in enumerate(groups)
         for j, place in ((j, places[j]) for j in kept)
     ]  # fmt: skip
@@ -180,4 +179,4 @@ def _answers(found: Estimate, labels: Sequence[Any] | None) -> list[tuple[list[s
 def _head(found: Estimate) -> str:
     size = f", {len(found.groups):,} groups" if found.groups is not None else ""
     name = type(found).__name__
-    return f"{name}{size}, {found.level:.12g} intervals ({found.unit}; {found.how})"
+    return f"{name}{size}, {found.level:.12g} intervals ({found.about})"

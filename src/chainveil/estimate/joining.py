@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from chainveil.errors import InvalidInput
-from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.results import Estimate, Frequency, Pairs
 
 # Shares of all points are means of the shares of their parts; ratios and correlations are not.
@@ -120,23 +119,8 @@ def _stacked(
         name: _stack([getattr(one, name) for one in made], names is None)
         for name in _arrays(made[0])
     }
-    fits = [part.fit for part in parts if part.fit is not None]
     more: dict[str, Any] = {"groups": names, "shared": any(part.shared for part in parts)}
-    more["fit"] = _fit(fits) if fits else None
-    if hasattr(made[0], "log_likelihood"):
-        found = [part.log_likelihood for part in parts if hasattr(part, "log_likelihood")]
-        more["log_likelihood"] = None if None in found else sum(found)
     return replace(made[0], **arrays, **more)
-
-
-def _fit(fits: Sequence[FitTest]) -> FitTest:
-    """The tests of several releases as one: as many chances to be flagged as there are tests."""
-    return FitTest(
-        min(sum(fit.level for fit in fits), 1.0),
-        min(len(fits) * min(fit.probability for fit in fits), 1.0),
-        np.concatenate([fit.flagged for fit in fits]),
-        sum(fit.tested for fit in fits),
-    )
 
 
 def _stack(values: Sequence[Any], one: bool) -> Any:

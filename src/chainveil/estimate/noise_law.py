@@ -107,8 +107,8 @@ class NoiseLaw:
         """
         return _inverse(self.source, tuple(offsets))
 
-    def points_needed(self, window: Sequence[int], error: float = USELESS) -> int:
-        """Windows of points that bring the standard error of any share below ``error``.
+    def points_needed(self, window: Sequence[int]) -> int:
+        """Windows of points that bring the standard error of any share below ``USELESS``.
 
         A weight that a report gets lies between a least and a largest one, so its spread is
         at most half their distance; correlated noise counts each point less by
@@ -116,41 +116,37 @@ class NoiseLaw:
         worst series that there could be.
         """
         if self.looks_back:
-            return math.ceil(worst_variance(self.source, len(window) > 1) / error**2)
+            return math.ceil(worst_variance(self.source, len(window) > 1) / USELESS**2)
         weights = self.inverse(window)
         spread = float((weights.max(axis=0) - weights.min(axis=0)).max()) / 2
         inflation = (1 + max(self.memory, 0.0)) / (1 - max(self.memory, 0.0))
-        return math.ceil(spread**2 * inflation / error**2)
+        return math.ceil(spread**2 * inflation / USELESS**2)
 
-    def too_few(
-        self, window: Sequence[int], points: FloatArray, error: float = USELESS
-    ) -> NDArray[np.bool_]:
-        """Which numbers of windows leave a share less certain than ``error``."""
-        return np.asarray(points < self.points_needed(window, error))
+    def too_few(self, window: Sequence[int], points: FloatArray) -> NDArray[np.bool_]:
+        """Which numbers of windows leave a share less certain than ``USELESS``."""
+        return np.asarray(points < self.points_needed(window))
 
     def check_length(
         self,
         window: Sequence[int],
         points: int,
         question: str,
-        error: float = USELESS,
-        hint: str = "",
+        advice: str = "Take larger groups, or a release with a larger budget.",
     ) -> None:
-        """Error if ``points`` windows leave a share less certain than ``error``."""
+        """Error if ``points`` windows leave a share less certain than ``USELESS``."""
         if points == 0:
             raise InvalidInput(
                 "z", f"no two points {window[-1]} apart within a group",
                 f"larger groups or windows for {question}",
             )  # fmt: skip
-        needed = self.points_needed(window, error)
+        needed = self.points_needed(window)
         if points < needed:
             raise InvalidInput(
                 "noise",
                 f"noise too close to singular for {question} from {points:,} "
                 f"{'points' if len(window) == 1 else 'pairs of points'}",
                 f"at least {needed:,} of them",
-                f"Fewer leave a standard error above {error:g} for a share. {hint}"
-                "Take larger groups, or a release with a larger budget.",
+                f"Fewer leave a standard error above {USELESS:g} for a share. {advice}",
             )
 
 
@@ -172,9 +168,8 @@ def as_noise_law(noise: Any) -> NoiseLaw:
 def _joint(source: Noise, offsets: tuple[int, ...]) -> FloatArray:
     if source.holds and source.sees == "series":
         raise NotSupported(
-            f"this estimate from counts under {source.kind} noise, whose reports mix the states of "
-            "two points. The likelihood can answer: estimate.transitions(z, noise, "
-            'method="likelihood") fits a chain, whose stationary law holds the shares'
+            f"estimates under {source.kind} noise, whose reports mix the states of two points: "
+            "nothing undoes it without a model. Denoising takes one, and answers for each point"
         )
     return source.joint_law(offsets)
 

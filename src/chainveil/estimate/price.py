@@ -139,5 +139,5 @@ def _words(price: Price) -> str:
         return f"not offered: {price.reason}"
     wrong = f"{price.wrong:.1%} of the reports wrong"
     if price.error is None:
-        return f"{wrong}; a share is estimated by likelihood alone"
+        return f"{wrong}; shares cannot be estimated"
     return f"{wrong}, a share off by {price.error:.3g}"

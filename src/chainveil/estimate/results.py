@@ -13,23 +13,15 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate import answer_table
 from chainveil.estimate.answer_table import Kind
-from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.simplex import project
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 
 Covers = Literal["noise", "sampling"]
-Method = Literal["counts", "likelihood"]
 
 MEANING = {
     "noise": "the series as it was: only the noise of the release is uncertain",
     "sampling": "the chain behind the series: noise, and the drawing of the series from it",
-}
-# The same where an answer leans on the series being a chain.
-MODEL_BASED = {
-    "noise": "the series as it was, if it is a chain of order 1",
-    "sampling": "the chain behind the series, if it is one of order 1: noise, and the drawing of "
-    "the series from it",
 }
 
 
@@ -63,9 +55,6 @@ class Estimate:
         How many released points, or pairs of points, were looked at.
     groups : tuple or None
         Names of the groups, in order; None where there is one answer.
-    fit : FitTest or None
-        Where the answer leans on a chain that was fitted to the release: whether the release
-        looks like one of it.
     shared : bool
         Whether groups have noise in common.
     sampling_error : array of the shape of ``value``, or None
@@ -82,7 +71,6 @@ class Estimate:
     covers: Covers
     points: FloatArray
     groups: tuple[Any, ...] | None
-    fit: FitTest | None = field(default=None, kw_only=True)
     shared: bool = field(default=False, kw_only=True)
     sampling_error: FloatArray | None = field(default=None, kw_only=True)
 
@@ -90,11 +78,6 @@ class Estimate:
     def noise_error(self) -> FloatArray:
         """The part of the standard error that is due to the noise."""
         return noise_part(self.standard_error, self.sampling_error)
-
-    @property
-    def misfit(self) -> bool:
-        """Whether the release contradicts the chain that the answer leans on."""
-        return self.fit is not None and self.fit.misfit
 
     # Whether values are sums over points, for which a standard error says all.
     summed: ClassVar[bool] = False
@@ -108,11 +91,9 @@ class Estimate:
         return int(self.value.shape[-1])
 
     @property
-    def how(self) -> str:
-        """How the answer was found, and what it leans on."""
-        if self.fit is None:
-            return "counts, no model"
-        return f"likelihood, {'MISFIT' if self.fit.misfit else 'chain of order 1'}"
+    def about(self) -> str:
+        """What the numbers are, for the head of a text."""
+        return self.unit
 
     def places(self, labels: Sequence[Any] | None = None) -> list[dict[str, Any]]:
         """What each number of one answer is about, in the order of the flat array."""
@@ -170,10 +151,7 @@ class Estimate:
                 f"{np.nanmax(self.noise_error):.2g}), and the points that do not report (up to "
                 f"{np.nanmax(self.sampling_error):.2g}, on the safe side)"
             )
-        if self.fit is None:
-            return MEANING[self.covers]
-        mark = "MISFITTING: " if self.misfit else ""
-        return f"{mark}{MODEL_BASED[self.covers]}; {self.fit}"
+        return MEANING[self.covers]
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,16 +185,11 @@ class Transitions(Estimate):
     Attributes
     ----------
     pairs : array
-        Share of each pair of neighbours, of the shape of ``value``. From counts it is
-        unbiased; the transitions, being ratios of such shares, are so for long series only.
-    method : "counts" or "likelihood"
-    log_likelihood : float or None
-        Of the release under the estimate, for the method "likelihood".
+        Share of each pair of neighbours, of the shape of ``value``. It is unbiased; the
+        transitions, being ratios of such shares, are so for long series only.
     """
 
     pairs: FloatArray
-    method: Method
-    log_likelihood: float | None
 
     unit: ClassVar[str] = "probability"
 
@@ -288,14 +261,14 @@ def valid_chain(transition: FloatArray, least: float = 1e-9) -> MarkovChain:
     return MarkovChain(matrix / matrix.sum(axis=-1, keepdims=True))
 
 
-def read_chain(chain: Any, states: int) -> DataModel | None:
+def read_chain(chain: Any, states: int, argument: str = "chain") -> DataModel | None:
     """``chain`` if it is one of that many states, or None."""
     if chain is None:
         return None
     known = isinstance(chain, DataModel)
     if not known or chain.states != states:
         found = f"{chain.states} states" if known else chain
-        raise InvalidInput("chain", found, f"a MarkovChain of {states} states, as the noise has")
+        raise InvalidInput(argument, found, f"a MarkovChain of {states} states, as the noise has")
     return cast(DataModel, chain)
 
 

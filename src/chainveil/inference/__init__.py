@@ -16,15 +16,12 @@ from chainveil.inference.hidden import (
 from chainveil.inference.labels import Labels, report_labels
 from chainveil.inference.path import viterbi
 from chainveil.inference.posterior import filtered, log_likelihood, smoothed
-from chainveil.inference.transitions import ExpectedTransitions, expected_transitions
 
 __all__ = [
-    "ExpectedTransitions",
     "HiddenModel",
     "Labels",
     "ReportLaws",
     "StepWeights",
-    "expected_transitions",
     "filtered",
     "hidden_model",
     "log_likelihood",

@@ -99,11 +99,6 @@ def report_laws(
     By default hidden states are the states themselves. Where ``gaps`` says that points may be
     missing, or the noise is silent at some, there are labels of silence.
     """
-    if noise.sees_past_silence:
-        raise NotSupported(
-            f"weights of steps by state under {noise.kind} noise on one point in {noise.every}: a "
-            "report looks at the point that reported before it"
-        )
     value = np.arange(noise.states) if value is None else value
     first = np.ascontiguousarray(np.asarray(noise.first_law())[value].T)
     silent = report_labels(noise, gaps).silent
@@ -146,37 +141,6 @@ def _laws_with_holding(first: FloatArray, step: FloatArray, after_gap: FloatArra
     return ReportLaws(start, laws)
 
 
-def weights_over_silence(model: Any, noise: Noise) -> tuple[StepWeights, NDArray[np.int64]]:
-    """Weights of steps where a report looks at the point that reported before it.
-
-    Hidden states are pairs (b, a), b slowest: the model's own hidden state at the last report,
-    and at the point. Also the value of each pair. Labels are those of noise that holds.
-    """
-    check_states(model, noise)
-    start, transition, value = model.hidden_chain()
-    size, m, none = len(start), noise.outputs, 2 * noise.outputs
-    same = np.eye(size)
-    first = np.zeros((none + 1, size, size))
-    step = np.zeros((none + 1, none + 1, size, size, size, size))
-    by_state = np.asarray(noise.first_law())[value].T
-    # Before the first report one pair of each state stands for all.
-    first[none, 0] = start
-    # From (b, a) to (d, c): a report brings both to the state at its point.
-    silent = np.einsum("ac,bd->badc", transition, same)
-    step[none, none] = silent
-    for z in range(m):
-        first[z] = np.diag(start * by_state[z])
-        law = noise.step_law()[z][value[:, None], value[None, :]]
-        step[z, m + z] = step[m + z, m + z] = silent
-        step[none, z] = np.einsum("ac,c,cd->adc", transition, by_state[z], same)[None]
-        for after in range(m):
-            told = np.einsum("ac,bc,cd->badc", transition, law[..., after], same)
-            step[z, after] = step[m + z, after] = told
-    pairs = size * size
-    flat = step.reshape(none + 1, none + 1, pairs, pairs)
-    return StepWeights(first.reshape(-1, pairs), flat), np.tile(value, size)
-
-
 def step_weights(model: Any, noise: Noise, gaps: bool = False) -> StepWeights:
     """The weights of steps of a data model and a noise; ``gaps`` where points may be missing."""
     check_states(model, noise)
@@ -201,11 +165,6 @@ def hidden_model(model: Any, noise: Noise, gaps: bool = False) -> HiddenModel:
     """
     check_states(model, noise)
     silent = report_labels(noise, gaps).silent
-    if noise.sees_past_silence:
-        raise NotSupported(
-            f"{noise.kind} noise on one point in {noise.every} as a hidden model: a report looks "
-            "at the point that reported before it"
-        )
     if silent and noise.holds:
         raise NotSupported(
             f"{noise.kind} noise over points without a report: it holds the last one, which "

@@ -4,8 +4,6 @@ Noise on one point in several is silent at the others, and a missing point makes
 that holds its last report over such points is then at a label of its own, "held z", from which the
 next report is drawn by another law than from "report z". Other noise has one label for silence.
 
-So is noise whose reports look at the point that reported before, over silent ones.
-
 With m reports, the labels are ``0 … m-1`` for a report, then for silence ``m`` alone, or, under
 noise that holds, ``m + z`` for z held and ``2 m`` before the first report.
 """
@@ -41,19 +39,14 @@ class Labels:
         m = self.noise.outputs
         if not self.silent:
             return m
-        return 2 * m + 1 if self._kept else m + 1
-
-    @property
-    def _kept(self) -> bool:
-        """Whether the last report has a label over points without one."""
-        return self.noise.holds or self.noise.sees_past_silence
+        return 2 * m + 1 if self.noise.holds else m + 1
 
     def next(self, label: int | None, reports: bool) -> range:
         """The labels that can follow one, or begin a series, at a point that reports or not."""
         m = self.noise.outputs
         if reports:
             return range(m)
-        if not self._kept:
+        if not self.noise.holds:
             return range(m, m + 1)
         held = 2 * m if label is None else label + m if label < m else label
         return range(held, held + 1)
@@ -72,7 +65,7 @@ class Labels:
         reports = np.asarray(symbols < m)
         if self.noise.every > 1:
             reports = reports & ((points - begin) % self.noise.every == self.noise.first_place)
-        if not self._kept:
+        if not self.noise.holds:
             return np.where(reports, symbols, m)
         last = np.maximum.accumulate(np.where(reports, points, -1))
         held = m + symbols.astype(np.int64)[np.maximum(last, 0)]

@@ -6,7 +6,7 @@ from position to state, or an array (or list) shaped like ``z`` with -1 where no
 
 ``z`` is as :func:`chainveil.mechanism.sanitize` returns it. Under noise on one point in several
 only the entries at ``noise.places(n)`` count, each as the report that was made there; the others
-repeat them. A report that comes late stands where it was published.
+repeat them.
 """
 
 from __future__ import annotations

@@ -9,13 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
-from chainveil.errors import InvalidInput, NotSupported
-from chainveil.inference.hidden import (
-    check_states,
-    hidden_model,
-    step_weights,
-    weights_over_silence,
-)
+from chainveil.errors import InvalidInput
+from chainveil.inference.hidden import check_states, hidden_model, step_weights
 from chainveil.inference.labels import report_labels
 from chainveil.inference.observations import Observations, is_masked, read, with_marks
 from chainveil.noise.base import Noise
@@ -112,8 +107,6 @@ def tables(model: Any, noise: Noise, gaps: bool = False) -> Tables:
     pairs of report and state.
     """
     check_states(model, noise)
-    if noise.sees_past_silence:
-        return _over_silence(model, noise, gaps)
     silent = report_labels(noise, gaps).silent
     if noise.ordered and (noise.holds or not silent):
         weights, value = step_weights(model, noise, gaps), model.hidden_chain()[2]
@@ -124,19 +117,6 @@ def tables(model: Any, noise: Noise, gaps: bool = False) -> Tables:
     one = np.zeros(hidden.outputs, np.int64)
     start, move = hidden.start[None, :], hidden.transition[None]
     return _with_known(start, move, one, hidden.emission.T, hidden.value, hidden.states)
-
-
-def _over_silence(model: Any, noise: Noise, gaps: bool) -> Tables:
-    """Tables whose hidden states are pairs: that at the last report, and that at the point."""
-    if gaps:
-        raise NotSupported(
-            f"missing points in a release of {noise.kind} noise on one point in {noise.every}: "
-            "what it did there is not known"
-        )
-    weights, value = weights_over_silence(model, noise)
-    count, size = weights.first.shape
-    moves, seen = weights.step.reshape(-1, size, size), np.ones((count, size))
-    return _with_known(weights.first, moves, np.arange(count), seen, value, model.states)
 
 
 def _with_known(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from chainveil.mechanism.held_rows import HeldRows
 from chainveil.mechanism.packed import release_packed, sanitize_packed
 from chainveil.mechanism.randomness import (
     Secure,
@@ -21,7 +20,6 @@ from chainveil.mechanism.sanitizing import release, sanitize
 from chainveil.mechanism.stream import Stream
 
 __all__ = [
-    "HeldRows",
     "Release",
     "Report",
     "Reported",

@@ -1,4 +1,4 @@
-"""The reports alone, without silent points, and what each of them is about."""
+"""The reports alone, without silent points, and where each of them was made."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Reported:
     values : array of shape (reports,)
         Of the dtype of the series.
     places : int64 array of shape (reports,)
-        The index of the point that each is about, counted from 0.
+        The index of the point of each, counted from 0.
     """
 
     values: NDArray[Any]
@@ -37,12 +37,10 @@ class Reported:
 def reports(
     x: Any, noise: Noise, rng: Source | None = None, missing: Missing = "error"
 ) -> Reported | list[Reported]:
-    """Every report that :func:`sanitize` makes, and the point that it is about.
+    """Every report that :func:`sanitize` makes, and its point.
 
-    Silent points have none, and missing points neither. A report that comes late is about the
-    point before it: the first one of a series, and one after a missing point, are about no
-    point and are left out. ``x``, ``rng`` and ``missing`` are as in ``sanitize``; a list for
-    several series.
+    Silent points have none, and missing points neither. ``x``, ``rng`` and ``missing`` are as in
+    ``sanitize``; a list for several series.
     """
     source = as_source(rng)
     reading.check_missing(missing)
@@ -55,7 +53,8 @@ def reports(
     if any(len(part) for part in asked):
         made = release(asked, work, None, source, missing, noise.kind).values
     found = [
-        _about(noise, np.asarray(made[j]), _present(table, masks, j, missing)) for j in _all(table)
+        _present_ones(noise, np.asarray(made[j]), _present(table, masks, j, missing))
+        for j in _all(table)
     ]
     several = not isinstance(table.held, np.ndarray) or table.held.ndim == 2
     return found if several else found[0]
@@ -77,10 +76,8 @@ def _present(table: Table, masks: Table | None, j: int, missing: str) -> NDArray
     return np.ones(len(table.row(j)), np.bool_) if gaps is None else ~gaps
 
 
-def _about(noise: Noise, made: NDArray[Any], present: NDArray[np.bool_]) -> Reported:
-    """Leave out the reports that were not made, and those that are about no point."""
+def _present_ones(noise: Noise, made: NDArray[Any], present: NDArray[np.bool_]) -> Reported:
+    """Leave out the reports that were not made, at points that are missing."""
     places = noise.places(len(present))
-    about = places - noise.delay
-    kept = present[places] & (about >= 0)
-    kept &= present[np.maximum(about, 0)]
-    return Reported(made[kept], about[kept])
+    kept = present[places]
+    return Reported(made[kept], places[kept])

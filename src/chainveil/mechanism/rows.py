@@ -61,8 +61,7 @@ class RowNoise:
     Secure noise that looks at its own point alone needs to know nothing about series. Ordered
     noise runs along each series, whatever lies between its rows; what it remembers of each
     series is kept from batch to batch, as secret as the data. Where one point in several
-    reports, the place of a row in its series says whether it does (:meth:`reports`);
-    :class:`~chainveil.mechanism.held_rows.HeldRows` holds reports over the other rows.
+    reports, the place of a row in its series says whether it does (:meth:`reports`).
     """
 
     def __init__(self, noise: Noise, source: Source) -> None:

@@ -48,9 +48,8 @@ def sanitize(
     Noise that reports one point in ``every`` holds each report over its block of so many
     points, in whose middle it is made; a block without one holds the report before it. Points
     before any report come back as missing; where the array cannot show that (whole numbers and
-    no mask), a series that ends before its first report is an error. Reports that come late
-    (``noise.delay``) stand where they are published, and nothing is shifted;
-    :func:`reports` says what each is about.
+    no mask), a series that ends before its first report is an error. :func:`reports` gives the
+    reports alone.
     """
     return release(x, noise, out, rng, missing).values
 

@@ -102,11 +102,6 @@ class Stream:
         return self._noise.every
 
     @property
-    def delay(self) -> int:
-        """How many points before the one at which it is published a report is about."""
-        return self._noise.delay
-
-    @property
     def next_report(self) -> int:
         """The index of the point at which the next report is made, counted from 0."""
         return self._next_report(self._reached[0])

@@ -85,10 +85,10 @@ def _memory(value: Any) -> Any:
 
 
 def _read_noise(words: Any) -> Noise:
-    timing = set(words) & {"every", "delay"} if isinstance(words, Mapping) else set()
-    _check_fields("state noise", words, {"kind", "matrix"} | timing)
+    rare = isinstance(words, Mapping) and "every" in words
+    _check_fields("state noise", words, {"kind", "matrix", *(("every",) if rare else ())})
     rows = _numbers(words["matrix"])
-    often = {name: _whole(f"noise {name}", words[name]) for name in timing}
+    often = {"every": _whole("noise every", words["every"])} if rare else {}
     try:
         noise = read_noise({"kind": words["kind"], "matrix": rows, **often})
     except NotSupported as error:

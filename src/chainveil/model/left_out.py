@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import NotSupported
-from chainveil.model.base import Box, DataModel
+from chainveil.model.base import DataModel
+from chainveil.model.chain import MarkovChain
 from chainveil.model.family import ModelFamily
+from chainveil.model.fit_test import LEVEL, p_values
 
 NOT_COVERED = (
     "{missed:,} of {count:,} series with enough points have chains of their own that the model "
@@ -23,27 +25,28 @@ def told_of_left_out(
     own: Sequence[tuple[int, DataModel | None]],
     counts: NDArray[np.int64],
     family: ModelFamily | None,
+    pooled: MarkovChain,
 ) -> str:
-    """What to say of series that have enough points, no model, and a chain outside of all boxes."""
+    """What to say of series that have enough points, no model, and contradict all other models.
+
+    Fits differ from the chains behind them, so each series is tested, at the 1% level for all of
+    them together.
+    """
     whole = [(place, model) for place, model in own if place < len(counts)]
     left = [place for place, model in whole if model is None]
     if not left or counts.shape[1] > 2:
         return ""
-    (stay, leave), (back, keep) = counts[left].transpose(1, 2, 0)
-    q, r = leave / (leave + stay), back / (back + keep)
-    inside = np.zeros(len(left), bool)
-    for q_low, q_high, r_low, r_high in _published_boxes(family):
-        inside |= (q_low <= q) & (q <= q_high) & (r_low <= r) & (r <= r_high)
-    missed = len(left) - int(np.count_nonzero(inside))
+    members = [member for member in _published(family, pooled).members if member.order == 1]
+    found = np.max([p_values(counts[left], member) for member in members], axis=0)
+    missed = int(np.count_nonzero(found < LEVEL / len(left)))
     return NOT_COVERED.format(missed=missed, count=len(whole)) if missed else ""
 
 
-def _published_boxes(family: ModelFamily | None) -> list[Box]:
-    """Of private series one covers all; where it cannot, the table is refused later."""
+def _published(family: ModelFamily | None, pooled: MarkovChain) -> DataModel:
+    """Of private series one box covers all; where it cannot, the table is refused later."""
     if family is None:
-        return []
+        return pooled
     try:
-        model = family.rounded() if family.is_unrounded else family
+        return family.rounded() if family.is_unrounded else family
     except NotSupported:
-        model = family
-    return [member.box for member in model.members if member.box is not None]
+        return family

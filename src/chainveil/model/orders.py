@@ -85,7 +85,7 @@ class OrderChoice:
         values = ", ".join(f"{score.order}: {score.bic:.1f}" for score in self.scores)
         words = f"order {self.order} has the least BIC over {self.points:,} points ({values})"
         if self.at_the_end:
-            return f"{words}; no longer memory was tried, which may fit better still"
+            return f"{words}; no longer memory was tried"
         return words
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.checks import FloatArray
+from chainveil.counts import independence_tests
 from chainveil.model.orders import ENOUGH_POINTS, KEPT
 from chainveil.sequences import Sequences
 
@@ -36,18 +37,18 @@ class SeriesCounts:
 
     Attributes
     ----------
-    contexts : integer array of shape (series, k ** m, k)
-        How often each state follows each context of m points.
-    halves : integer array of shape (series, 2, k, k)
-        Transitions in the first and in the second half.
+    halves : integer array of shape (series, 2, k ** m, k)
+        How often each state follows each context of m points, in the first and the second half.
+    pairs : integer array of shape (series, k, k)
+        All transitions.
     points : integer array of shape (series,)
         Points that are there.
     flat, offsets
         The series, as in :class:`chainveil.sequences.Sequences`, with ``GAP`` at gaps.
     """
 
-    contexts: NDArray[np.int32]
     halves: NDArray[np.int32]
+    pairs: IntArray
     points: IntArray
     flat: NDArray[np.uint8]
     offsets: IntArray
@@ -55,34 +56,50 @@ class SeriesCounts:
     @property
     def states(self) -> int:
         """Number of states k."""
-        return int(self.contexts.shape[2])
+        return int(self.pairs.shape[2])
 
     @property
-    def pairs(self) -> IntArray:
-        """All transitions of each series, shape (series, k, k)."""
-        return np.asarray(self.halves.sum(axis=1, dtype=np.int64))
+    def longest(self) -> int:
+        """How many points the contexts have."""
+        return round(math.log(self.halves.shape[2], self.states))
+
+    def contexts(self, order: int) -> IntArray:
+        """What follows each context of ``order`` points, shape (series, k ** order, k).
+
+        Of more than one point, only where there are ``longest`` of them.
+        """
+        if order == 1:
+            return self.pairs
+        k = self.states
+        return np.asarray(self.halves.reshape(len(self.points), -1, k**order, k).sum(axis=1))
 
     def carries(self, order: int) -> NDArray[np.bool_]:
         """Which series have enough points for a chain of an order."""
         enough = self.points - order >= ENOUGH_POINTS * self.states ** (order + 1)
         return np.asarray(enough & (self.points - order >= KEPT * (self.points - 1)))
 
-    def orders(self) -> IntArray:
+    def orders(self, level: float) -> IntArray:
         """The order of the least BIC of each series, as ``choose_order``; 0 without enough points.
 
-        All orders of a series are compared over the same points.
+        All orders of a series are compared over the same points. Of many series, BIC finds a longer
+        memory in some that have none: where a test does not show it at the level, the order is 1.
         """
-        k, series = self.states, len(self.points)
-        largest = round(math.log(self.contexts.shape[1], k))
+        k, series, largest = self.states, len(self.points), self.longest
         scores = np.full((largest + 1, series), np.inf)
         scores[0] = np.where(self.carries(1), np.inf, -np.inf)
-        counts = _series_last(self.contexts)
+        counts = _series_last(self.contexts(largest))
         free = np.maximum((counts.reshape(-1, k, k, series).sum(axis=0) > 0).sum(axis=1) - 1, 0)
         for order in range(largest, 0, -1):
             # Orders below the largest forget the oldest point of each context.
             counts = counts.reshape(-1, k**order, k, series).sum(axis=0, dtype=np.int32)
             scores[order] = np.where(self.carries(order), _bic(counts, free), np.inf)
-        return np.asarray(np.argmin(scores, axis=0))
+        found = np.argmin(scores, axis=0)
+        for order in range(2, largest + 1):
+            some = np.flatnonzero(found == order)
+            table = self.contexts(order)[some].reshape(len(some), k ** (order - 1), k, k)
+            _, p_values = independence_tests(table)
+            found[some[p_values >= level]] = 1
+        return np.asarray(found)
 
     def transitions(self) -> FloatArray:
         """The chain of order 1 of each series, shape (series, k, k), with ``PSEUDOCOUNT``.
@@ -95,22 +112,19 @@ class SeriesCounts:
         weight = counts + PSEUDOCOUNT * k * law[:, None, :]
         return np.asarray(weight / weight.sum(axis=2, keepdims=True))
 
-    def drift(self) -> FloatArray:
+    def drift(self, orders: IntArray) -> FloatArray:
         """Chance of halves that differ as much where they follow one chain, shape (series,).
 
-        A likelihood-ratio test of one chain against one for each half.
+        ``orders`` are those of the chains: transitions of a series with a longer memory vary more
+        than those of a chain of order 1. NaN where contexts of so many points were not counted.
         """
-        from scipy.special import chdtrc
-
-        halves = _series_last(self.halves)
-        both = _log_likelihood(halves.sum(axis=0))
-        gained = 2 * (_log_likelihood(halves).sum(axis=0) - both)
-        # A state that one half never leaves has no law there; one that never follows none at all.
-        leaves = (self.halves.sum(axis=3) > 0).sum(axis=1)
-        follows = (self.pairs > 0).sum(axis=2)
-        degrees = (np.maximum(leaves - 1, 0) * np.maximum(follows - 1, 0)).sum(axis=1)
-        tail = chdtrc(np.maximum(degrees, 1), np.maximum(gained, 0.0))
-        return np.asarray(np.where(degrees > 0, tail, 1.0))
+        k, found = self.states, np.full(len(self.points), np.nan)
+        for order in range(1, self.longest + 1):
+            some = np.flatnonzero(orders == order)
+            shape = (len(some), 2, k ** (self.longest - order), k**order, k)
+            table = self.halves[some].reshape(shape).sum(axis=2)
+            _, found[some] = independence_tests(table)
+        return found
 
     def correlation(self, lag: int) -> FloatArray:
         """Correlation of points ``lag`` apart, by the numbers of their states, shape (series,).
@@ -134,13 +148,13 @@ def count_series(series: Sequences, states: int) -> SeriesCounts:
 
     flat = np.ascontiguousarray(series.flat, dtype=np.uint8)
     order = _largest(states, int(series.lengths.max(initial=0)), series.count)
-    contexts = np.zeros((series.count, states ** (order + 1)), np.int32)
-    halves = np.zeros((series.count, 2, states * states), np.int32)
+    halves = np.zeros((series.count, 2, states ** (order + 1)), np.int32)
+    pairs = np.zeros((series.count, states * states), np.int64)
     points = np.zeros(series.count, np.int64)
-    count_each(flat, series.offsets, states, order, GAP, contexts, halves, points)
+    count_each(flat, series.offsets, states, order, GAP, halves, pairs, points)
     return SeriesCounts(
-        contexts.reshape(series.count, -1, states),
-        halves.reshape(series.count, 2, states, states),
+        halves.reshape(series.count, 2, -1, states),
+        pairs.reshape(series.count, states, states),
         points,
         flat,
         series.offsets,
@@ -174,7 +188,7 @@ def _largest(states: int, longest: int, series: int) -> int:
     order = 1
     while (
         order < LARGEST_ORDER
-        and series * states ** (order + 2) <= MOST_ENTRIES
+        and 2 * series * states ** (order + 2) <= MOST_ENTRIES
         and longest - order - 1 >= ENOUGH_POINTS * states ** (order + 2)
     ):
         order += 1

@@ -83,7 +83,7 @@ def fit(
     members += _longer(pieces, labels, [place for place, _ in own], pooled, origin, wishes)
     persons = [model for place, model in own if place < series.count]
     family = assembled(members, persons, pooled, len(own) == pieces.count, wishes)
-    if told := told_of_left_out(tried, counts[: series.count], family):
+    if told := told_of_left_out(tried, counts[: series.count], family, pooled):
         warnings.warn(told, ChainveilWarning, stacklevel=3)
     return family
 
@@ -107,10 +107,10 @@ def from_counts(
     persons = [model for place, model in own if model is not None and place < series]
     complete = len(found) == len(counts)
     if not found:
-        return None, told_of_left_out(own, counts[:series], None)
+        return None, told_of_left_out(own, counts[:series], None, pooled)
     found += [] if longer is None else [(LONGER, longer)]
     family = assembled(found, persons, pooled, complete, wishes)
-    return family, told_of_left_out(own, counts[:series], family)
+    return family, told_of_left_out(own, counts[:series], family, pooled)
 
 
 def assembled(

@@ -13,15 +13,15 @@ _compiled = compiled(nogil=True)
 
 @_compiled
 def count_each(
-    flat: Any, offsets: Any, states: int, order: int, gap: int, contexts: Any, halves: Any, out: Any
+    flat: Any, offsets: Any, states: int, order: int, gap: int, halves: Any, pairs: Any, out: Any
 ) -> None:
-    """Count what follows each context of ``order`` points, and the transitions of both halves.
+    """Count what follows each context of ``order`` points in both halves, and all transitions.
 
-    Adds to ``contexts``, shape (series, states ** (order + 1)), and ``halves``, shape
-    (series, 2, states ** 2); ``out``, shape (series,), gets the points that are there. Nothing
+    Adds to ``halves``, shape (series, 2, states ** (order + 1)), and ``pairs``, shape
+    (series, states ** 2); ``out``, shape (series,), gets the points that are there. Nothing
     reaches across a point that is ``gap``.
     """
-    size, pairs, bits = states ** (order + 1), states * states, 0
+    size, last, bits = states ** (order + 1), states * states, 0
     while 1 << bits < states:
         bits += 1
     # Divisions are slow, and most data have two states.
@@ -46,13 +46,13 @@ def count_each(
                     words[code] += 1
                     continue
                 if run:
-                    halves[series, half, code % pairs] += 1
+                    pairs[series, code % last] += 1
                 run += 1
                 points += 1
             # Where the context is whole, its last point and the next are the transition.
             for word in range(size):
-                contexts[series, word] += words[word]
-                halves[series, half, word % pairs] += words[word]
+                halves[series, half, word] += words[word]
+                pairs[series, word % last] += words[word]
                 points += words[word]
                 words[word] = 0
         out[series] = points

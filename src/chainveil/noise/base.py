@@ -51,10 +51,9 @@ class Noise(ABC):
     # Whether the last report stands over missing points, and is what the next one looks at.
     # Other noise that looks back runs on beneath them.
     holds: ClassVar[bool] = False
-    # One point in ``every`` reports: the middle of each block of so many, from the first on.
+    # One point in ``every`` reports: the middle of each block of so many, from the first on. Noise
+    # that sees points before its own reports every point.
     every: int = 1
-    # A report that is published at a point is about the point ``delay`` steps before it.
-    delay: int = 0
 
     @property
     @abstractmethod
@@ -131,11 +130,6 @@ class Noise(ABC):
         return self.sees != "point"
 
     @property
-    def sees_past_silence(self) -> bool:
-        """Whether a report looks at the point that reported before it, with silent ones between."""
-        return self.sees == "series" and self.every > 1
-
-    @property
     def memory(self) -> float:
         """By which factor the correlation of two points' noise shrinks with each step."""
         return 0.0
@@ -162,15 +156,7 @@ class Noise(ABC):
         """The same noise on one point in ``every``; silent points are protected all the same."""
         if every == self.every:
             return self
-        raise NotSupported(f"{self.kind} noise reports every point; thinning is not offered for it")
-
-    def delayed(self, delay: int) -> Noise:
-        """The same noise with each report read as one about the point ``delay`` steps before."""
-        if delay == self.delay:
-            return self
-        raise NotSupported(
-            f"{self.kind} noise reports about the point at hand; no delay is offered"
-        )
+        raise _reports_every_point(self.kind)
 
     def quieter(self, share: float, weights: FloatArray) -> Noise:
         """The noise a share of the way, from 0 to 1, to one that says nothing about the states.
@@ -187,15 +173,28 @@ class Noise(ABC):
     def to_json(self) -> dict[str, Any]:
         """Kind and numbers, ready for JSON; ``noise.read_noise`` reads them back."""
         words: dict[str, Any] = {"kind": self.kind, "matrix": self.to_matrix()}
-        timing = {"every": (self.every, 1), "delay": (self.delay, 0)}
-        return words | {name: now for name, (now, usual) in timing.items() if now != usual}
+        return words if self.every == 1 else words | {"every": self.every}
 
 
 def check_noise(noise: Any) -> None:
-    """Error unless it is a noise."""
+    """Error unless it is a noise, and reports every point where it sees points before its own."""
     if not isinstance(noise, Noise):
         found = f"an object of type {type(noise).__name__}"
         raise InvalidInput("noise", found, "a Channel or another noise", "A plan has it as noise.")
+    check_every(noise, noise.every)
+
+
+def check_every(noise: Noise | type[Noise], every: int | str) -> None:
+    """Error where noise that sees points before its own shall report one point in several."""
+    if every != 1 and noise.sees == "series":
+        raise _reports_every_point(noise.kind)
+
+
+def _reports_every_point(kind: str) -> NotSupported:
+    return NotSupported(
+        f"every: {kind} noise reports every point; for reports on one point in several take "
+        "independent or sticky noise"
+    )
 
 
 def check_channel(noise: Any, argument: str = "channel") -> None:
@@ -237,11 +236,9 @@ def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
 
 
 def read_noise(words: Mapping[str, Any]) -> Noise:
-    """A noise from its kind, its numbers, how often it reports and how late."""
+    """A noise from its kind, its numbers and how often it reports."""
     noise = noise_class(words["kind"], "noise").from_matrix(words["matrix"])
-    noise = noise.thinned(checks.whole("noise.every", words.get("every", 1), 1))
-    delay = checks.whole("noise.delay", words.get("delay", 0), 0)
-    return noise if delay == noise.delay else noise.delayed(delay)
+    return noise.thinned(checks.whole("noise.every", words.get("every", 1), 1))
 
 
 def independent_step(first: FloatArray) -> FloatArray:

@@ -14,7 +14,6 @@ from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import GRID, Noise, Sees, register
-from chainveil.noise.wrong import wrong_share
 
 # z = x XOR y: the flip behind a state and its report.
 _BITS = np.arange(2)
@@ -36,9 +35,6 @@ class CorrelatedNoise(Noise):
     rho1 : float
         ``Pr[y_{t+1} = 0 | y_t = 1]``, the probability to stop flipping.
         ``rho0 + rho1 = 1`` is independent noise.
-    every : int
-        Report one point in so many, the middle of each block; the chain of flips steps from
-        report to report.
 
     Examples
     --------
@@ -53,16 +49,13 @@ class CorrelatedNoise(Noise):
 
     rho0: float
     rho1: float
-    every: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho0", checks.probability("rho0", self.rho0, zero=False))
         object.__setattr__(self, "rho1", checks.probability("rho1", self.rho1, zero=False))
-        object.__setattr__(self, "every", checks.whole("every", self.every, 1))
 
     def __repr__(self) -> str:
-        every = f", every={self.every}" if self.every != 1 else ""
-        return f"CorrelatedNoise(rho0={self.rho0!r}, rho1={self.rho1!r}{every})"
+        return f"CorrelatedNoise(rho0={self.rho0!r}, rho1={self.rho1!r})"
 
     def on_grid(self) -> CorrelatedNoise:
         """The nearest noise whose probabilities are multiples of 2^-53, but never zero.
@@ -71,16 +64,12 @@ class CorrelatedNoise(Noise):
         every chain, so a loss that is promised must be computed from the result.
         """
         rho0, rho1 = (max(1.0, float(round(rho * GRID))) / GRID for rho in (self.rho0, self.rho1))
-        return CorrelatedNoise(rho0, rho1, self.every)
-
-    def thinned(self, every: int) -> CorrelatedNoise:
-        """The same flips on one point in ``every``."""
-        return self if every == self.every else CorrelatedNoise(self.rho0, self.rho1, every)
+        return CorrelatedNoise(rho0, rho1)
 
     def quieter(self, share: float, weights: FloatArray) -> CorrelatedNoise:
         """A share of the way to tossing a coin for every flip."""
         rho0, rho1 = ((1 - share) * rho + share / 2 for rho in (self.rho0, self.rho1))
-        return CorrelatedNoise(rho0, rho1, self.every)
+        return CorrelatedNoise(rho0, rho1)
 
     @property
     def flip_rate(self) -> float:
@@ -126,10 +115,10 @@ class CorrelatedNoise(Noise):
         return np.asarray(law[np.arange(size)[:, None] ^ np.arange(size)[None, :]])
 
     def expected_flips(self, chain: DataModel) -> float:
-        """The flip rate, whatever the chain; more where a report stands for a block."""
+        """The flip rate, whatever the chain."""
         if chain.states != 2:
             raise InvalidInput("chain", f"{chain.states} states", "a chain with 2 states")
-        return self.flip_rate if self.every == 1 else wrong_share(self, chain)
+        return self.flip_rate
 
     def to_matrix(self) -> list[list[float]]:
         """The transitions of the chain of flips."""
@@ -151,5 +140,4 @@ class CorrelatedNoise(Noise):
 
     def describe(self) -> str:
         """How often flipping begins and stops."""
-        often = f" on one point in {self.every}" if self.every != 1 else ""
-        return f"begin flipping with {self.rho0!r}, stop with {self.rho1!r}{often}"
+        return f"begin flipping with {self.rho0!r}, stop with {self.rho1!r}"

@@ -35,7 +35,6 @@ class RememberingNoise(Noise):
 
     kernel: FloatArray
     first: FloatArray
-    every: int
 
     @property
     def states(self) -> int:
@@ -67,12 +66,12 @@ class RememberingNoise(Noise):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, type(self))
-            and (self.every, self.delay) == (other.every, other.delay)
+            and self.every == other.every
             and all(map(np.array_equal, self._laws(), other._laws()))
         )
 
     def __hash__(self) -> int:
-        return hash((self.kind, self.every, self.delay, *(law.tobytes() for law in self._laws())))
+        return hash((self.kind, self.every, *(law.tobytes() for law in self._laws())))
 
 
 @register
@@ -102,6 +101,8 @@ class StickyNoise(RememberingNoise):
 
     kind: ClassVar[str] = "sticky"
     sees: ClassVar[Sees] = "last report"
+
+    every: int
 
     def __init__(self, kernel: ArrayLike, first: ArrayLike, every: int = 1) -> None:
         start = law("first", first, 2)
@@ -230,11 +231,6 @@ class TrackingNoise(RememberingNoise):
     after_gap : array of shape (m, k, m), optional
         ``Pr[Z_t = z' | last report z, X_t = x']`` where the point before is missing. Without
         it, the kernel with equal weights of the two values of the missing point.
-    delay : 0 or 1
-        1: a report is read as one about the point before, published one step late.
-    every : int
-        Report one point in so many, the middle of each block; the point before is then the one
-        that reported before.
 
     Examples
     --------
@@ -249,38 +245,28 @@ class TrackingNoise(RememberingNoise):
     sees: ClassVar[Sees] = "series"
 
     after_gap: FloatArray
-    delay: int
 
     def __init__(
-        self, kernel: ArrayLike, first: ArrayLike, after_gap: ArrayLike | None = None,
-        delay: int = 0, every: int = 1,
-    ) -> None:  # fmt: skip
+        self, kernel: ArrayLike, first: ArrayLike, after_gap: ArrayLike | None = None
+    ) -> None:
         start = law("first", first, 2)
         m, k = start.shape[1], len(start)
         tensor = law("kernel", kernel, 4, (m, k, k, m))
         gap = tensor.mean(axis=1) if after_gap is None else after_gap
-        if delay not in (0, 1):
-            raise InvalidInput("delay", delay, "0 or 1")
-        often = checks.whole("every", every, 1)
-        if delay and often > 1:
-            raise InvalidInput("delay", delay, "0 for reports on one point in several")
         object.__setattr__(self, "first", start)
         object.__setattr__(self, "kernel", tensor)
         object.__setattr__(self, "after_gap", law("after_gap", gap, 3, (m, k, m)))
-        object.__setattr__(self, "every", often)
-        object.__setattr__(self, "delay", int(delay))
 
     @classmethod
     def binary(
-        cls, kernel: ArrayLike, first: ArrayLike, after_gap: ArrayLike | None = None,
-        delay: int = 0,
-    ) -> TrackingNoise:  # fmt: skip
+        cls, kernel: ArrayLike, first: ArrayLike, after_gap: ArrayLike | None = None
+    ) -> TrackingNoise:
         """Two states from probabilities to report 1: ``kernel[z][x][x']``, ``first[x]``.
 
         ``after_gap[z][x']`` where the point before is missing.
         """
         gap = None if after_gap is None else ones("after_gap", after_gap, 2)
-        return cls(ones("kernel", kernel, 3), ones("first", first, 1), gap, delay)
+        return cls(ones("kernel", kernel, 3), ones("first", first, 1), gap)
 
     def step_law(self) -> FloatArray:
         """The kernel, shape (m, k, k, m)."""
@@ -293,24 +279,13 @@ class TrackingNoise(RememberingNoise):
     def on_grid(self) -> TrackingNoise:
         """The nearest noise whose probabilities are multiples of 2^-53."""
         kernel, first, gap = map(nearest_on_grid, (self.kernel, self.first, self.after_gap))
-        return TrackingNoise(kernel, first, gap, self.delay, self.every)
-
-    def delayed(self, delay: int) -> TrackingNoise:
-        """The same reports, read as reports about the point ``delay`` (0 or 1) steps before."""
-        return TrackingNoise(self.kernel, self.first, self.after_gap, delay, self.every)
-
-    def thinned(self, every: int) -> TrackingNoise:
-        """The same kernel on one point in ``every``, from report to report."""
-        if every == self.every:
-            return self
-        return TrackingNoise(self.kernel, self.first, self.after_gap, self.delay, every)
+        return TrackingNoise(kernel, first, gap)
 
     def quieter(self, share: float, weights: FloatArray) -> TrackingNoise:
         """Changes of the report depend less and less on the states."""
         silent = np.einsum("x,zxxy->zy", weights, self.kernel)
         kernel, gap = (hushed(law, silent, share) for law in (self.kernel, self.after_gap))
-        first = _mixed(self.first, share, weights)
-        return TrackingNoise(kernel, first, gap, self.delay, self.every)
+        return TrackingNoise(kernel, _mixed(self.first, share, weights), gap)
 
     def _laws(self) -> tuple[FloatArray, ...]:
         return self.first, self.kernel, self.after_gap
@@ -328,23 +303,19 @@ class TrackingNoise(RememberingNoise):
 
     def describe(self) -> str:
         """How a report follows the changes of the series."""
-        late = ", one step late" if self.delay else ""
-        late += f" on one point in {self.every}" if self.every != 1 else ""
         if (self.states, self.outputs) != (2, 2):
-            return f"follow the changes with {self.outputs} reports{late}"
+            return f"follow the changes with {self.outputs} reports"
         stay, leave = self.kernel[:, :, :, 1].tolist()
         odds = ", ".join(f"{x:.4f}" for row in (*stay, *leave) for x in row)
-        return f"report 1 with {odds} by the last report, the point before and the point{late}"
+        return f"report 1 with {odds} by the last report, the point before and the point"
 
     def __repr__(self) -> str:
         laws = ", ".join(repr(part.tolist()) for part in (self.kernel, self.first, self.after_gap))
-        late = f", delay={self.delay}" if self.delay else ""
-        late += f", every={self.every}" if self.every != 1 else ""
-        return f"TrackingNoise({laws}{late})"
+        return f"TrackingNoise({laws})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        laws = (np.array(part) for part in (self.kernel, self.first, self.after_gap))
-        return TrackingNoise, (*laws, self.delay, self.every)
+        laws = tuple(np.array(part) for part in (self.kernel, self.first, self.after_gap))
+        return TrackingNoise, laws
 
 
 def hushed(kernel: FloatArray, silent: FloatArray, share: float) -> FloatArray:

@@ -28,9 +28,8 @@ FEW_STATES = 64
 def wrong_share(noise: Noise, model: DataModel) -> float:
     """Share of points that differ from the report that stands for them, in the long run.
 
-    A report on one point in several stands for its block, one that comes late for the point
-    that it is about. Noise with k reports; it sees at most its own point, the last report and
-    the point before.
+    A report on one point in several stands for its block. Noise with k reports; it sees at most
+    its own point, the last report and the point before.
     """
     return _mean_cost(noise, model, 1 - np.eye(noise.states))
 
@@ -56,7 +55,7 @@ def _mean_cost(noise: Noise, model: DataModel, cost: FloatArray) -> float:
             f"hidden states are more than {MOST_PAIRS} pairs"
         )
     joint = _long_run(noise, start, transition, value)
-    if noise.every == 1 and noise.delay == 0:
+    if noise.every == 1:
         return float((joint * cost[value].T).sum())
     total = sum(
         _cost_of_block(noise, joint, transition, value, cost[value, report], report)
@@ -145,8 +144,6 @@ def _cost_of_block(
     after = noise.every - 1 - noise.first_place
     weighed = np.diag(cost)
     step = noise.step_law()[:, value[:, None], value[None, :], report]
-    if noise.delay:
-        return float(np.einsum("zx,xy,zxy->", joint @ weighed, transition, step))
     # Points after their report: sum over j = 0 … after of the cost, j steps on.
     held = joint[report] @ sum_of_steps(transition, weighed, after + 1)
     # Points before their report lie between the last report and their own.

@@ -75,6 +75,7 @@ class Attack:
         Parameters
         ----------
         model : MarkovChain, HigherOrderChain or another model of one law
+            What the series follow.
         noise : Noise, or sequence of Noise
             That of the release, or of all releases seen together.
         gaps : bool

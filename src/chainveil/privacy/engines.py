@@ -15,7 +15,7 @@ from typing import Any
 
 from chainveil.errors import NotSupported
 from chainveil.model.base import DataModel
-from chainveil.noise.base import noise_class
+from chainveil.noise.base import check_every, noise_class
 from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.noise.memory import StickyNoise, TrackingNoise
@@ -86,8 +86,8 @@ def _least_sticky(problem: Problem, aim: Aim) -> Calibrated:
 
 
 def _least_correlated(problem: Problem, aim: Aim) -> Calibrated:
-    """Correlated noise: its own room for single points that all report."""
-    plain = aim.every == 1 and problem.event == 1 and not problem.releases
+    """Correlated noise: its own room for single points."""
+    plain = problem.event == 1 and not problem.releases
     room, name = ("correlated", "least_noise") if plain else ("memory", "least_correlated")
     found: Calibrated = _in_room(room, "calibrate", name)(problem, aim)
     return found
@@ -147,7 +147,7 @@ def find(problem: Problem) -> Engine:
 
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     """The least noise of a kind within the budget; the releases of the problem are earlier ones."""
-    noise_class(kind)
+    check_every(noise_class(kind), aim.every)
     if kind not in _CALIBRATORS:
         raise NotSupported(
             f"mechanism: {kind} noise has no calibration; register_calibrator offers one"

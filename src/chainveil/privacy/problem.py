@@ -14,7 +14,7 @@ from chainveil.model.base import DataModel, check_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.automaton import Automaton, product
-from chainveil.noise.base import Noise
+from chainveil.noise.base import Noise, check_every
 from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
 from chainveil.privacy.bounds import Attack, replay
@@ -158,8 +158,6 @@ class Aim:
         Which channels of more than two states are looked through.
     every : int or "best"
         How many points there are to a report.
-    delay : int or "best"
-        How many steps late reports may be, for noise that offers it.
     """
 
     epsilon: float
@@ -167,11 +165,10 @@ class Aim:
     max_noise: float = 0.5
     family: Family = "response"
     every: int | Literal["best"] = 1
-    delay: int | Literal["best"] = 0
 
     @classmethod
     def read(cls, epsilon: Any, objective: Any, max_noise: Any, family: Any) -> Aim:
-        """Checked wishes, for reports on every point and without delay."""
+        """Checked wishes, for reports on every point."""
         checks.one_of("objective", objective, Objective.__args__)  # type: ignore[attr-defined]
         checks.one_of("family", family, Family.__args__)  # type: ignore[attr-defined]
         limit = checks.probability("max_noise", max_noise, zero=False)
@@ -213,6 +210,7 @@ def read_event(event: Any, length: int | None) -> int:
 def _check_noise(model: DataModel, noise: Any) -> None:
     if not isinstance(noise, Noise):
         raise InvalidInput("noise", noise, "a Channel or another noise", "Channel.binary(…)")
+    check_every(noise, noise.every)
     if model.states != noise.states:
         raise InvalidInput(
             "noise", f"{noise.states} states", f"{model.states} states, as the chain has"

@@ -96,7 +96,7 @@ def _curve(title: str, found: Estimate, held: list[Row], scale: str) -> Block:
     if not drawn:
         return values
     pairs = zip(_marks(drawn), drawn, strict=True)
-    marks = [{**mark, "at": _place(row.group)} for mark, row in pairs]
+    marks = [{**mark, "at": row.group} for mark, row in pairs]
     spec = charts.curve(marks, scale, found.unit, _domain(found, drawn))
     return Figure(title, told(drawn, found.unit), spec, values)
 
@@ -114,10 +114,6 @@ def told(drawn: list[Row], unit: str) -> str:
     """What a chart shows, for who cannot see it."""
     least, most = min(row.value for row in drawn), max(row.value for row in drawn)
     return f"{len(drawn):,} values, as {unit}, from {least:.4g} to {most:.4g}, with intervals."
-
-
-def _place(group: Any) -> Any:
-    return group if isinstance(group, int | float) else short(group)
 
 
 def _some(held: list[Row]) -> tuple[list[Row], str]:

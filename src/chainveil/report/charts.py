@@ -118,9 +118,8 @@ def curve(rows: Rows, x: str, y: str, domain: tuple[float, float] | None = None)
     kinds = list(dict.fromkeys(row.get("of") for row in rows))
     several = len(kinds) > 1
     scale = alt.Scale(domain=list(domain), clamp=True) if domain else alt.Scale(zero=False)
-    kind = "Q" if all(isinstance(row["at"], int | float) for row in rows) else "N"
     base = alt.Chart(alt.Data(values=list(rows))).encode(
-        x=alt.X(f"at:{kind}", title=x, scale=alt.Scale(zero=False, nice=False), sort=None),
+        x=alt.X("at:Q", title=x, scale=alt.Scale(zero=False, nice=False)),
         **(_hue(kinds, legend=None) if several else {}),
     )
     band = base.mark_area(opacity=0.2, color=BLUE, aria=False).encode(

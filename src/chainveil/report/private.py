@@ -115,17 +115,18 @@ def _own(found: Review) -> tuple[Block, ...]:
     budget = found.plan.epsilon
     title = "What does the noise lose on the chain that fits each series best?"
     blocks: list[Block] = [
-        Text("The certificate promises for its own chain. If a series follows another one, it may "
-             "lose more. Each loss here is an upper bound for the chain fitted to that series; the "
-             "fit of a short series is far from the truth, so this is a warning sign, no promise.")
+        Text("The guarantee is for the chain of the certificate. A series that follows another one "
+             "may lose more. Each loss here is an upper bound for the chain fitted to that series, "
+             "which differs from the chain behind the series by the error of the fit.")
     ]  # fmt: skip
     if len(known) < len(found.series):
         words = f"{len(known):,} of {len(found.series):,} series are shown, evenly chosen"
         blocks.append(Text(f"{words}: more would take long.", "careful"))
-    over = [own for _, own in known if own.epsilon is not None and own.epsilon > budget]
+    over = [own for _, own in known if own.above(budget, len(known))]
     if over:
-        words = f"{len(over):,} of {len(known):,} series would lose more than ε = {exact(budget)}"
-        blocks.append(Text(f"{words} on their own chains.", "careful"))
+        words = f"{len(over):,} of {len(known):,} series lose more than ε = {exact(budget)}"
+        words += " on their own chains, by more than the error of the fits"
+        blocks.append(Text(f"{words}.", "careful"))
     blocks.append(_losses(title, known, budget, _own_table(title, known, found.labels)))
     return tuple(blocks)
 
@@ -199,8 +200,8 @@ def _misfit(found: Review) -> tuple[Block, ...]:
     )  # fmt: skip
     return (
         Text("The same data read as chains with a longer memory, and what the same noise gives "
-             "away to someone who knows that chain. Much more than the budget, with a small "
-             "p-value, means that the chain of the certificate is too simple for these data."),
+             "away to someone who knows that chain. The last line says whether more than the "
+             "budget is lost on chains that these data show."),
         Table("Do the data remember more than one point?", columns, lines),
         Text(f"{found.misfit.verdict}."),
     )  # fmt: skip
@@ -231,8 +232,9 @@ def _attacks(found: Review) -> tuple[Block, ...]:
              "is no measure of privacy: a better one may come."),
     ]  # fmt: skip
     if attacked.beaten:
-        words = f"{' and '.join(attacked.beaten)} beat the bound: the data do not follow the chain"
-        blocks.append(Text(f"{words}, and its promise is not for such data.", "bad"))
+        words = f"{' and '.join(attacked.beaten)} beat the bound: the data do not follow the model"
+        words += " of the certificate, and its guarantee is not for such data"
+        blocks.append(Text(f"{words}.", "bad"))
     return tuple(blocks)
 
 

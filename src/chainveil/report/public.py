@@ -180,19 +180,15 @@ def _estimates(summary: Summary) -> tuple[Block, ...]:
         elif question == "over time":
             scale = f"first of {summary.width} points, counted from 0 in each series"
             blocks += answers.along(titles[question], found, labels, scale)
-        elif found.groups is not None:
-            blocks += answers.along(titles[question], found, labels, question[3:])
         else:
             blocks.append(answers.whole(titles[question], found, labels))
-            if found.fit is not None:
-                blocks.append(Text(f"By likelihood: intervals cover {found.meaning}."))
     for reason in dict.fromkeys(summary.refused.values()):
         unanswered = [titles[one] for one, why in summary.refused.items() if why == reason]
         blocks.append(Text(f"Not answered: {reason}", "careful"))
         blocks.append(Bullets(tuple(unanswered)))
-    meaning = next((one.meaning for one in summary.answers.values() if one.fit is None), None)
-    if meaning is not None:
-        blocks.insert(0, Text(f"Intervals cover {meaning}."))
+    first = next(iter(summary.answers.values()), None)
+    if first is not None:
+        blocks.insert(0, Text(f"Intervals cover {first.meaning}."))
     return tuple(blocks)
 
 
@@ -213,9 +209,12 @@ def _noise(summary: Summary) -> tuple[Block, ...]:
 
 
 def _how(summary: Summary) -> tuple[Block, ...]:
+    counted, _ = wording.answerable(summary.certificate)
     return (
         Text("Do not count reports: the noise moves every share. Estimates "
-             "undo the noise, and their intervals say how sure they are."),
+             "undo the noise, and their intervals say how sure they are.") if counted else
+        Text("Do not count reports: each mixes two points, and nothing undoes that without a "
+             "model. Denoising takes one, and says how probable each state is at each point."),
         Code("On the command line, after pip install chainveil:", wording.commands(summary)),
         Code("In Python:", wording.python_lines(summary)),
         Text("Rows may be left out and columns joined, as long as no published value decides "

@@ -37,8 +37,6 @@ def questions(summary: Any) -> dict[str, str]:
         "share": f"Share of all points at which {about}, {sure}",
         "by series": f"Share of points at which {about}, by {series}, {sure}",
         "over time": f"Share of points at which {about}, over time, all series together, {sure}",
-        "by hour": f"Share of points at which {about}, by hour of the day, {sure}",
-        "by date": f"Share of points at which {about}, by date, {sure}",
         "transitions": f"How probable is each next state of {column}? {sure}",
         "sojourns": f"How long does {column} stay in a state? Mean number of points, {sure}",
     }
@@ -56,11 +54,12 @@ def commands(summary: Any) -> str:
     certificate, release = (shlex.quote(name) for name in files(summary))
     series = summary.certificate["release.series_column"]
     by = "" if series is None else f" --by {shlex.quote(series)}"
-    shares, lasting, method = _answerable(summary.certificate)
-    how = f" --method {method}" if method else ""
+    counted, neighbours = answerable(summary.certificate)
     lines = [f"chainveil verify {certificate} {release}"]
-    lines += [f"chainveil estimate {release} frequency{by}"] * shares
-    lines += [f"chainveil estimate {release} durations{how}"] * lasting
+    lines += [f"chainveil estimate {release} frequency{by}"] * counted
+    lines += [f"chainveil estimate {release} durations"] * (counted and neighbours)
+    if not counted and summary.certificate.plan().family is None:
+        lines.append(f"chainveil estimate {release} denoise -o states.csv")
     return "\n".join(lines)
 
 
@@ -69,18 +68,17 @@ def python_lines(summary: Any) -> str:
     certificate, release = (repr(name) for name in files(summary))
     series = summary.certificate["release.series_column"]
     by = "" if series is None else f", by={series!r}"
-    shares, lasting, method = _answerable(summary.certificate)
-    how = f", method={method!r}" if method else ""
+    counted, neighbours = answerable(summary.certificate)
     ask = f"cv.estimate_table({release}, {certificate}"
     lines = ["import chainveil as cv", "", f"print(cv.verify({certificate}, {release}))"]
-    lines += [f"shares = {ask}, 'share'{by})"] * shares
-    lines += [f"lasting = {ask}, 'sojourns'{how})"] * lasting
+    lines += [f"shares = {ask}, 'share'{by})"] * counted
+    lines += [f"lasting = {ask}, 'sojourns')"] * (counted and neighbours)
     return "\n".join(lines)
 
 
-def _answerable(certificate: Certificate) -> tuple[bool, bool, str]:
-    """Whether shares and sojourns can be asked for, and by which method but counting."""
+def answerable(certificate: Certificate) -> tuple[bool, bool]:
+    """Whether reports can be counted, and whether neighbours report."""
     kind = noise_class(certificate["noise.mechanism"])
-    # Reports that mix two points cannot be counted.
+    # Reports that mix two points cannot be counted: they can be denoised, with a model.
     mixed = kind.sees == "series" and kind.holds
-    return not mixed, certificate["noise.every"] == 1, "likelihood" if mixed else ""
+    return not mixed, certificate["noise.every"] == 1

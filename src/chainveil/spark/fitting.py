@@ -10,7 +10,7 @@ from chainveil.spark import needs
 from chainveil.spark.survey import SPARK
 from chainveil.spark.table import SparkTable
 from chainveil.table.request.discretize import Label
-from chainveil.table.request.request import Layout, LookedUp, Order, StateRules
+from chainveil.table.request.request import Layout, Order, StateRules, Threshold
 from chainveil.table.states.fitting import Fitted, fit_table
 
 
@@ -20,8 +20,7 @@ def fit(
     time: str,
     column: str,
     *,
-    threshold: float | LookedUp | None = None,
-    edges: Sequence[float] | None = None,
+    threshold: Threshold | None = None,
     states: Sequence[Label] | None = None,
     step: float | None = None,
     max_gap: float | None = None,
@@ -40,7 +39,7 @@ def fit(
         The table.
     series, time, column : str
         Which series a row belongs to (None: all to one), when it was, and its value.
-    threshold, edges, states, step, max_gap, missing
+    threshold, states, step, max_gap, missing
         As in :func:`chainveil.sanitize_table`.
     order, pseudocount
         As in :meth:`chainveil.MarkovChain.fit`.
@@ -52,7 +51,7 @@ def fit(
     """
     needs.pyspark()
     layout = Layout(column, series, time, step, max_gap)
-    rules = StateRules(threshold, edges, states, missing=missing)
+    rules = StateRules(threshold, states, missing=missing)
     return fit_table(
         SparkTable(frame), layout, rules, reader=SPARK, order=order, pseudocount=pseudocount
     )

@@ -39,7 +39,7 @@ class WrittenPart:
         Rows that came, and rows of the file.
     series, splits : int
         Series seen and gaps that split them, where series come whole; else 0.
-    heard, unheard : int
+    heard : int
         As in :class:`chainveil.table.release.Drawn`.
     sha256, states_sha256 : str
         Digests of the file, and of the published states a byte each.
@@ -60,13 +60,12 @@ class WrittenPart:
     lowest: int
     highest: int
     heard: int
-    unheard: int
 
 
 TELLS = (
     "partition bigint, file string, points bigint, rows bigint, gaps bigint, series bigint, "
     "splits bigint, bytes bigint, sha256 string, states_sha256 string, lowest bigint, "
-    "highest bigint, heard bigint, unheard bigint"
+    "highest bigint, heard bigint"
 )
 
 
@@ -121,7 +120,7 @@ class WritePart:
         followed = (0, 0) if tracker is None else (tracker.series, tracker.splits)
         came = noise.rows, noise.released, noise.gaps
         tells = (*came, *followed, out.bytes, out.sha256, noise.sha256)
-        states = noise.lowest, noise.highest, noise.heard, noise.unheard
+        states = noise.lowest, noise.highest, noise.heard
         return WrittenPart(context.partitionId(), name, *tells, *states)
 
     def _poured(self, first: pa.RecordBatch, rest: Batches, out: Digested) -> RowRelease:
@@ -137,9 +136,6 @@ class WritePart:
                         with_series(batch.column(layout.series), layout.series, rows.noise.rows)
                     columns = rows.columns(batch)
                     writer.write(pa.RecordBatch.from_arrays(columns, schema=schema))
-            left = rows.rest_columns()
-            if left is not None:
-                writer.write(pa.RecordBatch.from_arrays(left, schema=schema))
             writer.close()
         except BaseException:
             out.abandon()

@@ -28,12 +28,12 @@ from chainveil.table.request.discretize import Label
 from chainveil.table.request.kept import make_kept
 from chainveil.table.request.request import (
     Layout,
-    LookedUp,
     Order,
     Promise,
     Readable,
     Request,
     StateRules,
+    Threshold,
 )
 
 
@@ -64,8 +64,7 @@ def sanitize(
     epsilon: float | None = None,
     series: str | None = None,
     time: str | None = None,
-    threshold: float | LookedUp | None = None,
-    edges: Sequence[float] | None = None,
+    threshold: Threshold | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
     chain: DataModel | None = None,
@@ -78,8 +77,6 @@ def sanitize(
     objective: Objective = "flips",
     mechanism: str | None = None,
     every: int | Literal["best"] = 1,
-    hold: bool = False,
-    delay: int | Literal["best"] = 0,
     event: int = 1,
     missing: Missing = "error",
     family: Family = "response",
@@ -116,11 +113,11 @@ def sanitize(
         Where the certificate goes; by default beside the folder.
     force : bool
         Whether a release that stands there is replaced.
-    epsilon, threshold, edges, states, labels, chain, reference, order : optional
+    epsilon, threshold, states, labels, chain, reference, order : optional
         As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame. A chain that
         is fitted is one for all series together, on whose own chains the noise may lose more: give
         a :class:`chainveil.ModelFamily` for a promise that holds for each.
-    step, max_gap, length, adversary, objective, missing, every, hold, delay, event : optional
+    step, max_gap, length, adversary, objective, missing, every, event : optional
         As in :func:`chainveil.sanitize_table`.
     mechanism : str, optional
         As in :func:`chainveil.sanitize_table`; without a name independent noise where there is
@@ -131,12 +128,12 @@ def sanitize(
     needs.pyspark()
     request = Request(
         Layout(column, series, time, step, max_gap),
-        StateRules(threshold, edges, states, labels, missing),
+        StateRules(threshold, states, labels, missing),
         Promise(
             epsilon, length, adversary, objective, named_where_unordered(mechanism, time), family,
-            spent, every, delay, event,
+            spent, every, event,
         ),
-        chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak), hold,
+        chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak),
         order,
     )  # fmt: skip
     sink = FolderSink(local_path(path), certificate, force)

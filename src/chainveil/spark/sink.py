@@ -171,7 +171,6 @@ def _drawn(seen: Survey, parts: list[tuple[str, WrittenPart]]) -> Drawn:
         min(part.lowest for part in written),
         max(part.highest for part in written),
         sum(part.heard for part in written),
-        sum(part.unheard for part in written),
         released_file(parts),
         len(parts),
     )

@@ -43,8 +43,7 @@ def sanitize_stream(
     path: str | Path,
     series: str | None = None,
     time: str | None = None,
-    threshold: float | None = None,
-    edges: Sequence[float] | None = None,
+    threshold: float | Sequence[float] | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
     missing: Missing = "error",
@@ -63,7 +62,7 @@ def sanitize_stream(
         From a source that can be read again, such as files or Kafka.
     plan : NoisePlan
         Independent noise on every point, for series of any length.
-    column, series, time, threshold, edges, states, labels, missing
+    column, series, time, threshold, states, labels, missing
         As in :func:`chainveil.sanitize_table`. Times are checked within each batch.
     keep, keep_time, time_as, allow_leak
         As in :func:`chainveil.sanitize_table`; no batch knows positions. Columns are tested in
@@ -98,7 +97,7 @@ def sanitize_stream(
     if kept.positions:
         raise NotSupported("positions in a stream: no batch knows how long its series are already")
     layout = Layout(column, series, time)
-    rules = StateRules(threshold, edges, states, labels, missing)
+    rules = StateRules(threshold, states, labels, missing)
     request = Request(layout, rules, plan=plan, kept=kept)
     table = SparkTable(frame)
     if not frame.isStreaming:

@@ -17,7 +17,7 @@ from chainveil.estimate import Estimate
 from chainveil.estimate.answer_table import Kind, columns, framed
 from chainveil.estimate.joining import joined
 from chainveil.estimate.questions.comparison import How
-from chainveil.estimate.results import Covers, Method
+from chainveil.estimate.results import Covers
 from chainveil.table.read.frames import FrameSource
 from chainveil.table.read.reading import open_source
 from chainveil.table.released.grouping import read_columns
@@ -43,9 +43,7 @@ def estimate_table(
     max_gap: float | None = None,
     level: float = 0.95,
     covers: Covers = "noise",
-    method: Method = "counts",
     lags: int | Sequence[int] = LAGS,
-    anyway: bool = False,
 ) -> Any:
     """Answer a question from a released table, as a table.
 
@@ -62,7 +60,7 @@ def estimate_table(
         How often each state occurs; how often each follows each; how probable each next state
         is; how long a state lasts; how much a state says about the same state later.
     by : str or several, optional
-        Columns whose values are the groups; or "hour", "weekday" or "date" of ``time``.
+        Columns whose values are the groups.
     time, step, max_gap : optional
         Column with the time, its regular step, and the longest step that is no gap, as when the
         table was sanitized. With a step of dates and times, given or the same in all rows, sojourns
@@ -71,20 +69,16 @@ def estimate_table(
         Probability that an interval covers the truth.
     covers : "noise" or "sampling"
         Whether that is the series as it was, or the chain behind it.
-    method : "counts" or "likelihood"
-        Without a model of the series, or by the chain that fits best (transitions and sojourns).
     lags : int or several
         Points later, for "autocorrelation"; for "pairs" the first of them.
-    anyway : bool
-        For "likelihood": answer also where the release contradicts the fitted chain.
 
     Returns
     -------
     A frame of the kind of ``release``; of a file pandas where it is installed, else Arrow
         Columns: those of ``by``, ``state`` (and ``next``, ``lag``), ``estimate``, ``low``,
-        ``high``, ``unit``, ``points`` and ``method``. An estimate that is no finite number (a
-        sojourn whose end the release does not show, a group without points) is missing; ``low``
-        and ``high`` say what is known, and a ``high`` that is infinite that there is no limit.
+        ``high``, ``unit`` and ``points``. An estimate that is no finite number (a sojourn whose
+        end the release does not show, a group without points) is missing; ``low`` and ``high``
+        say what is known, and a ``high`` that is infinite that there is no limit.
 
     Examples
     --------
@@ -98,10 +92,10 @@ def estimate_table(
     ... )
     >>> shares = cv.estimate_table(released.table, released.certificate, "share", by="person")
     >>> shares.columns
-    ['person', 'state', 'estimate', 'low', 'high', 'unit', 'points', 'method']
+    ['person', 'state', 'estimate', 'low', 'high', 'unit', 'points']
     """
     held = _read(release, certificate, question, by, time, step, max_gap, covers)
-    ask = _asking(held, question, covers, method, lags, anyway)
+    ask = _asking(held, question, covers, lags)
     seconds = _seconds(release, held, time, step) if question == "sojourns" else None
     return _framed(ask(level), held, by, release, seconds)
 
@@ -190,17 +184,15 @@ def _asking(
     held: Held,
     question: Question,
     covers: Covers = "noise",
-    method: Method = "counts",
     lags: int | Sequence[int] = LAGS,
-    anyway: bool = False,
 ) -> Callable[[float], Estimate]:
     """The question as a function of the level."""
     several = [lags] if isinstance(lags, int) else list(lags)
     how: dict[Question, Callable[..., Estimate]] = {
         "share": partial(estimate.frequency, covers=covers),
         "pairs": partial(estimate.pairs, lag=several[0]),
-        "transitions": partial(estimate.transitions, covers=covers, method=method, anyway=anyway),
-        "sojourns": partial(estimate.durations, covers=covers, method=method, anyway=anyway),
+        "transitions": partial(estimate.transitions, covers=covers),
+        "sojourns": partial(estimate.durations, covers=covers),
         "autocorrelation": partial(estimate.autocorrelation, lags=several, covers=covers),
     }
 

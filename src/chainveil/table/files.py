@@ -103,26 +103,24 @@ class FileSink:
                     progress("releasing", batch.num_rows)
             if writing is not None:
                 writing.result()
-        left = rows.rest_columns()
-        if left is not None:
-            writer.write(written(left, schema))
         drawn = rows.drawn(seen)
         writer.close()
         return drawn
 
 
-def file_sink(
-    release: str, table: FileSource, form: str | None, certificate: str | None, force: bool
-) -> FileSink:
-    """A sink with the default certificate beside the release, and the format of its ending."""
+def file_sink(release: str, table: FileSource, certificate: str | None, force: bool) -> FileSink:
+    """A sink with the default certificate beside the release, and the format of its ending.
+
+    On standard output a release is CSV, and has no certificate unless a path is given.
+    """
+    path = None if certificate is None else Path(certificate)
     if release == "-":
-        name = formats.read_name(form, "format") or table.format.name
-        path = None if certificate is None else Path(certificate)
-        return FileSink(release, Format(name, None, table.format.delimiter), path, force)
-    beside = certificate_path(release) if certificate is None else Path(certificate)
+        found = Format("csv")
+    else:
+        found = formats.by_path(release, argument="output")
+        path = path or certificate_path(release)
     # What stands between cells of a CSV table stands between those of the release.
-    found = replace(formats.by_path(release, form, "output"), delimiter=table.format.delimiter)
-    return FileSink(release, found, beside, force)
+    return FileSink(release, replace(found, delimiter=table.format.delimiter), path, force)
 
 
 def certificate_path(release: str | Path) -> Path:

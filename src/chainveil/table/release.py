@@ -56,8 +56,8 @@ def as_it_is(values: pa.Array) -> pa.Array:
 class Steps:
     """What is done with each row, whoever does it: from its value to what is published.
 
-    ``dress`` turns the published column into what the sink can hold. ``hold``: where one point
-    in several reports, all rows are published, reports held over those between.
+    ``dress`` turns the published column into what the sink can hold. Where one point in several
+    reports, only the rows that report are published.
     """
 
     layout: Layout
@@ -66,7 +66,6 @@ class Steps:
     plans: Plans
     rng: Randomness
     dress: Dress
-    hold: bool = False
 
     @property
     def ordered(self) -> bool:
@@ -78,20 +77,9 @@ class Steps:
         """Whether the noise of a row depends on its place in its series."""
         return self.plans.ordered or not self.rng.for_release
 
-    @property
-    def rare(self) -> bool:
-        """Whether one row in several reports."""
-        return self.plans.rare
-
-    @property
-    def published(self) -> Discretizer:
-        """States as they are published: a row that no report reaches has no value."""
-        held = self.rare and self.hold
-        return self.discretizer.keeping("keep") if held else self.discretizer
-
     def schema(self, schema: pa.Schema) -> pa.Schema:
         """Names and types of the release of a table."""
-        values = self.published.values(_NO_CODES, schema.field(self.layout.column).type)
+        values = self.discretizer.values(_NO_CODES, schema.field(self.layout.column).type)
         return self.shaping(schema.names).schema(schema, self.dress(values).type)
 
     def shaping(self, columns: list[str]) -> Shaping:
@@ -104,33 +92,26 @@ class RowRelease:
 
     def __init__(self, steps: Steps, columns: list[str], follows: bool) -> None:
         self._steps, self._shaping = steps, steps.shaping(columns)
-        layout, how = steps.layout, (steps.rng, steps.discretizer, steps.hold)
+        layout, how = steps.layout, (steps.rng, steps.discretizer)
         self.noise: ColumnNoise | GroupNoise = (
             GroupNoise(steps.plans, layout, *how, follows)
             if steps.plans.labels
             else ColumnNoise(steps.plans.only, *how)
         )
         self.tracker = Tracker(layout.series, layout.clock()) if follows else None
-        # Rows that wait for the report that is held over them, with what they had before noise.
-        self._waiting: pa.Table | None = None
-        self._type: pa.DataType | None = None
 
     def made(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mask | None]:
-        """The columns that are published otherwise than they came, by name; and of which rows.
-
-        Where reports are held, the released column is that of the earliest rows that are left.
-        """
+        """The columns that are published otherwise than they came, by name; and of which rows."""
         steps, layout, row = self._steps, self._steps.layout, self.noise.rows
         column = one_column(batch, layout.column)
         codes = steps.discretizer.codes(column, layout.column, row)
         blocks = None if self.tracker is None else follow(self.tracker, layout, batch, None)
-        self._type = column.type
         states, kept = (
             self.noise.apply(codes, batch)
             if isinstance(self.noise, GroupNoise)
             else self.noise.apply(codes, blocks)
         )
-        made = {layout.column: self._values(states)}
+        made = {layout.column: steps.dress(steps.discretizer.values(states, column.type))}
         if layout.time is not None and steps.kept.time_as is not None:
             time = self._shaping.time(batch, blocks, row)
             made[layout.time] = time if kept is None else time.filter(pa.array(kept))
@@ -140,32 +121,7 @@ class RowRelease:
         """All published columns of the next rows."""
         made, kept = self.made(batch)
         batch = batch if kept is None else batch.filter(pa.array(kept))
-        if not (self._steps.rare and self._steps.hold):
-            return self._shaping.columns(batch, made)
-        values = made.pop(self._steps.layout.column)
-        rows = self._shaping.columns(batch, made)
-        table = pa.Table.from_arrays(rows, names=self._shaping.names)
-        self._waiting = table if self._waiting is None else pa.concat_tables([self._waiting, table])
-        return self._settled(values)
-
-    def rest(self) -> pa.Array:
-        """The released column of the rows that are left, where reports are held."""
-        return self._values(self.noise.finish())
-
-    def rest_columns(self) -> list[pa.Array] | None:
-        """All published columns of the rows that are left; None where none wait."""
-        return None if self._waiting is None else self._settled(self.rest())
-
-    def _values(self, states: NDArray[np.uint8]) -> pa.Array:
-        return self._steps.dress(self._steps.published.values(states, self._type))
-
-    def _settled(self, values: pa.Array) -> list[pa.Array]:
-        """The first rows that wait, with their values."""
-        assert self._waiting is not None
-        rows = self._waiting.slice(0, len(values))
-        self._waiting = self._waiting.slice(len(values))
-        name = self._steps.layout.column
-        return [values if n == name else one_column(rows, n) for n in self._shaping.names]
+        return self._shaping.columns(batch, made)
 
     def drawn(self, seen: Seen | None) -> Drawn:
         """What was drawn in all; ``seen`` is what is known of the rows where none followed them."""
@@ -183,7 +139,7 @@ class RowRelease:
 
 def _drawn(noise: ColumnNoise | GroupNoise, seen: Seen) -> Drawn:
     tells = noise.released, noise.gaps, noise.sha256, noise.lowest, noise.highest
-    return Drawn(seen, noise.rows, *tells, noise.heard, noise.unheard)
+    return Drawn(seen, noise.rows, *tells, noise.heard)
 
 
 @dataclass(frozen=True)
@@ -200,8 +156,8 @@ class Drawn:
         Digest of the published states, a byte each.
     lowest, highest : int
         Of the states before noise, which are private.
-    heard, unheard : int
-        Series with a report, and rows that no report reaches, where one row in several reports.
+    heard : int
+        Series with a report, where one row in several reports.
     file : ReleasedFile, optional
         Where the sink is a file, or a folder.
     parts : int, optional
@@ -220,7 +176,6 @@ class Drawn:
     lowest: int
     highest: int
     heard: int = 0
-    unheard: int = 0
     file: ReleasedFile | None = None
     parts: int | None = None
     certificate: BinaryIO | None = None
@@ -273,7 +228,7 @@ def release_table(
         if told is not None:
             told(prepared)
         steps = Steps(request.layout, request.kept, prepared.discretizer, prepared.plans, source,
-                      sink.dress, request.hold)  # fmt: skip
+                      sink.dress)  # fmt: skip
         with draw(steps, prepared.seen, progress) as drawn:
             check_same_rows(prepared.seen, drawn.rows)
             for plan, part in zip(prepared.plans.each, drawn.each, strict=True):
@@ -308,12 +263,11 @@ def _released(table: Readable, request: Request, plan: NoisePlan, drawn: Drawn) 
     """What can be seen of the rows of one plan."""
     layout, kept, seen = request.layout, request.kept, drawn.seen
     rare = plan.noise.every > 1
-    alone = rare and not request.hold
     return Released(
         layout.column,
         layout.series,
         drawn.released,
-        drawn.heard if alone else seen.series,
+        drawn.heard if rare else seen.series,
         drawn.states_sha256,
         drawn.file,
         drawn.gaps,
@@ -322,8 +276,7 @@ def _released(table: Readable, request: Request, plan: NoisePlan, drawn: Drawn) 
         kept=tuple(kept.others(layout, table.columns)),
         time=kept.time_in_words(layout),
         allowed_leaks=kept.allow_leak,
-        points=drawn.rows if alone else None,
-        held=drawn.unheard if rare and request.hold else None,
+        points=drawn.rows if rare else None,
     )
 
 
@@ -353,9 +306,9 @@ def _warn_of_one_state(discretizer: Discretizer, drawn: Drawn) -> None:
     """
     if discretizer.edges and drawn.rows > 1 and drawn.lowest == drawn.highest:
         warnings.warn(
-            "the limits (threshold or edges) leave only one state: all values lie on the same side "
-            "of each. Are they in the units of the column? The release is made all the same, "
-            "since whether there is one must not depend on the values",
+            "the limits between states (threshold) leave only one state: all values lie on the "
+            "same side of each. Are they in the units of the column? The release is made all the "
+            "same, since whether there is one must not depend on the values",
             ChainveilWarning,
             stacklevel=2,
         )

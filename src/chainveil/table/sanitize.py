@@ -28,11 +28,11 @@ from chainveil.table.request.discretize import Label
 from chainveil.table.request.kept import make_kept
 from chainveil.table.request.request import (
     Layout,
-    LookedUp,
     Order,
     Promise,
     Request,
     StateRules,
+    Threshold,
 )
 from chainveil.table.shown import about_release, release_card
 from chainveil.table.states.prepare import Progress
@@ -108,8 +108,7 @@ def sanitize_table(
     *,
     series: str | None = None,
     time: str | None = None,
-    threshold: float | LookedUp | None = None,
-    edges: Sequence[float] | None = None,
+    threshold: Threshold | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
     chain: DataModel | None = None,
@@ -126,8 +125,6 @@ def sanitize_table(
     objective: Objective = "flips",
     mechanism: str | None = None,
     every: int | Literal["best"] = 1,
-    hold: bool = False,
-    delay: int | Literal["best"] = 0,
     event: int = 1,
     missing: Missing = "error",
     family: Family = "response",
@@ -153,11 +150,10 @@ def sanitize_table(
     series, time : str, optional
         Columns that name the series of a row and its time. Rows of several series may be
         mixed, but times must increase within each; nothing is sorted.
-    threshold : float, "mean" or "median"
-        Two states, below and from the threshold on. "mean" and "median" look at the private
-        data, which the certificate mentions.
-    edges : sequence of float
-        More states: the limits between them. A value on a limit belongs above it.
+    threshold : float, sequence of float, "mean" or "median"
+        The limits between states, which must increase: 60 gives two states, below 60 and from 60
+        on, and ``[50, 70]`` three. A value on a limit belongs to the state above it. "mean" and
+        "median" look at the private data, which the certificate mentions.
     states : sequence
         The values that the column holds already, in the order of the chain's states.
     labels : sequence, optional
@@ -185,7 +181,7 @@ def sanitize_table(
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
-    length, adversary, objective, family, spent, every, delay, event : optional
+    length, adversary, objective, family, spent, every, event : optional
         As in :func:`chainveil.calibrate`.
     mechanism : str, optional
         As in :func:`chainveil.calibrate`. Without a name: sticky noise for two states, each
@@ -196,9 +192,6 @@ def sanitize_table(
         points that a gap leaves out, and rare reports are counted across them, so ``max_gap``
         then needs ``step``. Sticky and tracking noise holds its last report over gaps, and is
         calibrated for them where ``missing`` or ``max_gap`` allow any.
-    hold : bool
-        Where one point in several reports (``every``): publish every row with the report that
-        stands for it. Otherwise only the rows that report are published.
     missing : "error" or "keep"
         Whether a null (or NaN) in the column is an error, or comes back as null: which points
         are missing is then visible and not protected.
@@ -242,11 +235,9 @@ def sanitize_table(
     public = None if reference is None else FrameSource(reference)
     request = Request(
         Layout(column, series, time, step, max_gap, group),
-        StateRules(threshold, edges, states, labels, missing),
-        Promise(
-            epsilon, length, adversary, objective, mechanism, family, spent, every, delay, event,
-        ),
-        chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak), hold,
+        StateRules(threshold, states, labels, missing),
+        Promise(epsilon, length, adversary, objective, mechanism, family, spent, every, event),
+        chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak),
         order, pooled, parts,
     )  # fmt: skip
     sink = FrameSink()
@@ -279,9 +270,6 @@ class FrameSink:
                 if progress is not None:
                     progress("releasing", piece.num_rows)
         made, kept = _joined(parts)
-        if made and steps.rare and steps.hold:
-            name = steps.layout.column
-            made[name] = pa.concat_arrays([made[name], rows.rest()])
         yield rows.drawn(seen)
         typed = [steps.layout.column] if steps.discretizer.keeps_type else []
         names = steps.kept.published(steps.layout, table.columns)

@@ -55,7 +55,8 @@ def check_groups(
     found = {}
     for label in held.groups:
         part = held.group(label)
-        found[label] = check_series(part.sequences, discretizer.count, plans[label], part.names)
+        how = part.sequences, discretizer.count, plans[label], part.names
+        found[label] = check_series(*how, groups=len(held.groups))
     return found
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -12,13 +10,11 @@ from chainveil import (
     CorrelatedNoise,
     InvalidInput,
     MarkovChain,
+    ModelFamily,
     NotSupported,
     calibrate,
     estimate,
 )
-from chainveil.estimate.counts.cells import read_cells
-from chainveil.estimate.likelihood.fitting import fit_likelihood
-from chainveil.estimate.likelihood.passes import ReleasePasses
 from chainveil.estimate.noise_law import as_noise_law
 from chainveil.estimate.simplex import project
 from chainveil.mechanism import sanitize, seeded
@@ -121,27 +117,7 @@ def test_more_reports_than_states() -> None:
     z = sanitize(X, channel, rng=seeded(4))
     found = estimate.frequency(z, channel)
     assert abs(found.value[1] - X.mean()) < 5 * found.standard_error[1]
-    assert estimate.transitions(z, channel, method="likelihood").value.shape == (2, 2)
-
-
-@pytest.mark.parametrize("correlated", [False, True])
-def test_likelihood_finds_the_top(correlated: bool) -> None:
-    noise: Any = CorrelatedNoise(0.15, 0.35) if correlated else Channel.binary(0.2, 0.25)
-    z = sanitize(CHAIN.sample(500, 4, 3), noise, rng=seeded(3))
-    cells, source = read_cells(z, 2), as_noise_law(noise)
-    fit = fit_likelihood(cells, source)
-    at = ReleasePasses(cells, source)
-    for step in np.random.default_rng(0).normal(scale=0.01, size=(20, 2)):
-        q, r = fit.transition[0, 1] + step[0], fit.transition[1, 0] + step[1]
-        other = np.array([[1 - q, q], [r, 1 - r]])
-        assert at.expect(other, fit.start).log_likelihood <= fit.log_likelihood + 1e-6
-    assert at.expect(CHAIN.transition, fit.start).log_likelihood <= fit.log_likelihood
-    found = estimate.transitions(z, noise, method="likelihood", covers="sampling")
-    assert found.log_likelihood == pytest.approx(fit.log_likelihood)
-    assert found.chain.states == 2
-    assert np.all((found.low < found.value) & (found.value < found.high))
-    narrow = estimate.transitions(z, noise, method="likelihood", covers="noise")
-    assert np.all(narrow.standard_error < found.standard_error)
+    assert estimate.transitions(z, channel).value.shape == (2, 2)
 
 
 def test_denoise_knows_the_memory_of_the_noise() -> None:
@@ -154,11 +130,26 @@ def test_denoise_knows_the_memory_of_the_noise() -> None:
     right = (known.probability.argmax(axis=1) == x).mean()
     # Four standard errors: points are far from independent, so twice the binomial ones.
     assert abs(right - known.expected_accuracy) < 4 * 2 * 0.5 / np.sqrt(4000)
-    fitted = estimate.denoise([z[:2000], z[2000:]], noise)
-    assert [len(part) for part in fitted.path] == [2000, 2000]
-    assert fitted.standard_error[0].shape == (2000, 2)
+    several = estimate.denoise([z[:2000], z[2000:]], noise, MarkovChain.symmetric(0.4))
+    assert [len(part) for part in several.path] == [2000, 2000]
+    assert several.standard_error[0].shape == (2000, 2)
     clear = estimate.denoise(x, CLEAR, MarkovChain.symmetric(0.4))
     np.testing.assert_array_equal(clear.path, x)
+
+
+def test_denoise_takes_the_model_of_the_plan() -> None:
+    plan = calibrate(CHAIN, 3)
+    z = plan.sanitize(X[:500], rng=seeded(3))
+    found, same = estimate.denoise(z, plan), estimate.denoise(z, plan.noise, CHAIN)
+    assert found.chain == CHAIN
+    np.testing.assert_array_equal(found.probability, same.probability)
+    other = MarkovChain.binary(0.3, 0.3)
+    assert estimate.denoise(z, plan, other).chain == other
+    for noise in (plan.noise, calibrate(ModelFamily([CHAIN, other]), 3)):
+        with pytest.raises(InvalidInput, match=r"^model: .*--model FILE"):
+            estimate.denoise(z, noise)
+    with pytest.raises(InvalidInput, match="^model: found several models"):
+        estimate.denoise(z, plan, ModelFamily([CHAIN, other]))
 
 
 def test_noise_that_says_too_little() -> None:
@@ -178,26 +169,25 @@ def test_questions_that_cannot_be_answered() -> None:
     channel = Channel.binary(0.2, 0.1)
     with pytest.raises(InvalidInput, match="at least two points"):
         estimate.transitions([1], channel)
-    with pytest.raises(InvalidInput, match="at least two points"):
-        estimate.transitions([np.array([1]), np.array([0])], channel, method="likelihood")
     with pytest.raises(InvalidInput, match="below the 4000 points"):
         estimate.autocorrelation(Z, channel, lags=4000)
     with pytest.raises(InvalidInput, match="covers"):
         estimate.frequency(Z, channel, covers="everything")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="method"):
-        estimate.transitions(Z, channel, method="guess")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="level"):
         estimate.frequency(Z, channel, level=1)
     with pytest.raises(InvalidInput, match="noise"):
         estimate.frequency(Z, 0.2)
     with pytest.raises(InvalidInput, match="states 0 … 1"):
         estimate.frequency([0, 1, 2], channel)
-    with pytest.raises(InvalidInput, match="label"):
-        estimate.transitions(Z, channel, by=np.arange(4000) % 2, method="likelihood")
     with pytest.raises(InvalidInput, match="one answer"):
         _ = estimate.transitions(Z, channel, window=2000).chain
     with pytest.raises(InvalidInput, match="one point"):
         estimate.frequency([1], CLEAR, covers="sampling")
+    weak = Channel.binary(0.45, 0.45)
+    with pytest.raises(InvalidInput, match=r"at least 3,025 of them.* Give the chain \(chain=\)"):
+        estimate.frequency(Z[:1000], weak, covers="sampling")
+    given = estimate.frequency(Z[:1000], weak, covers="sampling", chain=CHAIN)
+    assert np.all(given.standard_error > estimate.frequency(Z[:1000], weak).standard_error)
     with pytest.raises(NotSupported, match="20,000 points"):
         _ = as_noise_law(CorrelatedNoise(1e-5, 3e-5)).reach
     with pytest.raises(InvalidInput, match="a MarkovChain of 2 states"):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, NotSupported, estimate
+from chainveil import Channel, CorrelatedNoise, InvalidInput, MarkovChain, estimate
 from chainveil.estimate.counts.cells import read_cells
 from chainveil.mechanism import sanitize, seeded
 
@@ -55,15 +53,6 @@ def test_runs_are_never_joined() -> None:
     np.testing.assert_allclose(estimate.transitions(gap, clear).value, np.eye(2))
 
 
-def test_labels_of_whole_runs_are_groups_for_the_likelihood() -> None:
-    z = sanitize(CHAIN.sample(1500, 4, 1), CHANNEL, rng=seeded(2))
-    names = [np.full(1500, name) for name in "abab"]
-    found = estimate.transitions(list(z), CHANNEL, by=names, method="likelihood")
-    assert found.groups == ("a", "b")
-    alone = estimate.transitions(z[1::2], CHANNEL, method="likelihood")
-    np.testing.assert_allclose(found.value[1], alone.value, atol=1e-4)
-
-
 def test_noise_runs_on_beneath_a_gap() -> None:
     """Two points of every eight are there; the noise was drawn for all of them.
 
@@ -84,14 +73,13 @@ def test_noise_runs_on_beneath_a_gap() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["counts", "likelihood"])
-def test_the_chain_behind_points_of_which_a_third_is_missing(method: Any) -> None:
+def test_the_chain_behind_points_of_which_a_third_is_missing() -> None:
     """Mean errors of 30 releases within four of their standard errors; once in 1,000 runs."""
     x = CHAIN.sample(3000, 30, 5)
     z = sanitize(x, CHANNEL, rng=seeded(6))
     gone = np.random.default_rng(7).random(z.shape) < 1 / 3
-    found = estimate.transitions(np.ma.array(z, mask=gone), CHANNEL, by="series", method=method,
-                                 covers="sampling")  # fmt: skip
+    masked = np.ma.array(z, mask=gone)
+    found = estimate.transitions(masked, CHANNEL, by="series", covers="sampling")
     errors = found.value - CHAIN.transition
     assert np.all(np.abs(errors.mean(axis=0)) < 4 * errors.std(axis=0) / np.sqrt(30) + 2e-3)
     # 60 intervals, dependent in pairs: below 80% once in some 1,000 runs.
@@ -120,13 +108,4 @@ def test_denoise_leaves_gaps() -> None:
     one = estimate.denoise(z[0], CHANNEL, CHAIN)
     np.testing.assert_allclose(one.probability, found.probability[0])
     assert 0.5 < one.expected_accuracy < 1
-    fitted = estimate.denoise([z[0], z[1]], CHANNEL)
-    assert len(fitted.path) == 2
-
-
-def test_likelihood_of_correlated_noise_refuses_gaps() -> None:
-    noise = CorrelatedNoise(0.1, 0.2)
-    z = np.ma.array(CHAIN.sample(500, rng=1), mask=np.arange(500) == 250)
-    estimate.transitions(z, noise)
-    with pytest.raises(NotSupported, match="transitions from counts"):
-        estimate.transitions(z, noise, method="likelihood")
+    assert len(estimate.denoise([z[0], z[1]], CHANNEL, CHAIN).path) == 2

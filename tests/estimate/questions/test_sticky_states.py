@@ -60,7 +60,3 @@ def test_autocorrelation() -> None:
     found = estimate.autocorrelation(Z, NOISE, [1, 4], by="series")
     exact = estimate.autocorrelation(X[1:], CLEAR, [1, 4]).value
     assert ((found.low <= exact) & (exact <= found.high)).sum(axis=0).min() >= 128
-
-
-def test_the_likelihood_of_drifting_data_is_refused() -> None:
-    assert estimate.transitions(Z[0], NOISE, method="likelihood", anyway=True).misfit

@@ -65,7 +65,7 @@ def test_the_budget_is_kept_for_each_member(asked: dict[str, Any]) -> None:
     "asked",
     [
         {"every": "best"}, {"mechanism": "sticky", "every": "best"}, {"mechanism": "sticky",
-        "event": 3}, {"mechanism": "tracking", "delay": "best"},
+        "event": 3}, {"mechanism": "tracking"},
         {"mechanism": "sticky", "objective": "decoded"},
     ],
     ids=str,

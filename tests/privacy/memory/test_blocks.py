@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 import chainveil as cv
+from chainveil.inference import smoothed
 from chainveil.privacy.memory import block_places
 from chainveil.privacy.memory.block_loss import Blocks
 from chainveil.privacy.memory.blocks import powers
-from chainveil.privacy.memory.calibrate import _quest
-from chainveil.privacy.memory.descent import starts_of
 from chainveil.privacy.memory.loss import Setting, loss
 from chainveil.privacy.memory.witness import digits_of
-from chainveil.privacy.problem import Aim, Problem, read_problem
+from chainveil.privacy.problem import Problem, read_problem
 from tests.oracle.memory import memory_loss
 from tests.oracle.memory_attack import Attack, attack_loss
 from tests.oracle.memory_cases import random_noise
@@ -25,7 +24,7 @@ from tests.oracle.memory_cases import random_noise
 N10 = cv.MarkovChain.binary(0.0893, 0.1092)
 
 
-KINDS = ("correlated", "correlated", "tracking", "sticky", "independent")
+KINDS = ("sticky", "sticky", "independent")
 
 
 def random_case(rng: np.random.Generator, kinds: tuple[str, ...] = KINDS) -> tuple[Any, Any]:
@@ -61,7 +60,7 @@ def test_two_releases_on_the_same_points(seed: int) -> None:
     rng = np.random.default_rng([seed, 91])
     for _ in range(10):
         chain, noise = random_case(rng)
-        other = random_noise(rng, "correlated").thinned(noise.every)
+        other = random_noise(rng, str(rng.choice(KINDS))).thinned(noise.every)
         releases, length = [noise, other], int(rng.integers(2, 6))
         problem = read_problem(chain, releases, length, "any")
         assert block_places.solves(problem)
@@ -89,7 +88,7 @@ def test_every_length_is_attained_by_an_attack(seed: int) -> None:
 def test_the_attack_weighs_what_it_says() -> None:
     rng = np.random.default_rng(93)
     for _ in range(10):
-        chain, noise = random_case(rng, ("correlated", "sticky"))
+        chain, noise = random_case(rng, ("independent", "sticky"))
         found = loss(read_problem(chain, noise, 9, "any", event=2))
         witness: Any = found.witness
         digits = [digits_of(int(z), (noise,))[0] for z in witness.output_array()]
@@ -117,26 +116,18 @@ def test_it_agrees_with_the_engine_from_point_to_point(
             assert by_report == pytest.approx(by_point, rel=1e-11)
 
 
-def test_correlated_noise_without_memory_is_independent() -> None:
-    flips, channel = cv.CorrelatedNoise(0.25, 0.75, 5), cv.Channel.binary(0.25, 0.25).thinned(5)
-    losses = [cv.privacy_loss(N10, noise).epsilon for noise in (flips, channel)]
+def test_sticky_noise_without_memory_is_independent() -> None:
+    channel = cv.Channel.binary(0.25, 0.25)
+    sticky = cv.StickyNoise(np.stack([channel.matrix] * 2), channel.matrix)
+    losses = [cv.privacy_loss(N10, noise.thinned(5)).epsilon for noise in (sticky, channel)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-11)
-    coin = cv.privacy_loss(N10, cv.CorrelatedNoise(0.5, 0.5, 3))
+    coin = cv.privacy_loss(N10, cv.Channel.binary(0.5, 0.5).thinned(3))
     assert coin.epsilon == coin.lower == 0.0
 
 
-def test_a_known_silent_point_does_not_part_the_reports() -> None:
-    """The report behind it still looks at the one before: knowing both tells more than cutting."""
-    flips = cv.CorrelatedNoise(0.02, 0.9, 3)
-    known = memory_loss(N10, [flips], 5, adversary=cv.Adversary(1, [2]))
-    alone = memory_loss(N10, [flips], 2, adversary=cv.Adversary(1, []))
-    assert known > alone + 1e-3
-
-
 def test_reports_on_fewer_points_tell_less() -> None:
-    losses = [
-        cv.privacy_loss(N10, cv.CorrelatedNoise(0.2, 0.6, every)).epsilon for every in (1, 2, 4, 9)
-    ]
+    sticky = cv.StickyNoise.binary([[0.15, 0.7], [0.3, 0.85]], [0.29, 0.68])
+    losses = [cv.privacy_loss(N10, sticky.thinned(every)).epsilon for every in (1, 2, 4, 9)]
     assert losses == sorted(losses, reverse=True)
 
 
@@ -157,25 +148,23 @@ def test_chains_that_hardly_ever_change_are_refused(rate: float) -> None:
         cv.privacy_loss(cv.MarkovChain.binary(rate, rate), cv.Channel.binary(0.3, 0.2).thinned(2))
 
 
-def test_close_kernels_have_the_same_worst_cases() -> None:
-    quest = _quest("tracking", Problem(N10, (), None, "any"), Aim(4.0), 3)
-    ones = list(starts_of(quest))[-1]
-    near, moved = quest.excess_near(ones), quest.spread(quest.gather(ones) + 1e-5)
-    assert near(ones) == pytest.approx(quest.excess(ones), abs=1e-12)
-    assert near(moved) == pytest.approx(quest.excess(moved), abs=1e-8)
-    assert np.abs(near(moved) - near(ones)).max() > 1e-6
+class Rare(cv.TrackingNoise):
+    """Noise that looks at the point before and reports some points only, as no kind here does."""
+
+    every = 3
+
+    def thinned(self, every: int) -> cv.TrackingNoise:
+        return self if every == 3 else cv.TrackingNoise(self.kernel, self.first, self.after_gap)
 
 
-def test_what_is_not_offered_is_refused() -> None:
-    flips = cv.CorrelatedNoise(0.2, 0.6, 3)
-    for asked in (
-        {"adversary": cv.Adversary(1, [3]), "length": 30},
-        {"noise": [flips, cv.Channel.binary(0.2, 0.2)]},
-        {"chain": cv.MarkovChain.binary(1.0, 0.3)},
-    ):
-        chain, noise = asked.pop("chain", N10), asked.pop("noise", flips)
-        with pytest.raises(cv.NotSupported, match="one point in 3"):
-            cv.privacy_loss(chain, noise, **asked)  # type: ignore[arg-type]
+def test_noise_that_looks_at_points_before_reports_every_point() -> None:
+    rare = Rare.binary([[[0.1, 0.3], [0.2, 0.4]], [[0.6, 0.8], [0.7, 0.9]]], [0.3, 0.6])
+    assert not block_places.solves(Problem(N10, (rare,), None, "any"))
+    with pytest.raises(cv.NotSupported, match="one point in 3"):
+        loss(Problem(N10, (rare,), None, "any"))
+    for asked in (lambda: cv.privacy_loss(N10, rare), lambda: smoothed(N10, rare, [0, 1, 1])):
+        with pytest.raises(cv.NotSupported, match="independent or sticky noise"):
+            asked()
 
 
 def test_powers_are_rounded_once() -> None:

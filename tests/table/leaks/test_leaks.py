@@ -200,10 +200,10 @@ def test_files_are_tested_and_nothing_is_written(name: str, tmp_path: Path) -> N
         kept = Kept((column, "random"))
         request = asked(LAYOUT, states=[0, 1], plan=PLAN, kept=kept)
         with pytest.raises(cv.InvalidInput, match=f"'{column}'.*right about"):
-            release_table(source, file_sink(goal, source, None, None, False), request)
+            release_table(source, file_sink(goal, source, None, False), request)
         assert [entry.name for entry in tmp_path.iterdir()] == [name]
     request = asked(LAYOUT, states=[0, 1], plan=PLAN, kept=Kept(HONEST))
-    release_table(source, file_sink(goal, source, None, None, False), request)
+    release_table(source, file_sink(goal, source, None, False), request)
     assert pq.read_schema(goal).names == ["series", "x", *HONEST]
 
 
@@ -216,7 +216,7 @@ def test_a_leak_late_in_a_large_file_is_found(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=50_000)
     source = open_source(tmp_path / "a.parquet")
     request = asked(LAYOUT, states=[0, 1], plan=PLAN, kept=Kept(("late",)))
-    goal = file_sink(str(tmp_path / "b.parquet"), source, None, None, False)
+    goal = file_sink(str(tmp_path / "b.parquet"), source, None, False)
     with pytest.raises(cv.InvalidInput, match="'late'"):
         release_table(source, goal, request)
 

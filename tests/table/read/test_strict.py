@@ -147,7 +147,7 @@ def test_what_is_accepted_is_read_as_others_read_it(text: str) -> None:
 
 def _release(table: FileSource, goal: Path) -> None:
     request = asked(Layout("bpm", "person"), threshold=60.0, epsilon=1.0, chain=CHAIN)
-    release_table(table, file_sink(str(goal), table, None, None, False), request)
+    release_table(table, file_sink(str(goal), table, None, False), request)
 
 
 @pytest.mark.parametrize("goal", ["r.csv", "r.parquet", "r.arrow", "r.csv.gz"])

@@ -62,15 +62,3 @@ def test_correlated_noise_drawn_row_by_row_knows_no_gaps(tmp_path: Path) -> None
     assert [len(part) for part in read(path).states] == [6, 6]
     with pytest.raises(InvalidInput, match="certificate counts 0, the time line has 1"):
         read(path, time="when", max_gap=1, step=1)
-
-
-def test_the_hour_is_that_of_the_column_s_own_clocks(tmp_path: Path) -> None:
-    noon = pa.array([12 * 3600 + 60 * t for t in WHEN])
-    berlin = noon.cast(pa.int64()).cast(pa.timestamp("s", "Europe/Berlin"))
-    found = read(released(tmp_path, "independent", None, berlin), by="hour", time="when")
-    assert {int(hour) for part in found.groups for hour in part} == {13}
-    assert found.zone == "Europe/Berlin"
-    clock = noon.cast(pa.int32()).cast(pa.time32("s"))
-    found = read(released(tmp_path, "independent", None, clock), by="hour", time="when")
-    assert {int(hour) for part in found.groups for hour in part} == {12}
-    assert found.zone is None

@@ -19,9 +19,25 @@ NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 
 @given(st.lists(NUMBER, min_size=1, max_size=5, unique=True), st.lists(NUMBER, max_size=20))
 def test_a_value_on_a_limit_belongs_above_it(edges: list[float], values: list[float]) -> None:
-    discretizer = make_discretizer(edges=sorted(edges))
+    discretizer = make_discretizer(sorted(edges))
     codes = discretizer.codes(pa.array(values, pa.float64()), "x")
     assert codes.tolist() == [sum(edge <= value for edge in edges) for value in values]
+
+
+@pytest.mark.parametrize("threshold", [[50, 70], (50.0, 70.0), np.array([50, 70])])
+def test_several_thresholds_give_one_state_more(threshold: Any) -> None:
+    table = pa.table({"x": [49, 50, 69, 70, 71] * 20})
+    chain = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    how: dict[str, Any] = {"chain": chain, "threshold": threshold, "labels": list("abc")}
+    made = cv.sanitize_table(table, "x", 40.0, **how)
+    # At this budget a report is wrong with a probability below 1e-9.
+    assert made.table["x"].to_pylist() == ["a", "b", "b", "c", "c"] * 20
+    assert made.certificate["discretization.edges"] == [50.0, 70.0]
+    assert made.certificate["discretization.labels"] == ["a", "b", "c"]
+
+
+def test_one_threshold_in_a_list_is_that_threshold() -> None:
+    assert make_discretizer([60]) == make_discretizer(60)
 
 
 @pytest.mark.parametrize(
@@ -82,17 +98,23 @@ def test_what_has_no_state_is_named(values: pa.Array, how: dict[str, Any], messa
     "how",
     [
         {},
-        {"threshold": 1, "edges": [1]},
-        {"edges": []},
-        {"edges": [2, 1]},
-        {"edges": [1, 1]},
+        {"threshold": 1, "states": [0, 1]},
+        {"threshold": []},
+        {"threshold": [2, 1]},
+        {"threshold": [1, 1]},
+        {"threshold": [1, float("inf")]},
+        {"threshold": "12"},
+        {"threshold": b"12"},
+        {"threshold": [1, "2"]},
+        {"threshold": [[1, 2]]},
+        {"threshold": True},
         {"threshold": float("nan")},
         {"states": ["a", "a"]},
         {"threshold": 1, "labels": ["a"]},
         {"threshold": 1, "labels": ["a", "a"]},
         {"threshold": 1, "labels": ["", "a"]},
         {"states": ["a"]},
-        {"edges": list(range(300))},
+        {"threshold": list(range(300))},
     ],
 )
 def test_a_discretizer_that_makes_no_sense_is_refused(how: dict[str, Any]) -> None:
@@ -132,7 +154,7 @@ def test_values_without_states_need_a_word() -> None:
     with pytest.raises(cv.InvalidInput, match="no rows"):
         cv.sanitize_table(pa.table({"x": pa.array([], pa.int64())}), "x", 1.0, chain=chain)
     with pytest.raises(cv.InvalidInput, match="3 states"):
-        cv.sanitize_table(pa.table({"x": [1, 2]}), "x", 1.0, chain=chain, edges=[1, 2])
+        cv.sanitize_table(pa.table({"x": [1, 2]}), "x", 1.0, chain=chain, threshold=[1, 2])
     with pytest.raises(cv.InvalidInput, match="pandas"):
         cv.sanitize_table([1, 2], "x", 1.0, chain=chain)
     with pytest.raises(cv.InvalidInput, match="epsilon"):

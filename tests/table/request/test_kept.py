@@ -20,7 +20,7 @@ from tests.table.planted import planted
 from tests.table.samples import CHAIN
 
 HOW: dict[str, Any] = {"series": "series", "states": [0, 1], "chain": CHAIN}
-CLI = ["--column", "x", "--series", "series", "--states", "0,1", "--theta", "0.1",
+CLI = ["--column", "x", "--series", "series", "--states", "0,1", "--q", "0.1", "--r", "0.1",
        "--epsilon", "1"]  # fmt: skip
 
 

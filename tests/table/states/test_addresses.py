@@ -88,7 +88,7 @@ def test_a_file_is_sanitized_alike_in_any_batches(
     pq.write_table(table, tmp_path / "in.parquet")
     monkeypatch.setattr(reading, "BATCH_ROWS", size)
     source = open_source(tmp_path / "in.parquet")
-    goal = file_sink(str(tmp_path / "out.parquet"), source, None, None, False)
+    goal = file_sink(str(tmp_path / "out.parquet"), source, None, False)
     request = asked(Layout("x", "who"), plan=plan)
     release_table(source, goal, request, seeded(8))
     released = pq.read_table(tmp_path / "out.parquet")

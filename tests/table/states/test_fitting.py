@@ -44,6 +44,13 @@ def test_a_longer_memory_is_noticed_and_its_absence_too() -> None:
     assert "no sign" in forgets.memory_in_words
 
 
+def test_series_that_differ_are_not_taken_for_a_longer_memory() -> None:
+    chains = cv.MarkovChain.binary(0.02, 0.03), cv.MarkovChain.binary(0.4, 0.4)
+    x = np.concatenate([chain.sample(5000, rng=1) for chain in chains])
+    found = fit_table(_table(x, 2), Layout("x", "id"), StateRules(states=[0, 1]))
+    assert found.memory_in_words.endswith("the series differ, or remember more than one point")
+
+
 def test_triples_are_never_counted_across_series() -> None:
     # Within a series the third point repeats the first; across series it never does.
     x = np.array([0, 0, 0, 1, 1, 1, 0, 1, 0, 1, 0, 1] * 3, np.uint8)

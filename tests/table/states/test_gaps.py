@@ -62,7 +62,7 @@ def test_gaps_stay_in_every_format(name: str, goal: str, tmp_path: Path) -> None
     out = tmp_path / goal
     request = asked(Layout("bpm", "person"), threshold=60.0, plan=PLAN, missing="keep")
     certificate = release_table(
-        source, file_sink(str(out), source, None, None, False), request, seeded(3)
+        source, file_sink(str(out), source, None, False), request, seeded(3)
     )
     wanted = list(range(0, ROWS, EVERY))
     released = pa.Table.from_batches(open_source(out).batches())

@@ -89,7 +89,7 @@ class Scene:
 
     def run(self) -> None:
         table = open_source(self.folder / "t.csv")
-        goal = file_sink(str(self.release), table, None, str(self.certificate), self.force)
+        goal = file_sink(str(self.release), table, str(self.certificate), self.force)
         chain = cv.MarkovChain.binary(0.1, 0.2)
         request = asked(Layout("x"), states=(0, 1), plan=PLAN or cv.calibrate(chain, 1.0))
         release_table(table, goal, request)

@@ -94,7 +94,7 @@ def test_files(ending: str, tmp_path: Path) -> None:
         Layout("state"), states=["low", "high"], epsilon=1.0, chain=CHAIN,
         kept=Kept(names, allow_leak=names),
     )  # fmt: skip
-    release_table(table, file_sink(str(goal), table, None, None, False), request)
+    release_table(table, file_sink(str(goal), table, None, False), request)
     assert SECRET.encode() not in goal.read_bytes()
     if ending == "parquet":
         _check_bare(pq.read_schema(goal).remove_metadata())
@@ -118,7 +118,7 @@ def test_categories_of_many_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             Layout("state"), states=["low", "high"], epsilon=1.0, chain=CHAIN,
             kept=Kept(("kind",), allow_leak=("kind",)),
         )  # fmt: skip
-        release_table(table, file_sink(str(goal), table, None, None, True), request)
+        release_table(table, file_sink(str(goal), table, None, True), request)
         found = pa.Table.from_batches(open_source(goal).batches())
         assert [word or None for word in found["kind"].to_pylist()] == KINDS
 

@@ -108,7 +108,7 @@ def _release(source: Path, goal: Any, certificate: Any = None, force: bool = Fal
     how = {"chain": CHAIN, **more}
     request = asked(Layout("x"), states=(0, 1), epsilon=1.0, **how)
     where = None if certificate is None else str(certificate)
-    release_table(table, file_sink(str(goal), table, None, where, force), request, None, progress)
+    release_table(table, file_sink(str(goal), table, where, force), request, None, progress)
 
 
 def _names(folder: Path) -> list[str]:

@@ -136,13 +136,6 @@ def last_report_pairs(
     return shares, covariance.reshape(2, cells.groups, k * k, k * k), pairs
 
 
-def last_report_pair_shares(
-    cells: Cells, noise: NoiseLaw, lag: int
-) -> tuple[FloatArray, FloatArray]:
-    """The shares alone, (groups, k * k), and how many pairs there are, (groups,)."""
-    return _shares_of(_patterns(cells, noise, lag), cells.groups, noise)
-
-
 def _shares_of(found: Patterns, groups: int, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
     weights, kept = report_weights(noise.source), found.after >= 0
     size = len(weights)

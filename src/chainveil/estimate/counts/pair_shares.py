@@ -12,13 +12,15 @@ from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.covariance import Law, credible, noise_covariance, released_law
 from chainveil.estimate.counts.last_report import (
     last_report_lean,
-    last_report_pair_shares,
     last_report_pairs,
 )
 from chainveil.estimate.intervals import ratio_interval
 from chainveil.estimate.noise_law import NoiseLaw
+from chainveil.estimate.results import valid_chain
+from chainveil.model.chain import MarkovChain
 
 PAIR = (0, 1)
+CHAIN_ADVICE = "Give the chain (chain=), or ask for an interval that covers the noise alone."
 
 
 @dataclass(frozen=True)
@@ -98,8 +100,24 @@ def pair_shares(cells: Cells, noise: NoiseLaw) -> PairShares:
         covariance = covariance.reshape(*covariance.shape[:2], k, k, k, k)
         found = PairShares(shares.reshape(-1, k, k), covariance, pairs)
         return replace(found, lean=_lean(cells, noise, found))
-    shares, pairs = bare_shares(cells, noise)
+    counts = cells.windows(PAIR)
+    pairs = counts.sum(axis=1).astype(np.float64)
+    _check(cells, noise, pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = counts / pairs[:, None] @ noise.inverse(PAIR)
     return _assemble(shares, noise, released_law(cells, noise), pairs)
+
+
+def released_chain(cells: Cells, noise: NoiseLaw) -> MarkovChain:
+    """The chain of order 1 nearest to what the reports of all groups together say of it."""
+    whole = cells.whole()
+    if int(np.diff(whole.borders).max()) < 2:
+        raise InvalidInput(
+            "z", "series of one point", "series of at least two points, or a chain", CHAIN_ADVICE
+        )
+    pairs = int(whole.pairs_at(1).sum())
+    noise.check_length(PAIR, pairs, 'fitting a chain (covers="sampling")', CHAIN_ADVICE)
+    return valid_chain(pair_shares(whole, noise).transition[0])
 
 
 def _lean(cells: Cells, noise: NoiseLaw, found: PairShares) -> FloatArray:
@@ -108,19 +126,6 @@ def _lean(cells: Cells, noise: NoiseLaw, found: PairShares) -> FloatArray:
     top, between, bottom = (part[-1] for part in found.ways())
     valid = np.maximum(top - 2 * p * between + p**2 * bottom, 0.0)
     return last_report_lean(cells, noise, p, valid * found.pairs[:, None, None] ** 2)
-
-
-def bare_shares(cells: Cells, noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
-    """Debiased shares of pairs, (groups, k * k), and how many there are, (groups,)."""
-    if noise.looks_back:
-        shares, pairs = last_report_pair_shares(cells, noise, PAIR[1])
-    else:
-        counts = cells.windows(PAIR)
-        pairs = counts.sum(axis=1).astype(np.float64)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = counts / pairs[:, None] @ noise.inverse(PAIR)
-    _check(cells, noise, pairs)
-    return shares, pairs
 
 
 def _check(cells: Cells, noise: NoiseLaw, pairs: FloatArray) -> None:

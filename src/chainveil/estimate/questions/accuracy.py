@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 from chainveil import inference
 from chainveil.checks import FloatArray
 from chainveil.estimate.counts.cells import Cells
+from chainveil.estimate.counts.last_report import look_back
 from chainveil.estimate.intervals import quantile, share_interval
-from chainveil.estimate.likelihood.surprise import codes, reports_after
 from chainveil.estimate.noise_law import NoiseLaw
+from chainveil.estimate.report_weights import report_weights
 from chainveil.model.base import DataModel
 
 ALL = "the likelier state of each point, given all reports"
@@ -74,13 +75,13 @@ def accuracy(
     """
     if noise.every > 1 or not noise.from_counts or (noise.source.ordered and not noise.looks_back):
         return None
-    kernels, weights = reports_after(noise)
+    kernels, weights = _reports_after(noise)
     if np.any(kernels <= 0):
         # What others say of a point cannot be told apart from a report that settles it.
         return None
     if noise.looks_back:
         chances = inference.filtered(chain, noise.noise, z)
-    code, there = codes(cells, noise)
+    code, there = _codes(cells, noise)
     belief = _flat(chances, noise.states)[there]
     last, own = np.divmod(code[there], noise.outputs)
     if not len(own):
@@ -93,6 +94,26 @@ def accuracy(
     low, high = share_interval(np.array([share]), np.array([error**2]), 0.0, quantile(level))
     guess = PAST if noise.looks_back else ALL
     return Accuracy(share, error, float(low[0]), float(high[0]), level, guess, len(own))
+
+
+def _reports_after(noise: NoiseLaw) -> tuple[FloatArray, FloatArray]:
+    """``K(z' | z, x)`` and the weights of z' after z, (last, k, m) and (last, m, k).
+
+    There is one last report where reports do not look back.
+    """
+    if noise.looks_back:
+        kernels = np.asarray(noise.source.step_law()[:, 0])
+        return kernels, report_weights(noise.source).reshape(-1, noise.outputs, noise.states)
+    return noise.joint((0,))[None], noise.inverse((0,))[None]
+
+
+def _codes(cells: Cells, noise: NoiseLaw) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Last report and own one of each point as one number, and which points have both."""
+    if noise.looks_back:
+        code = look_back(cells, noise)
+        return code, code >= 0
+    there = ~cells.gaps if len(cells.gaps) else np.ones(cells.size, np.bool_)
+    return cells.symbols.astype(np.int64), there
 
 
 def _between_blocks(value: FloatArray) -> float:

@@ -12,10 +12,10 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.estimate.counts.cells import Cells
 from chainveil.estimate.counts.covariance import credible, drawing_covariance
+from chainveil.estimate.counts.pair_shares import released_chain
 from chainveil.estimate.counts.places import between_reports, read_reports
 from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.intervals import open_up, quantile, ratio_interval
-from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.questions.pairs import shares_at
 from chainveil.estimate.results import Autocorrelation, Covers, read_chain, read_covers, settled
@@ -69,7 +69,7 @@ def autocorrelation(
     if about == "sampling":
         # What is fitted to reports is the chain from one of them to the next.
         series = (
-            SeriesLaw.of(fit_release(cells, source))
+            SeriesLaw.of(released_chain(cells, source))
             if known is None
             else between_reports(known, source)
         )

@@ -45,10 +45,9 @@ class Comparison(Estimate):
         return f"{self.compared} of {self.asked.unit}"
 
     @property
-    def how(self) -> str:
-        """How the groups were estimated."""
-        together = ", all intervals together" if self.simultaneous else ""
-        return f"{self.asked.how}{together}"
+    def about(self) -> str:
+        """The unit, and whether the level is that of all intervals together."""
+        return f"{self.unit}, all intervals together" if self.simultaneous else self.unit
 
     def places(self, labels: Sequence[Any] | None = None) -> list[dict[str, Any]]:
         """As in the answers that are compared."""
@@ -124,7 +123,7 @@ def compare(
     points = np.minimum(*(asked.points[_at(asked, wanted, side)] for side in (0, 1)))
     return Comparison(
         value, error, low, high, worth, level, asked.covers, points, tuple(wanted), how, asked,
-        simultaneous, fit=asked.fit, shared=asked.shared,
+        simultaneous, shared=asked.shared,
     )  # fmt: skip
 
 

@@ -12,36 +12,28 @@ import numpy as np
 
 from chainveil import inference
 from chainveil.errors import InvalidInput
-from chainveil.estimate.counts.cells import Cells, read_cells
 from chainveil.estimate.counts.gaps import runs_between, split_masks
 from chainveil.estimate.counts.packed import Packed
-from chainveil.estimate.counts.pair_shares import PAIR
-from chainveil.estimate.counts.places import between_reports, check_neighbours, read_reports
-from chainveil.estimate.likelihood.fit_test import FitTest, fit_test
-from chainveil.estimate.likelihood.grouped_fits import fit_groups, flattest, neighbours
+from chainveil.estimate.counts.places import read_reports
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.questions.accuracy import accuracy
 from chainveil.estimate.questions.denoised import Denoised
-from chainveil.estimate.results import read_chain, valid_chain
+from chainveil.estimate.results import read_chain
 from chainveil.model.base import DataModel
-from chainveil.model.chain import MarkovChain
+from chainveil.plan import NoisePlan
 from chainveil.sequences import as_column, is_column
 
 
-def denoise(
-    z: Any, noise: Any, chain: DataModel | None = None, *, anyway: bool = False
-) -> Denoised:
+def denoise(z: Any, noise: Any, model: DataModel | None = None) -> Denoised:
     """Probability of each state at each point of a release, and the likeliest path.
 
     Parameters
     ----------
     z, noise : released states, and the noise that was applied
         As in :func:`chainveil.estimate.frequency`.
-    chain : MarkovChain or HigherOrderChain, optional
-        The chain behind the series, for instance that of the certificate. By default the
-        likeliest one is fitted to the release; an error where the noise is too heavy for that.
-    anyway : bool
-        Answer also where the release contradicts the chain, which is an error otherwise.
+    model : MarkovChain or HigherOrderChain, optional
+        The one behind the series. By default that of the plan, which for a release is the model
+        of its certificate; it must be given where ``noise`` is no plan, or the plan names several.
 
     Examples
     --------
@@ -52,24 +44,27 @@ def denoise(
     [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
     """
     source = as_noise_law(noise)
-    chain = read_chain(chain, source.states)
-    if chain is None:
-        chain = _fitted(z, source)
+    chain = _read_model(model, noise, source.states)
     if isinstance(z, Packed):
         z = z.unpacked()
     cells = read_reports(z, source)
-    fit = _fit(cells, source, chain)
-    if fit is not None:
-        fit.check(anyway, "Probabilities of states lean on the chain.")
     found = _smoothed(z, source, chain)
-    told = accuracy(z, cells, source, chain, found.probability)
-    return replace(found, fit=fit, accuracy=told)
+    return replace(found, accuracy=accuracy(z, cells, source, chain, found.probability))
 
 
-def _fit(cells: Cells, noise: NoiseLaw, chain: DataModel) -> FitTest | None:
-    """Whether the release looks like one of the chain; None for chains of a higher order."""
-    law = between_reports(chain, noise)
-    return fit_test([cells], noise, [valid_chain(law.move)]) if law.plain else None
+def _read_model(model: Any, noise: Any, states: int) -> DataModel:
+    """The one model that is asked for, or that a plan names."""
+    if model is None and isinstance(noise, NoisePlan):
+        model = noise.family or noise.chain
+    found = read_chain(model, states, "model")
+    if found is None or not found.single:
+        told = "no model" if found is None else f"several models: {found.describe()}"
+        raise InvalidInput(
+            "model", told, "one MarkovChain or HigherOrderChain",
+            "Probabilities of states depend on the model behind the series: give it as model= "
+            "(--model FILE).",
+        )  # fmt: skip
+    return found
 
 
 def _smoothed(z: Any, noise: NoiseLaw, chain: DataModel) -> Denoised:
@@ -90,25 +85,6 @@ def _without_gaps(z: Any, chances: Any, path: Any) -> tuple[Any, Any]:
         return [chance for chance, _ in parts], [likely for _, likely in parts]
     mask = np.ma.getmaskarray(np.ma.asarray(z))
     return np.where(mask[..., None], np.nan, chances), np.ma.MaskedArray(path, mask=mask)
-
-
-def _fitted(z: Any, noise: NoiseLaw) -> MarkovChain:
-    check_neighbours(noise, "a chain to denoise with")
-    cells = read_cells(z, noise.outputs)
-    if int(np.diff(cells.borders).max()) < 2:
-        raise InvalidInput("z", "series of one point", "longer series, or a chain")
-    if noise.from_counts:
-        noise.check_length(
-            PAIR, neighbours(cells), "fitting a chain to denoise with", flattest(noise.states),
-            "Give the chain if you know it. ",
-        )  # fmt: skip
-    found = fit_groups(cells, noise, 0.95)
-    if found.too_flat().any():
-        raise InvalidInput(
-            "noise", f"noise too heavy to fit a chain to {cells.size:,} points",
-            "a longer release, or the chain", "Give the chain if you know it.",
-        )  # fmt: skip
-    return valid_chain(found.fits[0].transition)
 
 
 def _around_gaps(z: Any, noise: NoiseLaw, chain: DataModel) -> Denoised:

@@ -10,7 +10,6 @@ import numpy as np
 
 from chainveil import notebook
 from chainveil.estimate.answer_table import Kind, framed
-from chainveil.estimate.likelihood.fit_test import FitTest
 from chainveil.estimate.questions.accuracy import Accuracy
 from chainveil.sequences import is_column
 
@@ -27,8 +26,6 @@ class Denoised:
         The single likeliest series; masked where the release is.
     chain : MarkovChain or another model
         The one that was used.
-    fit : FitTest or None
-        Whether the release looks like one of that chain.
     accuracy : Accuracy or None
         How often the likelier state is right, from the release itself, whatever the series
         follows; None where reports do not tell (noise that mixes points, or rare reports).
@@ -37,13 +34,7 @@ class Denoised:
     probability: Any
     path: Any
     chain: Any
-    fit: FitTest | None = None
     accuracy: Accuracy | None = None
-
-    @property
-    def misfit(self) -> bool:
-        """Whether the release contradicts the chain."""
-        return self.fit is not None and self.fit.misfit
 
     @property
     def standard_error(self) -> Any:
@@ -56,8 +47,7 @@ class Denoised:
     def expected_accuracy(self) -> float:
         """Share of points at which the likelier state is right, on average under ``chain``.
 
-        A chain that was fitted to the same release is taken for the true one, which makes the
-        figure too high, the more so the heavier the noise. ``accuracy`` leans on no chain.
+        The chain is taken for the true one. ``accuracy`` leans on no chain.
         """
         best = np.concatenate([chance.max(axis=-1) for chance, _ in self.series])
         return float(np.nanmean(best))
@@ -110,10 +100,6 @@ class Denoised:
 
     def _lines(self) -> list[tuple[str, str]]:
         """How often guesses are right, and what that leans on."""
-        lines = [("chain", self.chain.describe()), ("fit", str(self.fit or "not tested"))]
-        if self.accuracy is not None:
-            lines.insert(0, ("accuracy", str(self.accuracy)))
-        if not self.misfit:
-            share = f"{self.expected_accuracy:.2%} of the points, if the chain is right"
-            lines.append(("expected accuracy", share))
-        return lines
+        told = [] if self.accuracy is None else [("accuracy", str(self.accuracy))]
+        share = f"{self.expected_accuracy:.2%} of the points, if the chain is right"
+        return [*told, ("chain", self.chain.describe()), ("expected accuracy", share)]

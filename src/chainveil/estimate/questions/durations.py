@@ -8,7 +8,7 @@ import numpy as np
 
 from chainveil.checks import FloatArray
 from chainveil.estimate.questions.transitions import transitions
-from chainveil.estimate.results import Covers, Durations, Method
+from chainveil.estimate.results import Covers, Durations
 
 
 def durations(
@@ -19,8 +19,6 @@ def durations(
     window: int | None = None,
     level: float = 0.95,
     covers: Covers = "noise",
-    method: Method = "counts",
-    anyway: bool = False,
 ) -> Durations:
     """The mean number of points that a spell of each state lasts.
 
@@ -46,9 +44,7 @@ def durations(
     >>> found.value
     array([2., 7.])
     """
-    steps = transitions(
-        z, noise, by=by, window=window, level=level, covers=covers, method=method, anyway=anyway
-    )
+    steps = transitions(z, noise, by=by, window=window, level=level, covers=covers)
     stay, low, high, error = (
         np.diagonal(array, axis1=-2, axis2=-1)
         for array in (steps.value, steps.low, steps.high, steps.standard_error)
@@ -62,9 +58,7 @@ def durations(
     arrays = (value, spread, least, _mean_spell(high), worth)
     for array in arrays:
         array.setflags(write=False)
-    return Durations(
-        *arrays, level, steps.covers, steps.points, steps.groups, fit=steps.fit, shared=steps.shared
-    )
+    return Durations(*arrays, level, steps.covers, steps.points, steps.groups, shared=steps.shared)
 
 
 def _mean_spell(stay: FloatArray) -> FloatArray:

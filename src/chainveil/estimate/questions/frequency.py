@@ -16,11 +16,11 @@ from chainveil.estimate.counts.covariance import (
     share_drawing,
 )
 from chainveil.estimate.counts.last_report import last_report_shares
+from chainveil.estimate.counts.pair_shares import released_chain
 from chainveil.estimate.counts.places import between_reports, read_reports
 from chainveil.estimate.counts.series_law import SeriesLaw
 from chainveil.estimate.counts.silent import silent_variance
 from chainveil.estimate.intervals import open_up, quantile, share_interval
-from chainveil.estimate.likelihood.fitting import fit_release
 from chainveil.estimate.noise_law import NoiseLaw, as_noise_law
 from chainveil.estimate.results import Covers, Frequency, read_chain, read_covers, settled
 from chainveil.estimate.simplex import project as nearest
@@ -141,7 +141,9 @@ def _drawing(cells: Cells, noise: NoiseLaw, chain: DataModel | None) -> FloatArr
     """Variance that drawing adds, over p (1 - p); shape (groups, k)."""
     # What is fitted to reports is the chain from one of them to the next.
     series = (
-        SeriesLaw.of(fit_release(cells, noise)) if chain is None else between_reports(chain, noise)
+        SeriesLaw.of(released_chain(cells, noise))
+        if chain is None
+        else between_reports(chain, noise)
     )
     longest = int(np.diff(cells.borders).max())
     return share_drawing(series, lambda h: cells.pairs_at(h).astype(np.float64), longest)

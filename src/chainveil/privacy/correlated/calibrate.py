@@ -102,7 +102,6 @@ def _check_aim(problem: Problem, aim: Aim) -> None:
         ("objective", aim.objective, "flips"),
         ("max_noise", aim.max_noise, 0.5),
         ("family", aim.family, "response"),
-        ("delay", aim.delay if aim.delay != "best" else 0, 0),
     )
     for name, found, only in wishes:
         if found != only:

@@ -68,8 +68,8 @@ class _Collection:
         reserve = next(reserves)
         for _ in range(MOST_COLLECTED):
             found = for_several(self._wanted(replace(aim, epsilon=self.aim.epsilon - reserve)))
-            # How often and how late reports are is chosen once.
-            aim = replace(aim, every=found.noise.every, delay=found.noise.delay)
+            # How often reports are made is chosen once.
+            aim = replace(aim, every=found.noise.every)
             over = self._loss(found.noise)
             if over.epsilon <= self.aim.epsilon:
                 return replace(found, loss=over)
@@ -103,7 +103,7 @@ class _Collection:
         """The member that loses most under noise for the typical chain, or the slowest one."""
         family: DataModel = self.problem.model
         names: tuple[str, ...] = family.names  # type: ignore[attr-defined]
-        quick = replace(self.aim, every=1 if self.aim.every == "best" else self.aim.every, delay=0)
+        quick = replace(self.aim, every=1 if self.aim.every == "best" else self.aim.every)
         named = zip(names, family.members, strict=True)
         leaves = [Leaf.of(name, member) for name, member in named if member.box is not None]
         try:

@@ -74,8 +74,8 @@ def _check(problem: Problem, aim: Aim) -> None:
             "max_noise", aim.max_noise, "0.5, the default, for more than two states",
             "Noise levels of more than two states have no limit of their own.",
         )  # fmt: skip
-    if problem.event != 1 or aim.delay not in (0, "best"):
-        raise NotSupported("event, delay: with more than two states a secret is one point, at once")
+    if problem.event != 1:
+        raise NotSupported("event: with more than two states a secret is one point")
     if aim.objective == "decoded":
         raise NotSupported('objective: "decoded" is offered for two states; use "flips"')
     kinds = {noise.every for noise in problem.releases}

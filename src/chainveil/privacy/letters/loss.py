@@ -22,7 +22,7 @@ from chainveil.privacy.result import PrivacyLoss
 def solves(problem: Problem) -> bool:
     """One chain of order 1, reports that see their own point and at most the last report."""
     model = problem.model
-    looks_back = any(noise.sees == "series" or noise.delay for noise in problem.releases)
+    looks_back = any(noise.sees == "series" for noise in problem.releases)
     return model.single and model.order == 1 and problem.event == 1 and not looks_back
 
 

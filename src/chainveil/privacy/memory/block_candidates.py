@@ -72,13 +72,6 @@ class Candidates:
             block_kernel.told_to_targets(low, high, ends, every, none, *numbers, best)
         return logarithms(np.maximum(best, 0.0))
 
-    def rows(self, label: IntArray, family: IntArray, depth: IntArray) -> FloatArray:
-        """Intervals and prior of candidates, (..., 4); as deep as they were followed."""
-        found = self.families
-        depth = np.minimum(depth, len(found.low) - 1)
-        ends = found.low[depth, family, label], found.high[depth, family, label]
-        return np.stack([*ends, *np.moveaxis(found.prior[depth, family], -1, 0)], axis=-1)
-
     @cached_property
     def trees(self) -> list[tuple[FloatArray, IntArray, FloatArray]]:
         """For each label the candidates (count, 4), their families and depths, and a tree."""

@@ -1,9 +1,9 @@
 """Compiled loops behind the loss of reports on one point in several: candidates and pairs of them.
 
 Between two reports lies a block of silent points. A message that has come to a report is an
-interval of odds with the prior odds beside it: a *candidate*. What a target inside a block is
-told takes one candidate from either side, since a report may look at the point reported before
-it: a quotient that is bilinear in the two messages, and so greatest at ends of both intervals.
+interval of odds with the prior odds beside it: a *candidate*. What a window of points inside a
+block is told takes one candidate from either side: a quotient that is bilinear in the two messages,
+and so greatest at ends of both intervals.
 
 Rounding
 --------
@@ -254,68 +254,3 @@ def best_pair(
                 waiting[count + 1, side] = kept
         count += 2
     return max(best, bound), best
-
-
-@compiled(error_model="numpy")
-def best_pairs(
-    left: Any, right: Any, source: Any, target: Any, factor: Any, before: Any, after: Any,
-    tolerance: float, found: Any, where: Any,
-) -> None:  # fmt: skip
-    """The most that pairs of candidates tell silent targets, into ``found`` (steps, 2).
-
-    ``left`` and ``right`` are trees by label, ``before`` and ``after`` (targets, 2, 2) lead from
-    the value of a target to the states at the reports around it; ``where`` (steps, 2, 3) gets
-    target and leaves where one tells more than ``found`` says. For a search: no tails.
-    """
-    place = np.zeros(4, np.int64)
-    weights, past, future = np.empty((2, 2, 2)), np.empty((2, 2)), np.empty((2, 2))
-    for offset in range(len(before)):
-        for step in range(len(source)):
-            for direction in range(2):
-                _weigh(
-                    before[offset], after[offset], factor[step], direction, weights, past, future
-                )
-                most = best_pair(
-                    left[source[step]], right[target[step]], False, weights, past, future,
-                    found[step, direction], tolerance, place,
-                )  # fmt: skip
-                if most[1] > found[step, direction]:
-                    found[step, direction] = most[1]
-                    where[step, direction, 0] = offset
-                    where[step, direction, 1], where[step, direction, 2] = place[0], place[1]
-
-
-@compiled(error_model="numpy")
-def pairs_at(
-    left: Any, right: Any, factor: Any, before: Any, after: Any, where: Any, found: Any
-) -> None:
-    """What given pairs tell, into ``found`` (steps, 2): ``left``, ``right`` (steps, 2, 4).
-
-    ``where`` (steps, 2) are the targets; -1 for none.
-    """
-    work, weights = np.empty((2, 2)), np.empty((2, 2, 2))
-    past, future = np.empty((2, 2)), np.empty((2, 2))
-    for step in range(len(factor)):
-        for direction in range(2):
-            offset = where[step, direction]
-            if offset >= 0:
-                _weigh(
-                    before[offset], after[offset], factor[step], direction, weights, past, future
-                )
-                found[step, direction] = _both(
-                    left[step, direction], right[step, direction], weights, past, future, work
-                )
-
-
-@compiled(error_model="numpy")
-def _weigh(
-    before: Any, after: Any, factor: Any, direction: int, weights: Any, past: Any, future: Any
-) -> None:
-    """What states weigh around a silent target, for the value of the direction and the other."""
-    for value in range(2):
-        row = value ^ direction
-        for x in range(2):
-            past[value, x], future[value, x] = before[row, x], after[row, x]
-        for x in range(2):
-            for y in range(2):
-                weights[value, x, y] = past[value, x] * future[value, y] * factor[x, y]

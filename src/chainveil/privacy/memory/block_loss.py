@@ -1,10 +1,10 @@
 """Exact loss of releases that report one point in several, all at the same points.
 
-A window of points as the secret lies between two reports, or it contains some. Between two
-reports both sides meet in one quotient (``block_kernel``); where a report stands in the window,
-the sides part there and the reports of the window join them, as in ``window``. Targets before the
-first report or behind the last are told no more than the one that reports: in logarithms the
-chain's steps bring odds and prior odds closer.
+A window of points as the secret lies between two reports, or it contains some. At a single
+silent point the sides part; of several silent points both sides meet in one quotient
+(``block_kernel``); where a report stands in the window, the sides part there and the reports of
+the window join them, as in ``window``. Targets before the first report or behind the last are told
+no more than the one that reports: in logarithms the chain's steps bring odds and prior odds closer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from chainveil.privacy.memory.sides import TOLERANCE
 from chainveil.privacy.memory.window import IMPOSSIBLE, Worst, through, together, unwind
 
 _ALL = np.ones((2, 2), bool)
+# Values of both ends of a window of several points that are told apart.
+PAIRS = tuple(permutations(product(range(2), repeat=2), 2))
 
 
 @dataclass(frozen=True)
@@ -100,14 +102,14 @@ class Blocks(Places):
             return self._with_reports(place, *inside)
         if place.left is None or place.right is None:
             return IMPOSSIBLE, None
-        if self.by_point and self.problem.event == 1:
-            return self._by_point(place, place.left, place.right, floor)
+        if self.problem.event == 1:
+            return self._silent_target(place, place.left, place.right, floor)
         return self._between_reports(place, place.left, place.right, floor)
 
-    def _by_point(
+    def _silent_target(
         self, place: Place, left: Candidates, right: Candidates, floor: float
     ) -> tuple[float, Case | None]:
-        """The worst silent target where the sides part at it; of all offsets from this one on.
+        """The worst silent target, at which the sides part; of all offsets from this one on.
 
         What the past tells falls from point to point, for the chain brings odds and prior odds
         closer; what the future tells rises. So the ends of a range bound all targets in it.
@@ -152,7 +154,7 @@ class Blocks(Places):
         self, log: float, place: Place, left: Candidates, right: Candidates, offset: int,
         step: int, direction: int,
     ) -> Case:  # fmt: skip
-        """A worst case at a silent target where the sides part."""
+        """A worst case at a silent target."""
         values = [direction, 1 - direction]
         source, target = (int(end[step]) for end in (self.layout.source, self.layout.target))
         past = self.left.powers[offset].T[values]
@@ -264,13 +266,13 @@ class Blocks(Places):
     def _between_reports(
         self, place: Place, ahead: Candidates, behind: Candidates, floor: float
     ) -> tuple[float, Case | None]:
-        """The worst case of a window with no report in it."""
+        """The worst case of a window of several points with no report in it."""
         size = self.problem.event
         before = self.left.powers[place.offset]
         after = self.left.powers[self.every - place.offset - size + 1]
         left, right = ahead.trees, behind.trees
         best, bound, case = math.exp(max(floor, 0.0)), 0.0, None
-        for step, (a, b) in product(range(len(self.layout.source)), _pairs(size)):
+        for step, (a, b) in product(range(len(self.layout.source)), PAIRS):
             ends = int(self.layout.source[step]), int(self.layout.target[step])
             place_of = np.zeros(4, np.int64)
             place_of[2], place_of[3] = len(left[ends[0]][1]), len(right[ends[1]][1])
@@ -326,9 +328,3 @@ def _log(told: Told) -> float:
 
 def _quotient(top: float, bottom: float) -> float:
     return math.inf if bottom == 0 else math.log(top / bottom)
-
-
-def _pairs(size: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Values of the ends of a window that are told apart."""
-    ends = [(a, b) for a in range(2) for b in range(2) if size > 1 or a == b]
-    return [(one, other) for one in ends for other in ends if one != other]

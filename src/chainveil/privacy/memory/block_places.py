@@ -22,13 +22,19 @@ LONGEST_TABLE = 300
 
 
 def solves(problem: Problem) -> bool:
-    """Releases of one chain that all report the same points, one in several."""
+    """Releases of one chain that all report the same points, one in several.
+
+    Reports look at their own point and the last report alone.
+    """
     rhythms = {noise.every for noise in problem.releases}
     if len(rhythms) != 1 or rhythms == {1} or not problem.model.single:
         return False
     q, r = (float(problem.chain.transition[a, 1 - a]) for a in range(2))
     sound = 0 < q < 1 and 0 < r < 1 and bool(np.all(problem.chain.start > 0))
-    return sound and not isinstance(problem.adversary, Adversary) and not _labels(problem).early
+    if not sound or isinstance(problem.adversary, Adversary):
+        return False
+    labels = _labels(problem)
+    return not labels.early and bool(np.all(labels.factor[:, 0] == labels.factor[:, 1]))
 
 
 def _labels(problem: Problem) -> Layout:
@@ -80,11 +86,6 @@ class Places:
         """How many points there are to a report."""
         return self.left.every
 
-    @property
-    def by_point(self) -> bool:
-        """Whether reports look at their own point and the last report alone."""
-        return bool(np.all(self.layout.factor[:, 0] == self.layout.factor[:, 1]))
-
     def places(self) -> Iterator[Place]:
         """Where the window may stand; those that tell most first."""
         length = self.problem.length
@@ -99,8 +100,8 @@ class Places:
         sides = [side.followed(depths, TOLERANCE) for side in (self.left, self.right)]
         left, right = sides
         kinds = KINDS[str(self.problem.adversary)]
-        # Where the sides part at a silent target, one place stands for all of them.
-        parted = self.by_point and self.problem.event == 1
+        # The sides part at a silent target: one place stands for all of them.
+        parted = self.problem.event == 1
         whole = [Candidates(side, side.everywhere(kinds), not informed) for side in (left, right)]
         for offset in range(2 if parted else self.every):
             ends = whole

@@ -1,16 +1,14 @@
 """Reports on one point in several, seen from report to report: how a side can begin.
 
 The steps are those of the same releases on every point (``layout``), between blocks of silent
-points. A point between two reports that is known cuts the chain but not the reports: the next
-report may still look at the point reported before it. Of such a block only three things matter
-to a side: how far the known point nearest to the target is from its report, its value, and the
-odds of the reported point on its far side. The last are most extreme where that point is known
-as well, so that a side begins there, and what lies further out does not matter:
+points. A known point between two reports cuts the series, and a side begins there: how far it is
+from the report towards the target matters, and its value, and what lies further out does not. (An
+attack is written out with the reported point on its far side known as well.)
 
     the end of the series
     a known point before the first report, or after the last one
     a known point that reports
-    a known silent point, with the reported point behind it known too
+    a known silent point
 """
 
 from __future__ import annotations
@@ -216,7 +214,7 @@ class BlockSide:
         return _hull(rows, self.layout.labels)
 
     def _told_past_known(self) -> FloatArray:
-        """What the report next to a known silent point tells, the one behind it known too."""
+        """What the report next to a known silent point tells."""
         layout = self.layout
         possible = layout.usual[0][layout.source]
         factor = layout.factor if self.left else layout.factor.swapaxes(1, 2)

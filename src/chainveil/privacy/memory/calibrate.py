@@ -50,9 +50,8 @@ FIRST_FORGOTTEN = 1.0
 # On chains that forget less than this from point to point the loss of rare reports takes more
 # memory than there may be: every point then reports.
 RARELY = 5e-5
-# Of the best numbers so many are looked at again, unless one more or less hardly matters; of
-# correlated noise, whose losses take longer, below the second number.
-LAST_LOOKS, MANY, FEW = 3, 200, 20
+# Of the best numbers so many are looked at again, unless one more or less hardly matters.
+LAST_LOOKS, MANY = 3, 200
 # Errors this close are taken for the same: where all that is left is a guess, they all are.
 SAME = 1e-4
 # On chains that forget less than this from point to point, changes are so rare that to follow
@@ -84,24 +83,13 @@ def least_tracking(problem: Problem, aim: Aim) -> Calibrated:
 
 
 def least_correlated(problem: Problem, aim: Aim) -> Calibrated:
-    """Correlated noise that reports rarely, or guards an event."""
+    """Correlated noise that guards an event, or comes after earlier releases."""
     return _least("correlated", problem, aim)
 
 
 def _least(form: Form, problem: Problem, aim: Aim) -> Calibrated:
     _check(form, problem, aim)
-    found = [_best_rhythm(form, problem, replace(aim, delay=delay)) for delay in _delays(form, aim)]
-    quest, ones = min(found, key=lambda pair: pair[0].goal(pair[1]))
-    return _certified(quest, ones)
-
-
-def _delays(form: Form, aim: Aim) -> tuple[int, ...]:
-    if form != "tracking" and aim.delay not in (0, "best"):
-        raise InvalidInput("delay", aim.delay, "0, except for tracking noise")
-    if aim.delay == "best":
-        late = form == "tracking" and aim.objective == "flips" and aim.every == 1
-        return (0, 1) if late else (0,)
-    return (int(aim.delay),)
+    return _certified(*_best_rhythm(form, problem, aim))
 
 
 def _check(form: Form, problem: Problem, aim: Aim) -> None:
@@ -126,8 +114,6 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
             "objective", aim.objective, " or ".join(f'"{name}"' for name in allowed),
             "Reports of tracking noise do not identify a point." if form == "tracking" else "",
         )  # fmt: skip
-    if form == "tracking" and aim.every != 1 and aim.delay not in (0, "best"):
-        raise InvalidInput("delay", aim.delay, "0 for reports on one point in several")
     turns = any(
         np.all(one.likeliest.transition == 1 - np.eye(2)) for one in (model, *model.members)
     )
@@ -141,7 +127,7 @@ def _check(form: Form, problem: Problem, aim: Aim) -> None:
 def _quest(form: Form, problem: Problem, aim: Aim, every: int) -> Quest:
     chain = problem.model.likeliest
     q, r = float(chain.transition[0, 1]), float(chain.transition[1, 0])
-    rhythm = Rhythm(q, r, every, int(aim.delay))
+    rhythm = Rhythm(q, r, every)
     if engines.is_family(problem.model):
         members = tuple(_judge(form, problem.on(one), aim, rhythm) for one in problem.model.members)
         return Quest(problem, aim, form, rhythm, (), members)
@@ -163,8 +149,8 @@ def _slowest(model: DataModel) -> tuple[float, float] | None:
 
 def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatArray]:
     """The quest and its best kernel, over how many points there are to a report."""
-    if form == "tracking" and _pace(problem) < TRACKED and aim.delay == 0 and aim.every == 1:
-        sticky, ones = _best_rhythm("sticky", problem, replace(aim, every=1))
+    if form == "tracking" and _pace(problem) < TRACKED:
+        sticky, ones = _best_rhythm("sticky", problem, aim)
         return replace(sticky, form="tracking"), ones
     if aim.every != "best":
         quest = _quest(form, problem, aim, int(aim.every))
@@ -187,7 +173,7 @@ def _best_rhythm(form: Form, problem: Problem, aim: Aim) -> tuple[Quest, FloatAr
 
     _descend(error, *_every_range(problem))
     best = sorted(tried, key=error)
-    looks = LAST_LOOKS if best[0] <= (MANY if form != "correlated" else FEW) else 1
+    looks = LAST_LOOKS if best[0] <= MANY else 1
     found = [_finished(*tried[every]) for every in best[:looks]]
     return min(found, key=lambda pair: pair[0].goal(pair[1]))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -32,10 +33,6 @@ HANDY_PACE = 0.04
 def best_kernel(quest: Quest, starts: Sequence[FloatArray] | None = None) -> FloatArray:
     """The best kernel over several starts, brought to the budget."""
     starts = list(starts_of(quest)) if starts is None else starts
-    if quest.form == "tracking" and quest.rhythm.every > 1 and len(starts) > 1:
-        # Losses take long there: the start that a first look leads furthest is followed.
-        looks = [improve(quest, ones, FEW_STEPS, LITTLE_PROGRESS) for ones in starts]
-        starts = [min((to_budget(quest, ones) for ones in looks), key=quest.goal)]
     found = [to_budget(quest, improve(quest, ones)) for ones in starts]
     best = min(found, key=quest.goal)
     return _refine(quest, best) if quest.aim.objective == "decoded" else best
@@ -75,51 +72,43 @@ def improve(
     aim = replace(quest.aim, objective="flips") if quest.aim.objective == "decoded" else None
     smooth = quest if aim is None else replace(quest, aim=aim)
 
-    # The value and the derivative are asked for at the same place, one after the other.
-    @lru_cache(maxsize=1)
-    def goal_at(logits: bytes) -> float:
-        return goal_close(np.frombuffer(logits))
-
     def goal(logits: FloatArray) -> float:
-        return goal_at(logits.tobytes())
-
-    def goal_close(logits: FloatArray) -> float:
         return smooth.goal(smooth.spread(logits))
 
-    @lru_cache(maxsize=1)
-    def room_at(logits: bytes) -> tuple[Callable[[FloatArray], FloatArray], FloatArray]:
-        excess = quest.excess_near(quest.spread(np.frombuffer(logits)))
-        return excess, -excess(quest.spread(np.frombuffer(logits)))
-
-    def room_near(logits: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        excess = room_at(logits.tobytes())[0]
-        return lambda close: -excess(quest.spread(close))
-
     def room(logits: FloatArray) -> FloatArray:
-        return room_at(logits.tobytes())[1]
-
-    def slope(
-        value: Callable[[FloatArray], FloatArray | float],
-        near: Callable[[FloatArray], Callable[[FloatArray], FloatArray | float]],
-    ) -> Callable[..., FloatArray]:
-        def derivatives(logits: FloatArray) -> FloatArray:
-            function = near(logits)
-            here = np.asarray(value(logits))
-            steps = DIFFERENCE * np.eye(len(logits))
-            return np.stack(
-                [(np.asarray(function(logits + step)) - here) / DIFFERENCE for step in steps], -1
-            )
-
-        return derivatives
+        return -quest.excess(quest.spread(logits))
 
     start = quest.gather(to_budget(quest, ones))
+    (goal_at, goal_slope), (room_at, room_slope) = _with_slope(goal), _with_slope(room)
     result = minimize(
-        goal, start, jac=slope(goal, lambda _: goal_close), method="SLSQP",
-        bounds=[(-MOST, MOST)] * len(start),
-        constraints=[{"type": "ineq", "fun": room, "jac": slope(room, room_near)}],
+        goal_at, start, jac=goal_slope, method="SLSQP", bounds=[(-MOST, MOST)] * len(start),
+        constraints=[{"type": "ineq", "fun": room_at, "jac": room_slope}],
         options={"maxiter": steps, "ftol": progress},
     )  # fmt: skip
     return quest.spread(result.x if np.all(np.isfinite(result.x)) else start)
+
+
+def _with_slope(
+    function: Callable[[FloatArray], FloatArray | float],
+) -> tuple[Callable[[FloatArray], Any], Callable[[FloatArray], FloatArray]]:
+    """A function and its derivatives by differences, shape (…, logits)."""
+
+    # Both are asked for at the same place, one after the other.
+    @lru_cache(maxsize=1)
+    def at(logits: bytes) -> Any:
+        return function(np.frombuffer(logits))
+
+    def value(logits: FloatArray) -> Any:
+        return at(logits.tobytes())
+
+    def slope(logits: FloatArray) -> FloatArray:
+        here = np.asarray(value(logits))
+        steps = DIFFERENCE * np.eye(len(logits))
+        return np.stack(
+            [(np.asarray(function(logits + step)) - here) / DIFFERENCE for step in steps], -1
+        )
+
+    return value, slope
 
 
 def blended(quest: Quest, ones: FloatArray, share: float) -> FloatArray:

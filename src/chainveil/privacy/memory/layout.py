@@ -143,9 +143,8 @@ def _with_memory(noise: Noise, gaps: bool) -> _Automaton:
     by_point = bool(np.all(step == step[:, :1]))
     if noise.every > 1 and not by_point:
         raise NotSupported(
-            f"{noise.kind} noise on one point in {noise.every}: its loss is computed for one chain "
-            "with q and r between 0 and 1, without gaps, alone or beside releases on the same "
-            'points, against "any", "ignorant" or "informed" adversaries'
+            f"{noise.kind} noise on one point in {noise.every}: the loss of rare reports is "
+            "computed where none of them depends on the point before its own"
         )
     twins = after is not None and not (by_point and np.array_equal(after, step[:, 0]))
     none = 2 * m if twins else m

@@ -17,7 +17,7 @@ LATEST = 64
 
 @dataclass(frozen=True)
 class Rhythm:
-    """A chain, how often it is reported and how late: all that does not change in a search.
+    """A chain and how often it is reported: all that does not change in a search.
 
     Kernels have the shape (2, 2, 2, 2), ``K[z, x, x', z']``; the state x is that of the last
     reported point.
@@ -26,7 +26,6 @@ class Rhythm:
     q: float
     r: float
     every: int
-    delay: int
 
     def at_pace(self, every: int, forgets: float) -> Rhythm:
         """A chain with the same shares of states that reports one point in ``every``.
@@ -37,7 +36,7 @@ class Rhythm:
         both = self.q + self.r
         if self.every > 1:
             forgets = -math.expm1(self.every / every * math.log1p(-both))
-        return Rhythm(self.q / both * forgets, self.r / both * forgets, every, self.delay)
+        return Rhythm(self.q / both * forgets, self.r / both * forgets, every)
 
     @cached_property
     def step(self) -> FloatArray:
@@ -99,9 +98,6 @@ class Rhythm:
     def wrong(self, kernel: FloatArray) -> float:
         """Share of points that differ from the report that stands for them."""
         law = self.long_run(kernel)
-        if self.delay:
-            right = np.einsum("zx,xy,zxyx->", law, self.step, kernel)
-            return float(1 - right)
         held, before = self._standing
         right = np.einsum("ax,ax->", law, held) + np.einsum("zx,axy,zxya->", law, before, kernel)
         return float(1 - right / self.every)

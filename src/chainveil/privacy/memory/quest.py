@@ -111,9 +111,8 @@ class Quest:
         if self.form == "sticky":
             return StickyNoise(laws.kernel[:, 0], laws.first, every).on_grid()
         if self.form == "correlated":
-            return CorrelatedNoise(float(ones[BEGIN]), float(ones[STOP]), every).on_grid()
-        delay = self.rhythm.delay
-        return TrackingNoise(laws.kernel, laws.first, laws.after_gap, delay, every).on_grid()
+            return CorrelatedNoise(float(ones[BEGIN]), float(ones[STOP])).on_grid()
+        return TrackingNoise(laws.kernel, laws.first, laws.after_gap).on_grid()
 
     def mixed(self, ones: FloatArray, share: float) -> FloatArray:
         """Correlated noise a share of the way to tossing a coin for every flip."""
@@ -134,18 +133,6 @@ class Quest:
         if self.members:
             return np.concatenate([member.excess(ones) for member in self.members])
         return np.asarray(np.maximum(self._parts(ones) - self.aim.epsilon, FAR_BELOW))
-
-    def excess_near(self, ones: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """The same for kernels so close to this one that the worst cases are the same."""
-        if self.members:
-            parts = [member.excess_near(ones) for member in self.members]
-            return lambda close: np.concatenate([part(close) for part in parts])
-        if self._parts != self._quick or self._blocks is None:
-            return self.excess
-        near = self._blocks.near(self.laws(ones))
-        return lambda close: np.asarray(
-            np.maximum(near(self.laws(close)) - self.aim.epsilon, FAR_BELOW)
-        )
 
     @cached_property
     def _parts(self) -> Callable[[FloatArray], FloatArray]:
@@ -174,9 +161,7 @@ class Quest:
     @staticmethod
     def _by_report(problem: Problem) -> bool:
         """Whether losses are found from report to report, where events and gaps are not quick."""
-        past = any(noise.sees_past_silence for noise in problem.releases)
-        usual = problem.event == 1 and not problem.gaps
-        return (past or usual) and block_places.solves(problem)
+        return problem.event == 1 and not problem.gaps and block_places.solves(problem)
 
     @cached_property
     def _with_example(self) -> Problem:

@@ -77,9 +77,7 @@ class MemoryWitness(Witness):
         ctx.prec = PRECISION
         try:
             factors = list(self._factors(releases))
-            both = [
-                self._weights(chain, releases, value, factors) for value in (self.value, self.other)
-            ]
+            both = [self._weights(chain, value, factors) for value in (self.value, self.other)]
             seen, prior = zip(*both, strict=True)
             return down(log_odds_gained(seen, prior, chain))
         finally:
@@ -97,16 +95,12 @@ class MemoryWitness(Witness):
             time += count
         return False
 
-    def _weights(
-        self, chain: MarkovChain, releases: tuple[Noise, ...], value: int, factors: Any
-    ) -> Any:
+    def _weights(self, chain: MarkovChain, value: int, factors: Any) -> Any:
         """The probability of the event's value and the known ones: with the output, without."""
         move, start = _chain(chain)
         fixed = dict(self.known) | self._secret(value)
-        seldom = any(noise.sees == "series" and noise.every > 1 for noise in releases)
-        seen = _probability_of_blocks if seldom else _probability
         return (
-            seen(move, start, fixed, factors),
+            _probability(move, start, fixed, factors),
             _probability(move, start, fixed, [(None, self.length)]),
         )
 
@@ -271,32 +265,6 @@ def _probability(move: arb_mat, start: list[Any], fixed: dict[int, int], factors
                 kept = fixed[time - 1]
                 law = arb_mat([[law[0, x] if x == kept else arb(0) for x in states]])
     return sum((law[0, x] for x in states), arb(0))
-
-
-def _probability_of_blocks(
-    move: arb_mat, start: list[Any], fixed: dict[int, int], factors: Any
-) -> Any:
-    """The same where reports look at the point reported before, and points between are silent.
-
-    Rows are the state at the last report, columns that at the point; before the first report
-    one row stands for both.
-    """
-    from flint import arb, arb_mat
-
-    law = arb_mat([start, [arb(0), arb(0)]])
-    time = 0
-    for factor, count in factors:
-        for _ in range(count):
-            if time > 0:
-                law = law * move
-            if time in fixed:
-                gone = 1 - fixed[time]
-                law[0, gone] = law[1, gone] = arb(0)
-            if factor is not None:
-                sums = [law[0, x] * factor[0, x] + law[1, x] * factor[1, x] for x in range(2)]
-                law = arb_mat([[sums[0], arb(0)], [arb(0), sums[1]]])
-            time += 1
-    return law[0, 0] + law[0, 1] + law[1, 0] + law[1, 1]
 
 
 def digits_of(symbol: int, releases: Sequence[Noise]) -> list[int]:

@@ -70,11 +70,10 @@ class _Closings:
 
 
 def _check(problem: Problem, aim: Aim) -> None:
-    if (aim.objective, aim.max_noise, aim.delay) != ("flips", 0.5, 0):
+    if (aim.objective, aim.max_noise) != ("flips", 0.5):
         raise InvalidInput(
-            "objective, max_noise, delay", (aim.objective, aim.max_noise, aim.delay),
-            "their defaults, for this model",
-        )  # fmt: skip
+            "objective, max_noise", (aim.objective, aim.max_noise), "their defaults, for this model"
+        )
     if aim.every != 1 and problem.releases:
         raise NotSupported(
             "every, spent: rare reports after earlier releases are for order 1 alone"

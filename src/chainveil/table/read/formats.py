@@ -94,7 +94,7 @@ def by_path(path: str | Path, name: str | None = None, argument: str = "table") 
             argument,
             str(path),
             f"a file that ends in {', '.join(ENDINGS)} (and .gz or .zst)",
-            f"Or say the format with {'--output-format' if argument == 'output' else '--format'}.",
+            "" if argument == "output" else "Or say the format with --format.",
         )
     return _checked(Format(found, compression), argument)
 

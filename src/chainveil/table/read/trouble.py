@@ -77,7 +77,7 @@ def _told(table: str, words: str, text: Text | None) -> InvalidInput:
             table,
             f"a cell that is not {kind}, in {text.row(cell[2])}, column {text.column(cell[1])}",
             f"cells that are {kind}, as the first ones of that column are",
-            "Or keep the columns as text: --text.",
+            "A release in a text format, such as CSV, keeps them as they are.",
         )
     if "straddling" in words:
         return InvalidInput(table, "a row of more than 8 MiB", "shorter rows")

@@ -21,7 +21,7 @@ from chainveil.table.released.arranging import ANOTHER_ORDER, by_time, is_releas
 from chainveil.table.released.belonging import Belonging, belonging
 from chainveil.table.released.facts import discretizer_of
 from chainveil.table.released.grouping import read_columns, series_order
-from chainveil.table.released.row_groups import column_of, combined, groups_of, zone_of
+from chainveil.table.released.row_groups import column_of, combined, groups_of
 from chainveil.table.released.timeline import (
     CUT,
     LONGEST_GAP,
@@ -29,7 +29,6 @@ from chainveil.table.released.timeline import (
     distances,
     lay,
     rare_places,
-    silent_rows,
     usual_step,
 )
 from chainveil.table.request.clock import Clock
@@ -38,7 +37,7 @@ from chainveil.table.request.request import Readable, one_column
 from chainveil.table.states.groups import GroupColumn
 from chainveil.table.states.prepare import Progress
 
-ACROSS = "The noise is one that remembers across the gaps, or that counts points across them"
+ACROSS = "The noise is one that remembers across the gaps"
 BACK_IN_ORDER = (
     "Where the rows only stand in another order, give time, the column with the time: they are "
     "then put back. chainveil verify shows every check."
@@ -69,8 +68,6 @@ class ReleasedStates:
         that were not found.
     series : tuple
         The name of the series of each array of ``states``, where the release has several.
-    zone : str or None
-        The time zone of calendar groups, where the time column has one.
     notes : tuple of str
         What could not be checked: the release is part of what was released.
     group_names : tuple
@@ -89,7 +86,6 @@ class ReleasedStates:
     rows: int
     splits: int
     series: tuple[Any, ...] = ()
-    zone: str | None = None
     notes: tuple[str, ...] = ()
     group_names: tuple[Any, ...] = ()
     reordered: bool = False
@@ -121,8 +117,8 @@ class Reading:
     Attributes
     ----------
     by : str or several, optional
-        A column whose values are the groups; or "hour", "weekday" or "date" of ``time``;
-        or "series". Of several, every combination is a group.
+        A column whose values are the groups; or "series". Of several, every combination is a
+        group.
     time : str, optional
         The column with dates and times.
     step, max_gap : float, optional
@@ -240,7 +236,7 @@ def _read(
         if ordered and time is None:
             raise known.refuse(BACK_IN_ORDER)
         notes = (ANOTHER_ORDER,)
-    groups, group_names = combined([groups_of(held, name, time, series) for name in how.groups])
+    groups, group_names = combined([groups_of(held, name, series) for name in how.groups])
     apart = np.ones(len(order), np.int64)
     splits = document["release.splits"]
     if document["release.points"] is not None:
@@ -256,21 +252,18 @@ def _read(
     if filtered:
         notes = (*notes, *_filtered(document, plan, apart, max_gap, usual))
         splits = int(np.count_nonzero(apart == CUT))
-    rare = plan.noise.every > 1
     found = 0 if document["release.points"] is not None else int(np.count_nonzero(apart != 1))
     # A report that looks at the last one alone does not care how far away that lies.
-    near = plan.noise.sees == "last report" and not rare
-    if plan.noise.ordered or rare:
-        if found != splits and not near and not filtered:
+    near = plan.noise.sees == "last report"
+    if plan.noise.ordered and not filtered:
+        if found != splits and not near:
             raise InvalidInput(
                 "max_gap", max_gap, "what it was, with time and step, when the table was sanitized",
                 f"{ACROSS}: the certificate counts {splits:,}, the time line has {found:,}.",
             )  # fmt: skip
-        if found and (neighbours or not near) and not filtered:
+        if found and (neighbours or not near):
             check_known(apart, order, clock)
             _check_held(plan, apart)
-    if document["release.held"] is not None:
-        empty = empty | silent_rows(plan.noise, order, ends, apart)
     if not neighbours and not filtered:
         apart = np.maximum(apart, 1)
     front = plan.noise.first_place if document["release.points"] is not None else 0
@@ -283,7 +276,6 @@ def _read(
         held.num_rows,
         max(splits - found, 0),
         _run_names(held, series, order, ends, apart),
-        next((zone for zone in (zone_of(held, name, time) for name in how.groups) if zone), None),
         notes,
         group_names,
         known.reordered,
@@ -307,11 +299,6 @@ def _filtered(
 
     Which report came before the first one of a run is not known, so it is not looked at.
     """
-    if document["release.held"] is not None:
-        raise NotSupported(
-            "part of a release of held reports: which rows report is counted from the first of a "
-            "series. Estimate from all rows"
-        )
     if plan.noise.ordered and plan.noise.sees == "series":
         raise NotSupported(
             f"part of a release with {plan.noise.kind} noise: what lies between the rows is not "
@@ -345,7 +332,7 @@ def _columns(table: Readable, document: Certificate, how: Reading) -> list[str]:
     names = [document["release.column"], document["release.series_column"]]
     names.append(document["groups.column"])
     for name in how.groups:
-        names.append(column_of(table, document, name, how.time))
+        names.append(column_of(table, document, name))
     return list(dict.fromkeys(name for name in names if name is not None))
 
 

@@ -7,25 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from chainveil import checks, estimate
 from chainveil.certificate import Certificate, Verification
-from chainveil.errors import ChainveilError, InvalidInput, NotSupported
+from chainveil.errors import ChainveilError, InvalidInput
 from chainveil.estimate import Estimate
 from chainveil.mechanism import seeded
 from chainveil.model.chain import MarkovChain
 from chainveil.privacy.baselines import success_bound
-from chainveil.table.read.frames import FrameSource
-from chainveil.table.read.reading import open_source
 from chainveil.table.released.states import Reading, ReleasedStates, read_released
 from chainveil.table.released.verification import verify
-from chainveil.table.request.request import Readable
 from chainveil.table.states.prepare import Progress
 
 # Into how many stretches the longest series is cut, and how long one is at least.
@@ -46,8 +41,8 @@ class Summary:
     even_odds : float
         What a chance of one half that a point has a value can become, at most: rounded up.
     answers : dict of question to Estimate
-        "share", "by series", "over time", "by hour", "by date", "transitions", "sojourns", as far
-        as they were asked and could be answered.
+        "share", "by series", "over time", "transitions", "sojourns", as far as they were asked
+        and could be answered.
     refused : dict of question to str
         Why a question has no answer.
     width : int or None
@@ -94,7 +89,7 @@ def summarize(
     level : float
         Probability that an interval covers the truth.
     time, step, max_gap : optional
-        As in :func:`chainveil.estimate_table`; of dates and times, answers by hour and by date.
+        As in :func:`chainveil.estimate_table`.
     progress : callable, optional
         Told what is being done and how many rows are.
     **reading : optional
@@ -166,8 +161,6 @@ class _Asking:
         if series is not None:
             self._ask("by series", lambda: self._shares(self._read(time, series)))
         self._ask("over time", lambda: self._over_time(self._read(time, series)))
-        for part in self._calendar(time):
-            self._ask(f"by {part}", partial(self._by_calendar, time, part))
         self._ask("transitions", lambda: self._neighbours(time, estimate.transitions))
         self._ask("sojourns", lambda: self._neighbours(time, estimate.durations))
 
@@ -192,9 +185,6 @@ class _Asking:
     def _shares(self, held: ReleasedStates, grouped: bool = True) -> Estimate:
         by = held.groups if grouped else None
         return estimate.frequency(held.states, held.plan, by=by, level=self._level)
-
-    def _by_calendar(self, time: str | None, part: str) -> Estimate:
-        return self._shares(self._read(time, part))
 
     def _over_time(self, held: ReleasedStates) -> Estimate:
         """All series together, a stretch after another, by the place of a point in its series.
@@ -224,22 +214,4 @@ class _Asking:
                 f"{held.splits:,} neighbouring rows are no neighbouring points, by the "
                 "certificate; transitions and sojourns count them as if they were"
             ] = None
-        try:
-            return ask(held.states, held.plan, level=self._level)
-        except NotSupported:
-            # Reports that mix two points cannot be counted; a chain can be fitted to them.
-            return ask(held.states, held.plan, level=self._level, method="likelihood")
-
-    def _calendar(self, time: str | None) -> tuple[str, ...]:
-        """What of a calendar the time column tells; nothing where it holds numbers."""
-        if time is None:
-            return ()
-        named = isinstance(self._release, str | Path)
-        source: Readable = FrameSource(self._release)
-        if named:
-            source = open_source(self._release, **self._reading)
-        kind = source.schema.field(time).type
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        if pa.types.is_date(kind):
-            return ("date",)
-        return ("hour", "date") if text or pa.types.is_temporal(kind) else ()
+        return ask(held.states, held.plan, level=self._level)

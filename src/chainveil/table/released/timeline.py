@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from chainveil.certificate import Certificate
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.noise.base import Noise
 from chainveil.table.error_text import at_row
 from chainveil.table.request.clock import FLOAT_STEP, Clock
 from chainveil.table.request.request import one_column
@@ -68,7 +67,7 @@ def check_known(apart: IntArray, order: IntArray, clock: Clock) -> None:
         row = int(order[np.argmax(apart == CUT)])
         raise InvalidInput(
             "step", None, "the regular step of the time column: the noise is one that remembers "
-            "across the gaps, or that counts points across them", at_row(row),
+            "across the gaps", at_row(row),
         )  # fmt: skip
 
 
@@ -98,26 +97,11 @@ def rare_places(
     if document["release.splits"] or max_gap is not None:
         raise NotSupported(
             "gaps in time between rare reports: which points they are about is not read from a "
-            "release of the rows that report alone; release all rows, with held reports"
+            "release of the rows that report alone"
         )
     apart = np.full(rows, document["noise.every"], np.int64)
     apart[np.concatenate([[0], ends]).astype(np.int64)] = 1
     return apart
-
-
-def silent_rows(
-    noise: Noise, order: IntArray, ends: IntArray, apart: IntArray
-) -> NDArray[np.bool_]:
-    """Which rows hold a report that is not their own, bool (rows,) in the order of the table."""
-    starts = np.concatenate([[0], ends]).astype(np.int64)
-    steps = np.array(apart)
-    steps[starts] = 0
-    reached = np.cumsum(steps)
-    lengths = np.diff(np.append(starts, len(order)))
-    places = reached - np.repeat(reached[starts], lengths)
-    silent = np.empty(len(order), np.bool_)
-    silent[order] = places % noise.every != noise.first_place
-    return silent
 
 
 def _spread(

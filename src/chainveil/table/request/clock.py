@@ -56,17 +56,6 @@ class Clock:
             column = self._from_text(column, first_row)
         return self._from_type(column, first_row)
 
-    def hours(self, column: pa.Array, first_row: int = 0) -> NDArray[np.int64] | None:
-        """The hour of the day of each row; None where the column holds no times of day.
-
-        As the numbers of the column have it: in UTC where they have a time zone.
-        """
-        ticks = self.ticks(column, first_row)
-        kind = self._text_type if _is_text(column.type) else _value_type(column.type)
-        if kind is None or not (pa.types.is_timestamp(kind) or pa.types.is_time(kind)):
-            return None
-        return np.asarray(ticks // (3600 * TICKS_PER_SECOND[kind.unit]) % 24, np.int64)
-
     def first_wrong(self, steps: NDArray[Any], free: NDArray[np.int64]) -> int | None:
         """The first row whose step is not allowed; the rows ``free`` begin a series."""
         steps[free] = 1

@@ -223,27 +223,20 @@ def missing_value(name: str, row: int) -> InvalidInput:
 
 
 def make_discretizer(
-    threshold: float | None = None,
-    edges: Sequence[float] | None = None,
+    threshold: float | Sequence[float] | None = None,
     states: Sequence[Label] | None = None,
     labels: Sequence[Label] | None = None,
     origin: Literal["given", "private mean", "private median"] = "given",
 ) -> Discretizer:
-    """A discretizer from exactly one of ``threshold``, ``edges`` and ``states``."""
-    given = [n for n, v in (("threshold", threshold), ("edges", edges), ("states", states))
-             if v is not None]  # fmt: skip
-    if len(given) != 1:
+    """A discretizer from either ``threshold``, one or several of them, or ``states``."""
+    if (threshold is None) == (states is None):
         raise InvalidInput(
-            "threshold, edges, states",
-            " and ".join(given) or "none of them",
-            "exactly one of them",
+            "threshold, states",
+            "neither" if threshold is None else "both",
+            "one of them",
             "They say how values become states.",
         )
-    limits: tuple[float, ...] = ()
-    if threshold is not None:
-        limits = (checks.real("threshold", threshold),)
-    elif edges is not None:
-        limits = _limits(edges)
+    limits = () if threshold is None else _limits(threshold)
     held = tuple(states) if states is not None else ()
     count = len(limits) + 1 if limits else len(held)
     names = _labels(labels, count) if labels is not None else (held or tuple(range(count)))
@@ -351,10 +344,14 @@ def label_array(labels: Sequence[Label]) -> pa.Array:
     return pa.array([float(label) for label in labels], pa.float64())
 
 
-def _limits(edges: Sequence[float]) -> tuple[float, ...]:
-    limits = tuple(checks.real("edges", edge) for edge in edges)
+def _limits(threshold: float | Sequence[float]) -> tuple[float, ...]:
+    allowed = "a finite number, or several increasing numbers"
+    if not np.iterable(threshold):
+        return (checks.real("threshold", threshold, allowed),)
+    checks.items("threshold", threshold, allowed)
+    limits = tuple(checks.real("threshold", number, allowed) for number in threshold)
     if not limits or any(a >= b for a, b in pairwise(limits)):
-        raise InvalidInput("edges", list(edges), "one or more increasing numbers")
+        raise InvalidInput("threshold", list(limits), allowed)
     return limits
 
 

@@ -23,6 +23,8 @@ from chainveil.table.request.discretize import Discretizer, Label
 from chainveil.table.request.kept import Kept
 
 LookedUp = Literal["mean", "median"]
+# One limit between two states, several between more, or one that is looked up in the data.
+Threshold = float | Sequence[float] | LookedUp
 Order = int | Literal["auto"]
 
 
@@ -100,15 +102,14 @@ class Layout:
 
 @dataclass(frozen=True)
 class StateRules:
-    """How values become states: by a threshold, by edges, or as the states that they are.
+    """How values become states: by one or more thresholds, or as the states that they are.
 
     ``threshold`` may be "mean" or "median": a look at the private data that the certificate
     mentions. ``missing`` says whether a row without a value is an error or stays one, visible to
-    all. ``discretizer`` is a ready one, for where neither threshold, edges nor states are given.
+    all. ``discretizer`` is a ready one, for where neither threshold nor states are given.
     """
 
-    threshold: float | LookedUp | None = None
-    edges: Sequence[float] | None = None
+    threshold: Threshold | None = None
     states: Sequence[Label] | None = None
     labels: Sequence[Label] | None = None
     missing: Missing = "error"
@@ -116,13 +117,12 @@ class StateRules:
 
     @property
     def given(self) -> bool:
-        """Whether threshold, edges or states are."""
-        return any(part is not None for part in (self.threshold, self.edges, self.states))
+        """Whether threshold or states are."""
+        return self.threshold is not None or self.states is not None
 
     def check(self) -> None:
         """Error in words for arguments that are something else altogether."""
-        for name, allowed in (("edges", "a list of numbers"), ("states", "a list of values"),
-                              ("labels", "a list of names")):  # fmt: skip
+        for name, allowed in (("states", "a list of values"), ("labels", "a list of names")):
             if getattr(self, name) is not None:
                 checks.items(name, getattr(self, name), allowed)
 
@@ -143,7 +143,6 @@ class Promise:
     family: Family = "response"
     spent: Sequence[Noise] = ()
     every: int | Literal["best"] = 1
-    delay: int | Literal["best"] = 0
     event: int = 1
 
 
@@ -152,11 +151,9 @@ class Request:
     """How to discretize, where the chain comes from, and what to promise.
 
     Of ``plan``, ``chain`` and ``reference`` at most one is given; with none, the chain is fitted
-    on the private data. ``kept`` says which other columns are published. ``hold``: where one
-    point in several reports, all rows are published, with the report that stands for each.
-    ``order`` is that of a chain that is fitted; "auto": the order of the least BIC. ``pooled``:
-    one chain for all series is fitted, in place of a model for each; ``parts``: also models of so
-    many parts of each series.
+    on the private data. ``kept`` says which other columns are published. ``order`` is that of a
+    chain that is fitted; "auto": the order of the least BIC. ``pooled``: one chain for all series
+    is fitted, in place of a model for each; ``parts``: also models of so many parts of each series.
     """
 
     layout: Layout
@@ -166,7 +163,6 @@ class Request:
     plan: NoisePlan | None = None
     reference: Readable | None = None
     kept: Kept = field(default_factory=Kept)
-    hold: bool = False
     order: Order = 1
     pooled: bool = False
     parts: int = 1
@@ -222,7 +218,7 @@ class Request:
             )  # fmt: skip
         if epsilon not in (None, plan.epsilon):
             raise InvalidInput("epsilon", epsilon, f"that of the plan, {plan.epsilon!r}, or none")
-        for name, usual in (("every", 1), ("delay", 0), ("event", 1)):
+        for name, usual in (("every", 1), ("event", 1)):
             if getattr(self.promise, name) != usual:
                 found = f"{getattr(self.promise, name)!r} beside a plan"
                 raise InvalidInput(name, found, "nothing", "It is part of the plan.")

@@ -7,7 +7,6 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.mechanism.held_rows import HeldRows
 from chainveil.mechanism.randomness import Source
 from chainveil.mechanism.rows import RowNoise, Rows
 from chainveil.plan import NoisePlan
@@ -29,15 +28,11 @@ class ColumnNoise:
 
     With secure independent noise on every point the column is one long run of points whatever
     series its rows belong to. Noise that depends on the place of a row in its series, seeded,
-    with a memory, or on one point in several, has to be shown the blocks of each batch.
-
-    ``hold``: where one point in several reports, every row is published, with the report that
-    stands for it; otherwise only the rows that report are.
+    with a memory, or on one point in several, has to be shown the blocks of each batch. Where one
+    point in several reports, only the rows that report are published.
     """
 
-    def __init__(
-        self, plan: NoisePlan, source: Source, discretizer: Discretizer, hold: bool = False
-    ) -> None:
+    def __init__(self, plan: NoisePlan, source: Source, discretizer: Discretizer) -> None:
         noise, rare = plan.noise, plan.noise.every > 1
         self._noise = RowNoise(noise, source)
         unknown = BEHIND if noise.holds and not rare else None
@@ -46,14 +41,10 @@ class ColumnNoise:
         self._discretizer = discretizer
         self._skips = noise.holds
         self._rare = rare
-        self._held = HeldRows(noise) if rare and hold else None
-        # Which rows that wait for their report have no value of their own.
-        self._waiting = np.empty(0, np.bool_)
         self._heard = np.zeros(0, np.bool_)
         self._digest = hashlib.sha256()
-        # Rows that came, rows that are published, those of them without a value, and those
-        # that no report stands for.
-        self.rows = self.released = self.gaps = self.unheard = 0
+        # Rows that came, rows that are published, and those of them without a value.
+        self.rows = self.released = self.gaps = 0
         # The lowest and the highest state of the table; it is private.
         self.lowest, self.highest = NO_STATES
 
@@ -64,14 +55,11 @@ class ColumnNoise:
 
     @property
     def heard(self) -> int:
-        """Number of series with a report, where only rows that report are published."""
+        """Number of series with a report, where one point in several reports."""
         return int(np.count_nonzero(self._heard))
 
     def apply(self, codes: Codes, blocks: Blocks | None = None) -> tuple[Codes, Mask | None]:
-        """The states to publish next, and which of the rows that came they are for; None: all.
-
-        Where reports are held, the states are those of the earliest rows not yet published.
-        """
+        """The states to publish next, and which of the rows that came they are for; None: all."""
         if len(codes) == 0:
             return codes, None
         if self.lowest >= self.highest:
@@ -80,24 +68,14 @@ class ColumnNoise:
         if self._noise.needs_rows and blocks is not None:
             rows = self._positions.rows(blocks, self.rows)
         self.rows += len(codes)
-        if self._held is not None and rows is not None:
-            return self._published(self._over(self._held, codes, rows)), None
         made = self._noise.reports(rows) if self._rare and rows is not None else None
         if made is not None and rows is not None:
             self._hear(rows.owner[made])
         return self._published(self._reports(codes, rows, made)), made
 
-    def finish(self) -> Codes:
-        """The states of the rows that still wait for a report, which none will come for."""
-        if self._held is None:
-            return np.empty(0, np.uint8)
-        return self._published(self._merged(self._held.finish()))
-
     def _published(self, states: Codes) -> Codes:
         if self._discretizer.missing == "keep":
             self.gaps += int(np.count_nonzero(states == GAP))
-        else:
-            self.gaps = self.unheard
         self._digest.update(np.ascontiguousarray(states, np.uint8).data)
         self.released += len(states)
         return states
@@ -130,24 +108,6 @@ class ColumnNoise:
         noisy = np.full(len(asked), GAP, np.uint8)
         noisy[~asked] = self._noise.apply(codes[~gaps], _at(rows, ~gaps))
         return noisy
-
-    def _over(self, held: HeldRows, codes: Codes, rows: Rows) -> Codes:
-        """Reports held over all rows, as far as they are settled."""
-        gaps = self._discretizer.gaps(codes)
-        there = _at(rows, ~gaps)
-        reports = self._noise.apply(codes[~gaps], there)
-        self._waiting = np.concatenate([self._waiting, gaps])
-        return self._merged(held.add(there, reports))
-
-    def _merged(self, values: NDArray[np.int64]) -> Codes:
-        """Values that are settled, with the gaps that lie before and between them."""
-        there = np.flatnonzero(~self._waiting)
-        end = int(there[len(values)]) if len(values) < len(there) else len(self._waiting)
-        states = np.full(end, GAP, np.uint8)
-        states[there[: len(values)]] = np.where(values < 0, GAP, values)
-        self.unheard += int(np.count_nonzero(values < 0))
-        self._waiting = self._waiting[end:]
-        return states
 
 
 def _at(rows: Rows, places: Mask) -> Rows:

@@ -29,6 +29,8 @@ from chainveil.table.states.prepare import (
 Entry = tuple[tuple[int, ...], float, tuple[float, float]]
 # States up to which a memory of two points is looked for where no order is asked for.
 MOST_FOR_MEMORY = 16
+# Level at which a longer memory is taken for shown; a table may have dozens of groups.
+SIGN = 0.001
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Memory:
     bits : float
         Information gained about each point, in bits.
     p_value : float
-        Chance of as much where the order is one (likelihood ratio test).
+        Chance of as much where the order is one; see ``counts.order_test``.
     points : int
         How many points were compared.
     """
@@ -101,14 +103,14 @@ class Fitted:
         if self.memory is None:
             return "too few neighbouring points to compare with a longer memory"
         gain = f"remembering two points gains {self.memory.bits:.4f} bits a point"
+        p = f"(p = {self.memory.p_value:.2g})"
         if self.chain.order > 1:
-            return f"{gain} over one (p = {self.memory.p_value:.2g})"
-        if self.memory.p_value < 0.01:
-            return (
-                f"{gain} (p = {self.memory.p_value:.2g}): the data do not quite follow the chain; "
-                "a higher order may"
-            )
-        return f"{gain} (p = {self.memory.p_value:.2g}): no sign against the chain"
+            return f"{gain} over one {p}"
+        if self.memory.p_value >= SIGN:
+            return f"{gain} {p}: no sign against the chain"
+        if self.series > 1:
+            return f"{gain} {p}: the series differ, or remember more than one point"
+        return f"{gain} {p}: the data do not quite follow the chain; a higher order may"
 
 
 def fit_table(
@@ -161,7 +163,7 @@ def groups_of(
 
 
 def memory(seen: Seen) -> Memory | None:
-    """Likelihood ratio of a second-order chain against a first-order one."""
+    """Test of a second-order chain against a first-order one."""
     counts = seen.contexts.get(2)
     if counts is None or counts.sum() == 0:
         return None

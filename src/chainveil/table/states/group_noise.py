@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -30,17 +29,13 @@ class GroupNoise:
         layout: Layout,
         source: Source,
         discretizer: Discretizer,
-        hold: bool,
         follows: bool,
     ) -> None:
         self._layout = layout
         self._column = GroupColumn(str(layout.group), plans.labels)
-        self.each = [ColumnNoise(plan, source, discretizer, hold) for plan in plans.each]
+        self.each = [ColumnNoise(plan, source, discretizer) for plan in plans.each]
         self.trackers = [Tracker(layout.series, layout.clock()) for _ in self.each] * follows
-        self._leaves_out = plans.rare and not hold
-        # The groups of the rows that are still to be published, and states ready for them.
-        self._waiting = np.empty(0, np.uint8)
-        self._ready: list[Codes] = [np.empty(0, np.uint8) for _ in self.each]
+        self._rare = plans.rare
         self._digest = hashlib.sha256()
         self.rows = 0
 
@@ -56,13 +51,8 @@ class GroupNoise:
 
     @property
     def heard(self) -> int:
-        """Number of series with a report, where only rows that report are published."""
+        """Number of series with a report, where one point in several reports."""
         return sum(noise.heard for noise in self.each)
-
-    @property
-    def unheard(self) -> int:
-        """Rows that no report stands for."""
-        return sum(noise.unheard for noise in self.each)
 
     @property
     def lowest(self) -> int:
@@ -83,7 +73,7 @@ class GroupNoise:
         """As :meth:`ColumnNoise.apply`, for the rows of a batch."""
         numbers = self._column.numbers(one_column(batch, self._column.name), self.rows)
         self.rows += len(codes)
-        made = np.ones(len(codes), np.bool_)
+        made, published = np.ones(len(codes), np.bool_), np.zeros(len(codes), np.uint8)
         for group in np.unique(numbers).tolist():
             here = numbers == group
             blocks = None
@@ -91,32 +81,9 @@ class GroupNoise:
                 rows = batch.filter(pa.array(here))
                 blocks = follow(self.trackers[group], self._layout, rows, None)
             states, kept = self.each[group].apply(codes[here], blocks)
-            self._ready[group] = np.concatenate([self._ready[group], states])
             if kept is not None:
                 made[here] = kept
-        self._waiting = np.concatenate([self._waiting, numbers[made]])
-        return self._published(), made if self._leaves_out else None
-
-    def finish(self) -> Codes:
-        """As :meth:`ColumnNoise.finish`."""
-        rest = [noise.finish() for noise in self.each]
-        self._ready = [np.concatenate(pair) for pair in zip(self._ready, rest, strict=True)]
-        return self._published()
-
-    def _published(self) -> Codes:
-        """The states of the earliest rows that are ready."""
-        end = _ready_rows(self._waiting, [len(states) for states in self._ready])
-        published, states = self._waiting[:end], np.empty(end, np.uint8)
-        for group, ready in enumerate(self._ready):
-            places = np.flatnonzero(published == group)
-            states[places] = ready[: len(places)]
-            self._ready[group] = ready[len(places) :]
-        self._waiting = self._waiting[end:]
-        self._digest.update(states.data)
-        return states
-
-
-def _ready_rows(groups: Codes, ready: Sequence[int]) -> int:
-    """How many rows from the first on have a state, where so many of each group do."""
-    lacking = (np.flatnonzero(groups == group)[count:] for group, count in enumerate(ready))
-    return min((int(places[0]) for places in lacking if len(places)), default=len(groups))
+            published[here & made] = states
+        published = published[made]
+        self._digest.update(published.data)
+        return published, made if self._rare else None

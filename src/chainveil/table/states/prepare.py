@@ -231,7 +231,7 @@ def _described(
         threshold = look(table, request, looked_up, progress)
         origin = f"private {looked_up}"
     states = rules.states if rules.given else _default_states(table, request)
-    return make_discretizer(threshold, rules.edges, states, rules.labels, origin)  # type: ignore[arg-type]
+    return make_discretizer(threshold, states, rules.labels, origin)  # type: ignore[arg-type]
 
 
 def survey(
@@ -390,8 +390,8 @@ def _default_states(table: Readable, request: Request) -> list[Label]:
     if chain is not None and (pa.types.is_integer(kind) or pa.types.is_string(kind)):
         return list(range(chain.states))
     raise InvalidInput(
-        "threshold, edges, states",
-        "none of them",
+        "threshold, states",
+        "neither",
         "one of them",
         f"They say how the values of {request.layout.column!r} become states.",
     )
