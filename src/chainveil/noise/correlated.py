@@ -14,6 +14,7 @@ from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import GRID, Noise, Sees, register
+from chainveil.noise.parametrization import Parametrization, logits_of, probabilities
 from chainveil.noise.wrong import wrong_share
 
 # z = x XOR y: the flip behind a state and its report.
@@ -111,6 +112,14 @@ class CorrelatedNoise(Noise):
         """The stationary law of the flips: shape (2, 2)."""
         return np.asarray(self.chain.stationary[_FLIP])
 
+    @classmethod
+    def parametrization(
+        cls, transition: FloatArray, every: int = 1, gaps: bool = False, max_noise: float = 0.5
+    ) -> Parametrization:
+        """By the logits to begin flipping, and to stop."""
+        # The chain of flips runs on beneath missing points.
+        return _Flips(transition, every, False, max_noise)
+
     def step_law(self) -> FloatArray:
         """``W(z XOR x, z' XOR x')`` at ``[z, x, x', z']``."""
         before, after = _FLIP[:, :, None, None], _FLIP[None, None, :, :]
@@ -153,3 +162,36 @@ class CorrelatedNoise(Noise):
         """How often flipping begins and stops."""
         often = f" on one point in {self.every}" if self.every != 1 else ""
         return f"begin flipping with {self.rho0!r}, stop with {self.rho1!r}{often}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Flips(Parametrization):
+    """Two logits: to begin flipping, and to stop."""
+
+    objectives = ("flips", "distance")
+    covers_boxes = False
+
+    def kernel(self, logits: FloatArray) -> FloatArray:
+        law = probabilities(logits)
+        # [..., flipped before, flips now]
+        flips = np.stack([law[..., 0, :], law[..., 1, ::-1]], axis=-2)
+        return np.asarray(flips[..., _FLIP[:, :, None, None], _FLIP[None, None, :, :]])
+
+    def noise(
+        self, kernel: FloatArray, first: FloatArray, after_gap: FloatArray
+    ) -> CorrelatedNoise:
+        return CorrelatedNoise(float(kernel[0, 0, 0, 1]), float(kernel[0, 1, 0, 0]))
+
+    def starts(self, epsilon: float) -> list[FloatArray]:
+        return [logits_of(np.array([0.3, 0.7]) * both) for both in (0.4, 1.0, 1.4)]
+
+    def more_starts(self, epsilon: float) -> list[FloatArray]:
+        # Over all memories of the flips, from long spells to flips that alternate.
+        sums = (0.02, 0.1, 0.2, 0.6, 0.8, 1.2, 1.6, 1.8)
+        rates = (0.45, 0.3, 0.15)
+        chances = [np.array([rate, 1 - rate]) * both for both in sums for rate in rates]
+        return [logits_of(one) for one in chances if one.max() < 1]
+
+    def quiet(self, logits: FloatArray) -> FloatArray:
+        # A fair coin for every flip.
+        return np.zeros(2)
