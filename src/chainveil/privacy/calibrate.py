@@ -42,6 +42,7 @@ REACH = 2.0  # logits; how far one programme may lead from where attacks were as
 ROUNDS = 40  # programmes of one descent; most take three to eight
 STEPS = 60  # iterations of one programme; most take ten
 EXCESS = 1e-4  # of the budget; attacks that gain so much more end a descent
+SAME = 1e-5  # of the cost; less progress ends a descent
 UNUSED = 1e-3  # of the budget; more of it left over is a reason to search on
 SLOW = 0.01  # q + r; on slower chains a search begins on a chain that is so fast
 HANDY = 9  # points to a report; searches for more of them begin with so many
@@ -149,9 +150,14 @@ class _Search:
 
     def excess(self, rows: FloatArray, epsilon: float) -> FloatArray:
         """By how much the best known attack gains more than a budget, for rows of logits."""
-        laws = self.laws.shared(self.laws.numbers(rows)[2])
-        gains = [member.known.gains(laws) for member in self.members]
-        return np.asarray(np.hstack(gains).max(axis=1, initial=0.0) - epsilon)
+        return np.asarray(self._gains(rows).max(axis=1, initial=0.0) - epsilon)
+
+    def _gains(self, rows: FloatArray) -> FloatArray:
+        return self._gains_of(self.laws.numbers(rows)[2])
+
+    def _gains_of(self, numbers: FloatArray) -> FloatArray:
+        laws = self.laws.shared(numbers)
+        return np.hstack([member.known.gains(laws) for member in self.members])
 
     def collect(self, v: FloatArray) -> float:
         """Ask for the best attacks on a noise; what the best of them gains above the budget."""
@@ -161,12 +167,16 @@ class _Search:
         return float(self.excess(v[None], self.aim.epsilon)[0])
 
     # ------------------------------------------------------------------------------ programmes
-    def programme(self, v: FloatArray, epsilon: float) -> FloatArray:
-        """The least cost near v within the budget as far as attacks are known."""
+    def programme(self, v: FloatArray, epsilon: float, weight: float = 0.5) -> FloatArray:
+        """The least cost near v within the budget as far as attacks are known.
+
+        Only those that gain a share ``weight`` of the budget at v are looked at, if that does.
+        """
         # Its import takes long.
         from scipy.optimize import minimize
 
         latest: dict[bytes, tuple[FloatArray, FloatArray]] = {}
+        chosen = self._gains(v[None])[0] >= weight * epsilon
         steps = WIDTH * np.eye(len(v) + 1, len(v), -1)
 
         def at(x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -175,15 +185,14 @@ class _Search:
             if key not in latest:
                 latest.clear()
                 kernel, law, numbers = self.laws.numbers(x + steps)
-                laws = self.laws.shared(numbers)
-                gains = [member.known.gains(laws) for member in self.members]
-                table = np.hstack([self.cost_of.smooth(kernel, law)[:, None], *gains])
+                gains = self._gains_of(numbers)[:, chosen]
+                table = np.hstack([self.cost_of.smooth(kernel, law)[:, None], gains])
                 latest[key] = table[0], (table[1:] - table[0]).T / WIDTH
             return latest[key]
 
         least, most = self.form.limits(len(v))
         result = minimize(
-            lambda x: at(x)[0][0], v, jac=lambda x: at(x)[1][0], method="SLSQP",
+            lambda x: at(x)[0][0], v, jac=lambda x: at(x)[1][0].copy(), method="SLSQP",
             bounds=list(zip(np.maximum(v - REACH, least), np.minimum(v + REACH, most), strict=True)),
             constraints=[{
                 "type": "ineq",
@@ -193,7 +202,11 @@ class _Search:
             options={"maxiter": STEPS, "ftol": 1e-9},
         )  # fmt: skip
         found: FloatArray = np.clip(result.x, least, most)
-        return found if np.isfinite(found).all() else v
+        if not np.isfinite(found).all():
+            return v
+        if weight > 0 and self.excess(found[None], epsilon)[0] > EXCESS * epsilon:
+            return self.programme(v, epsilon, 0.0)
+        return found
 
     def quieted(self, v: FloatArray, epsilon: float) -> FloatArray:
         """As little of the way to noise that says nothing as brings known attacks to a budget."""
@@ -208,7 +221,7 @@ class _Search:
 
     def descend(self, v: FloatArray, epsilon: float) -> FloatArray:
         """Collect attacks and minimise in turns."""
-        budget, final = self.aim.epsilon, False
+        budget, final, cost = self.aim.epsilon, False, math.inf
         for _ in range(ROUNDS):
             excess = self.collect(v)
             if final and excess <= EXCESS * budget:
@@ -217,7 +230,8 @@ class _Search:
             if self.excess(v[None], epsilon)[0] > EXCESS * budget:
                 # Linearised attacks could not be met together: go on from where they are met.
                 v = self.quieted(v, epsilon)
-            final = np.abs(v - before).max() < 0.999 * REACH
+            last, cost = cost, self.cost(v)
+            final = bool(np.abs(v - before).max() < 0.999 * REACH or last - cost < SAME * cost)
         return v
 
     def merit(self, v: FloatArray) -> tuple[bool, float]:
