@@ -16,7 +16,7 @@ least.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -219,19 +219,37 @@ class _Search:
             low, high = shares[max(enough - 1, 0)], shares[enough]
         return np.asarray(v + high * (quiet - v))
 
-    def descend(self, v: FloatArray, epsilon: float) -> FloatArray:
-        """Collect attacks and minimise in turns."""
+    def descend(self, v: FloatArray, epsilon: float, bar: float = math.inf) -> FloatArray:
+        """Minimise and collect attacks in turns; as soon as the cost stays above ``bar``, no more.
+
+        Attacks that are not known yet could only raise it.
+        """
         budget, final, cost = self.aim.epsilon, False, math.inf
+        if not self.members[0].known:
+            self.collect(v)
         for _ in range(ROUNDS):
-            excess = self.collect(v)
-            if final and excess <= EXCESS * budget:
-                break
             before, v = v, self.programme(v, epsilon)
             if self.excess(v[None], epsilon)[0] > EXCESS * budget:
                 # Linearised attacks could not be met together: go on from where they are met.
                 v = self.quieted(v, epsilon)
             last, cost = cost, self.cost(v)
             final = bool(np.abs(v - before).max() < 0.999 * REACH or last - cost < SAME * cost)
+            if final and cost >= bar:
+                break
+            if self.collect(v) <= EXCESS * budget and final:
+                break
+        return v
+
+    def best(self, starts: Iterable[FloatArray], v: FloatArray | None = None) -> FloatArray:
+        """The best of descents from several starts, and of noise that is known already."""
+        for start in starts:
+            bar = math.inf
+            if v is not None:
+                over, cost = self.merit(v)
+                bar = math.inf if over else (1 - SAME) * cost
+            found = self.descend(start, self.aim.epsilon, bar)
+            v = found if v is None else min(v, found, key=self.merit)
+        assert v is not None
         return v
 
     def merit(self, v: FloatArray) -> tuple[bool, float]:
@@ -313,20 +331,15 @@ def _searched(kind: str, problem: Problem, aim: Aim, every: int) -> tuple[_Searc
     """The best logits over several starts, for a number of points to a report."""
     search = _Search(kind, problem, aim, every)
     form = search.form
-    found = [search.descend(v, aim.epsilon) for v in _starts(search)]
-    best = min(found, key=search.merit)
+    best = search.best(_starts(search))
     if form.simpler is not None and aim.objective in form.objectives:
         # Noise of a simpler kind is noise of this one: it costs no less.
-        simple, v = _searched(form.simpler, problem, aim, every)
-        v = form.embedded(v)
-        if search.is_poor(best) or search.cost(v) < (1 + LIKE) * search.cost(best):
-            found.append(search.descend(v, aim.epsilon))
-            search.collect(v)
-            found.append(v)
-            best = min(found, key=search.merit)
+        simple = form.embedded(_searched(form.simpler, problem, aim, every)[1])
+        if search.is_poor(best) or search.cost(simple) < (1 + LIKE) * search.cost(best):
+            search.collect(simple)
+            best = search.best([simple], min(best, simple, key=search.merit))
     if search.is_poor(best):
-        found += [search.descend(v, aim.epsilon) for v in form.more_starts(aim.epsilon)]
-        best = min(found, key=search.merit)
+        best = search.best(form.more_starts(aim.epsilon), best)
     if not search.cost_of.is_smooth:
         best = _refined(search, best)
     return search, best

@@ -216,6 +216,9 @@ class Known:
             log_odds(self._laws.prior(), *self._chain, *self._arrays, self._prior)
         return len(new)
 
+    def __len__(self) -> int:
+        return len(self._ends)
+
     def _add(self, attack: Attack) -> None:
         automaton = self._laws.blank
         fixed = [dict(attack.known), dict(attack.known)]
