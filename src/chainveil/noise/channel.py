@@ -323,14 +323,11 @@ class _Response(Parametrization):
 
     def starts(self, epsilon: float) -> list[FloatArray]:
         answer = logits_of([1 / (1 + np.exp(epsilon / 2)), 1 / (1 + np.exp(-epsilon / 2))])
+        tilted = [np.array([-1.0, 6.0]), np.array([-6.0, 1.0])]
+        # Where a state may be reported as the other one more often than not, one of them may be.
+        wide = [np.array([1.0, 5.0]), np.array([-5.0, -1.0])] if self.max_noise > 0.5 else []
         least, most = self.limits(2)
-        return [np.clip(answer, least, most)]
-
-    def more_starts(self, epsilon: float) -> list[FloatArray]:
-        # One state is told apart rarely, the other one often.
-        least, most = self.limits(2)
-        tilted = [np.array([-0.02, 3.0]), np.array([-3.0, 0.02]), np.array([-0.5, 0.5])]
-        return [np.clip(one, least, most) for one in tilted]
+        return [np.clip(one, least, most) for one in (answer, *tilted, *wide)]
 
     def limits(self, size: int) -> tuple[FloatArray, FloatArray]:
         most = float(logits_of(self.max_noise))

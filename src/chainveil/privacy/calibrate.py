@@ -72,8 +72,8 @@ def _check(kind: str, problem: Problem, aim: Aim) -> None:
     if aim.objective not in form.objectives:
         allowed = " or ".join(f'"{name}"' for name in form.objectives)
         raise InvalidInput("objective", aim.objective, f"{allowed} for {kind} noise")
-    if aim.max_noise != 0.5 and not form.limited:
-        raise InvalidInput("max_noise", aim.max_noise, f"0.5 for {kind} noise")
+    if aim.max_noise not in (0.5, _most_noise(problem, aim) if form.limited else 0.5):
+        raise InvalidInput("max_noise", aim.max_noise, "0.5 for this noise")
     if aim.every != 1 and not form.thins:
         raise NotSupported(
             f"every: found {aim.every!r}; {kind} noise reports every point. Independent and sticky "
@@ -119,7 +119,9 @@ class _Search:
     def __init__(self, kind: str, problem: Problem, aim: Aim, every: int) -> None:
         self.kind, self.problem, self.aim, self.every = kind, problem, aim, every
         weighed_by = np.array(problem.model.likeliest.transition)
-        form = noise_class(kind).parametrization(weighed_by, every, problem.gaps, aim.max_noise)
+        form = noise_class(kind).parametrization(
+            weighed_by, every, problem.gaps, _most_noise(problem, aim)
+        )
         self.form: Parametrization = form
         self.laws = Laws(form, [noise.automaton(problem.gaps) for noise in problem.releases])
         self.cost_of = Cost(form, aim.objective)
@@ -233,7 +235,7 @@ class _Search:
                 # Linearised attacks could not be met together: go on from where they are met.
                 v = self.quieted(v, epsilon)
             last, cost = cost, self.cost(v)
-            final = bool(np.abs(v - before).max() < 0.999 * REACH or last - cost < SAME * cost)
+            final = bool(np.abs(v - before).max() < 0.999 * REACH or abs(last - cost) < SAME * cost)
             if final and cost >= bar:
                 break
             if self.collect(v) <= EXCESS * budget and final:
@@ -427,6 +429,12 @@ def _best_every(kind: str, problem: Problem, aim: Aim) -> tuple[_Search, FloatAr
     best = min(tried, key=cost)
     again = _searched(kind, problem, aim, best)
     return min(tried[best], again, key=lambda pair: pair[0].merit(pair[1]))
+
+
+def _most_noise(problem: Problem, aim: Aim) -> float:
+    """The limit of noise levels, which is one of single points that all report."""
+    alone = aim.every == 1 and problem.plain and not problem.ordered
+    return aim.max_noise if alone else 1.0
 
 
 def _members(model: DataModel) -> list[DataModel]:

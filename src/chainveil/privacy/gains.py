@@ -24,6 +24,8 @@ IntArray = NDArray[np.int64]
 # Log odds beyond it, in nats, are cut off, so that a programme gets finite numbers; budgets above
 # are met to so much less noise only.
 LARGEST = 1e3
+# Products below it are scaled, long before they are too small for a double.
+SMALL = 1e-100
 
 
 @compiled(error_model="numpy")
@@ -118,6 +120,9 @@ def log_odds(
                         e, f = transition[0, 0] * K[0, 0], transition[0, 1] * K[0, 1]
                         g, h = transition[1, 0] * K[1, 0], transition[1, 1] * K[1, 1]
                         a, b, c, d = a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h
+                        top = max(a, b, c, d)
+                        if top < SMALL:
+                            a, b, c, d = a / top, b / top, c / top, d / top
                 left = items[i, 2]
                 while True:
                     if left & 1:
@@ -229,19 +234,21 @@ class Known:
         special = {0, *fixed[0]}
         for pattern, count in attack.runs:
             # The first point, and points with a value, end an item.
-            size = len(pattern) * count
-            if any(place <= at < place + size for at in special):
-                pattern, count = pattern * count, 1
-            ends = [i + 1 for i in range(size - 1) if count == 1 and place + i in special]
-            for begin, end in itertools.pairwise([0, *ends, len(pattern)]):
-                first = len(self._steps)
-                for z in pattern[begin:end]:
-                    edge = automaton.steps[place % automaton.period, label, z]
-                    label, place = automaton.edges[edge].target, place + 1
-                    self._steps.append(int(self._laws.which[edge]))
-                place += (count - 1) * (end - begin)
-                allowed = [1 + one[place - 1] if place - 1 in one else 3 for one in fixed]
-                self._items.append((first, end - begin, count, *allowed))
+            size, done = len(pattern), 0
+            while done < count:
+                inside = [at - place for at in special if place <= at < place + size * (count - done)]
+                times = (count - done) if not inside else max(1, min(inside) // size)
+                ends = [i + 1 for i in sorted(inside) if times == 1 and i + 1 < size]
+                for begin, end in itertools.pairwise([0, *ends, size]):
+                    first = len(self._steps)
+                    for z in pattern[begin:end]:
+                        edge = automaton.steps[place % automaton.period, label, z]
+                        label, place = automaton.edges[edge].target, place + 1
+                        self._steps.append(int(self._laws.which[edge]))
+                    place += (times - 1) * (end - begin)
+                    allowed = [1 + one[place - 1] if place - 1 in one else 3 for one in fixed]
+                    self._items.append((first, end - begin, times, *allowed))
+                done += times
         self._ends.append(len(self._items))
         self._seen.add(attack)
 
