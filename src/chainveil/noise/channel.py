@@ -323,11 +323,15 @@ class _Response(Parametrization):
 
     def starts(self, epsilon: float) -> list[FloatArray]:
         answer = logits_of([1 / (1 + np.exp(epsilon / 2)), 1 / (1 + np.exp(-epsilon / 2))])
-        tilted = [np.array([-1.0, 6.0]), np.array([-6.0, 1.0])]
         # Where a state may be reported as the other one more often than not, one of them may be.
         wide = [np.array([1.0, 5.0]), np.array([-5.0, -1.0])] if self.max_noise > 0.5 else []
-        least, most = self.limits(2)
-        return [np.clip(one, least, most) for one in (answer, *tilted, *wide)]
+        return self._allowed([answer, *wide])
+
+    def more_starts(self, epsilon: float) -> list[FloatArray]:
+        return self._allowed([np.array([-1.0, 6.0]), np.array([-6.0, 1.0])])
+
+    def _allowed(self, starts: list[FloatArray]) -> list[FloatArray]:
+        return [np.clip(one, *self.limits(2)) for one in starts]
 
     def limits(self, size: int) -> tuple[FloatArray, FloatArray]:
         most = float(logits_of(self.max_noise))

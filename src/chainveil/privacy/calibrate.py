@@ -311,6 +311,13 @@ class _Search:
                 member.known.add([cast(Attack, found.witness)])
         return found
 
+    def lacks_a_member(self, v: FloatArray) -> bool:
+        """Whether a member of the family that was not looked at loses too much; it is taken in."""
+        if len(self.members) == len(self._models):
+            return False
+        found = loss(self.problem.with_release(self.noise(v)))
+        return found.epsilon > self.aim.epsilon and self._take_in(self._model(found))
+
     def _model(self, found: PrivacyLoss) -> DataModel:
         name = getattr(found, "member", None)
         if name is None:
@@ -342,6 +349,8 @@ def _searched(kind: str, problem: Problem, aim: Aim, every: int) -> tuple[_Searc
             best = search.best([simple], min(best, simple, key=search.merit))
     if search.is_poor(best):
         best = search.best(form.more_starts(aim.epsilon), best)
+    while search.lacks_a_member(best):
+        best = search.best([best, *_starts(search)])
     if not search.cost_of.is_smooth:
         best = _refined(search, best)
     return search, best
@@ -402,6 +411,7 @@ def _best_every(kind: str, problem: Problem, aim: Aim) -> tuple[_Search, FloatAr
     memory = -1 / math.log(kept)
     most = max(1, min(int(FORGOTTEN * memory), LONGEST, problem.length or LONGEST))
     tried: dict[int, tuple[_Search, FloatArray]] = {}
+    thoroughly: set[int] = set()
 
     def cost(every: int) -> float:
         if every not in tried:
@@ -409,6 +419,7 @@ def _best_every(kind: str, problem: Problem, aim: Aim) -> tuple[_Search, FloatAr
                        default=None)  # fmt: skip
             if near is None or every == 1:
                 tried[every] = _searched(kind, problem, aim, every)
+                thoroughly.add(every)
             else:
                 search = _Search(kind, problem, aim, every)
                 tried[every] = search, search.descend(tried[near][1], aim.epsilon)
@@ -427,6 +438,8 @@ def _best_every(kind: str, problem: Problem, aim: Aim) -> tuple[_Search, FloatAr
             break
         at, step = better, step if better != at else math.sqrt(step)
     best = min(tried, key=cost)
+    if best in thoroughly:
+        return tried[best]
     again = _searched(kind, problem, aim, best)
     return min(tried[best], again, key=lambda pair: pair[0].merit(pair[1]))
 
