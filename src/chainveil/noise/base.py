@@ -23,6 +23,7 @@ from chainveil.plugins import load_installed
 
 if TYPE_CHECKING:
     from chainveil.model.base import DataModel
+    from chainveil.noise.parametrization import Parametrization
 
 # Probabilities that are realised with noise are multiples of 2^-53: exact doubles.
 GRID = 2.0**53
@@ -92,6 +93,13 @@ class Noise(ABC):
         """
         after_gap = self.after_gap_law() if gaps and self.holds else None
         return remembering(self.step_law(), self.first_law(), self.every, after_gap)
+
+    @classmethod
+    def parametrization(
+        cls, transition: FloatArray, every: int = 1, gaps: bool = False, max_noise: float = 0.5
+    ) -> Parametrization:
+        """Noise of the kind on two states as logits, for a search (``privacy/calibrate.py``)."""
+        raise NotSupported(f"mechanism: {cls.kind} noise has no calibration for two states")
 
     @abstractmethod
     def on_grid(self) -> Noise:

@@ -42,13 +42,12 @@ from chainveil.privacy.result import PrivacyLoss
 
 Box = tuple[float, float, float, float]
 
-TOLERANCE = 1e-3  # relative distance of the bounds at which refining ends
+TOLERANCE = 1e-4  # relative distance of the bounds at which refining ends
 FINEST = 6  # rounds of refining; each takes a quarter of the slack of the one before
 SHORT = 32  # points; the places of a series of at most so many are told apart
 SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
 LONG = 20_000  # points; longer series get the bound of every length
 IMPOSSIBLE_PERIODS = 12  # periods of the noise within which an infinite loss is looked for
-WORK_A_NODE = 40  # edges visited for each node that the caller allows
 MOST_BOXES = 2000  # parts into which a box of chains is split
 SILENT = 1e-7  # losses below it are looked at again: noise that says nothing loses nothing
 EFFORT = 20_000_000  # edges visited in one walk; beyond it all odds are taken to be possible
@@ -435,51 +434,55 @@ def solves(problem: Problem) -> bool:
     )
 
 
-def loss(problem: Problem) -> PrivacyLoss:
+def question(problem: Problem, model: DataModel, automaton: Automaton | None = None) -> Question:
+    """What is asked about one chain, or one box of chains, by default for the noise of a
+    problem.
+    """
+    initial = getattr(model, "initial", None) if model.single else None
+    if model.single:
+        transition = model.hidden_chain()[1]
+        q, r = float(transition[0, 1]), float(transition[1, 0])
+        box = (q, q, r, r)
+    else:
+        assert model.box is not None
+        box = model.box
+    opens = None if initial is None else (float(initial[0]), float(initial[1]))
+    noise = problem.automaton if automaton is None else automaton
+    return Question(box, opens, noise, problem.event, problem.adversary, problem.length)
+
+
+def loss(problem: Problem, tolerance: float = TOLERANCE) -> PrivacyLoss:
     """The loss of all releases together, over all chains of the model."""
     model = problem.model
-    automaton = problem.automaton
-    effort = min(EFFORT, WORK_A_NODE * problem.effort.max_nodes)
-
-    def ask(member: DataModel) -> Question:
-        if not member.single:
-            assert member.box is not None
-            return Question(
-                member.box,
-                None,
-                automaton,
-                problem.event,
-                problem.adversary,
-                problem.length,
-                effort,
-            )
-        start, transition, _ = member.hidden_chain()
-        q, r = float(transition[0, 1]), float(transition[1, 0])
-        initial = getattr(member, "initial", None)
-        first = None if initial is None else (float(start[0]), float(start[1]))
-        return Question(
-            (q, q, r, r), first, automaton, problem.event, problem.adversary, problem.length, effort
-        )
-
-    questions = [ask(member) for member in model.members]
-    found, place = _over_several(questions, TOLERANCE)
-    several = len(questions) > 1 or model.members[0] is not model
-    chain, member = None, None
+    several = model.members != (model,)
+    if several:
+        model = model.without_covered()  # type: ignore[attr-defined]
+    questions = [question(problem, member) for member in model.members]
+    found, place = _over_several(questions, tolerance)
+    chain, name = None, None
     if several or not model.single:
-        asked = questions[place]
         chain = model.members[place]
         if not chain.single:
-            chain = MarkovChain.binary(*_attacked(asked, found))
-        member = model.names[place] if several else None  # type: ignore[attr-defined]
+            chain = MarkovChain.binary(*_attacked(questions[place], found))
+        name = model.names[place] if several else None  # type: ignore[attr-defined]
     return PrivacyLoss(
-        found.upper, found.lower, found.witness, problem.adversary, problem.length, chain, member
+        found.upper, found.lower, found.witness, problem.adversary, problem.length, chain, name
     )
+
+
+def bound_over(problem: Problem, box: Box) -> float:
+    """An upper bound of the loss on every stationary chain of a box, without a search."""
+    q0, q1, r0, r1 = box
+    whole = Question(box, None, problem.automaton, problem.event, problem.adversary, problem.length)
+    if q0 == q1 and r0 == r1:
+        return bounds(whole).upper
+    _check_box(whole)
+    return _hull_bound(whole, TOLERANCE)[0]
 
 
 def _attacked(question: Question, found: Bounds) -> tuple[float, float]:
     """The corner of a box that the witness is on."""
-    q0, q1, r0, r1 = question.box
-    corners = [(q, r) for q in (q0, q1) for r in (r0, r1)]
+    corners = _corners(question)
     if found.witness is None:
         return corners[0]
 
@@ -543,20 +546,29 @@ def _hull_bound(question: Question, tolerance: float) -> tuple[float, int]:
     return max(0.0, upper + (8 + 4 * question.unit) * 2.0**-52 * max(1.0, abs(upper))), parts.steps
 
 
-def _over_box(question: Question, tolerance: float) -> Bounds:
-    """Branch and bound: the worst corner against the hull of the weights over ever smaller
-    boxes.
-    """
+def _corners(question: Question) -> list[tuple[float, float]]:
     q0, q1, r0, r1 = question.box
-    if q1 + r1 >= 1 or question.initial is not None or isinstance(question.adversary, Adversary):
+    return [(q, r) for q in dict.fromkeys((q0, q1)) for r in dict.fromkeys((r0, r1))]
+
+
+def _check_box(question: Question) -> None:
+    """Error where the hull of the weights over a box is not known."""
+    alternates = question.box[1] + question.box[3] >= 1
+    if alternates or question.initial is not None or isinstance(question.adversary, Adversary):
         raise NotSupported(
             "a box of chains: offered for q + r below 1, against any, an ignorant or an informed "
             "adversary; give one chain"
         )
+
+
+def _over_box(question: Question, tolerance: float) -> Bounds:
+    """Branch and bound: the worst corner against the hull of the weights over ever smaller
+    boxes.
+    """
+    _check_box(question)
     corners = [
-        bounds(replace(question, box=(q, q, r, r)), tolerance / 4)
-        for q in {q0, q1} for r in {r0, r1}
-    ]  # fmt: skip
+        bounds(replace(question, box=(q, q, r, r)), tolerance / 4) for q, r in _corners(question)
+    ]
     best = max(corners, key=lambda one: one.lower)
     steps = sum(one.steps for one in corners)
 
