@@ -57,9 +57,7 @@ def loss(problem: Problem, tolerance: float = TOLERANCE) -> PrivacyLoss:
     return FamilyLoss(upper, own.lower, own.witness, own.adversary, own.length, chain, name)
 
 
-def wrapped(
-    problem: Problem, model: DataModel, automaton: Automaton, found: Bounds
-) -> PrivacyLoss:
+def wrapped(problem: Problem, model: DataModel, automaton: Automaton, found: Bounds) -> PrivacyLoss:
     """Bounds as what a user gets; of a box with the chain that the attack is on."""
     who: Adversary | str = problem.adversary
     facts = found.upper, found.lower, found.witness, who, problem.length
