@@ -281,9 +281,7 @@ class TrackingNoise(RememberingNoise):
     def parametrization(
         cls, transition: FloatArray, every: int = 1, gaps: bool = False, max_noise: float = 0.5
     ) -> Parametrization:
-        """By the logits to report 1 after either report and in either state, by the state
-        before.
-        """
+        """By the logits to report 1, by the last report, the state before and the state."""
         return _Tracking(transition, every, gaps, max_noise)
 
     def step_law(self) -> FloatArray:
@@ -344,7 +342,8 @@ class _Remembering(Parametrization):
 
     def slowed(self, logits: FloatArray, rate: float) -> FloatArray:
         # Reports turn as much more rarely as the chain does.
-        return (logits.reshape(2, -1) + np.log(rate) * np.array([[1.0], [-1.0]])).ravel()
+        towards = np.log(rate) * np.array([[1.0], [-1.0]])
+        return np.asarray((logits.reshape(2, -1) + towards).ravel())
 
     def quiet(self, logits: FloatArray) -> FloatArray:
         return np.repeat(logits.reshape(2, -1).mean(axis=1), logits.size // 2)

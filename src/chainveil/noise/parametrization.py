@@ -104,11 +104,11 @@ def probabilities(logits: FloatArray) -> FloatArray:
     return np.stack([1 / (1 + np.exp(logits)), 1 / (1 + np.exp(-logits))], axis=-1)
 
 
-def logits_of(ones: FloatArray | Sequence[float]) -> FloatArray:
+def logits_of(ones: FloatArray | Sequence[float] | float) -> FloatArray:
     """Logits of probabilities, within limits."""
     p = np.asarray(ones, np.float64)
     with np.errstate(divide="ignore"):
-        return np.clip(np.log(p) - np.log1p(-p), -FARTHEST, FARTHEST)
+        return np.asarray(np.clip(np.log(p) - np.log1p(-p), -FARTHEST, FARTHEST))
 
 
 def repeating(setting: Parametrization, epsilon: float, leans: Sequence[float]) -> list[FloatArray]:

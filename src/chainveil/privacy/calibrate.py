@@ -28,6 +28,7 @@ from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.parametrization import Parametrization
+from chainveil.privacy.borders import half_planes
 from chainveil.privacy.bounds import Attack
 from chainveil.privacy.costs import Cost
 from chainveil.privacy.gains import Known, Laws
@@ -38,7 +39,7 @@ from chainveil.privacy.result import Calibrated, PrivacyLoss
 WIDTH = 1e-6  # logits; of the differences that stand for derivatives, half of the digits
 REACH = 2.0  # logits; how far one programme may lead from where attacks were asked for
 ROUNDS = 40  # programmes of one descent; most take three to eight
-STEPS = 60  # iterations of one programme; most take ten
+STEPS = 30  # iterations of one programme; most take ten
 EXCESS = 1e-4  # of the budget; attacks that gain so much more end a descent
 SAME = 1e-5  # of the cost; less progress ends a descent
 UNUSED = 1e-3  # of the budget; more of it left over is a reason to search on
@@ -59,7 +60,13 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
         search, v = _best_every(kind, problem, aim)
     else:
         search, v = _searched(kind, problem, aim, int(aim.every))
-    return search.certified(v)
+    found = search.certified(v)
+    if not search.form.limited or _most_noise(problem, aim) != aim.max_noise:
+        return found
+    if any(sum(_fastest(model)) > 1 for model in _members(problem.model)):
+        return found
+    planes = half_planes(lambda rows: search.excess(rows, aim.epsilon), search.collect, aim.epsilon)
+    return replace(found, half_planes=planes)
 
 
 def _check(kind: str, problem: Problem, aim: Aim) -> None:
@@ -148,14 +155,12 @@ class _Search:
 
     def excess(self, rows: FloatArray, epsilon: float) -> FloatArray:
         """By how much the best known attack gains more than a budget, for rows of logits."""
-        return np.asarray(self._gains(rows).max(axis=1, initial=0.0) - epsilon)
+        laws = self._laws_at(rows)
+        gains = [member.known.gains(laws) for member in self.members]
+        return np.asarray(np.hstack(gains).max(axis=1, initial=0.0) - epsilon)
 
-    def _gains(self, rows: FloatArray) -> FloatArray:
-        return self._gains_of(self.laws.numbers(rows)[2])
-
-    def _gains_of(self, numbers: FloatArray) -> FloatArray:
-        laws = self.laws.shared(numbers)
-        return np.hstack([member.known.gains(laws) for member in self.members])
+    def _laws_at(self, rows: FloatArray) -> FloatArray:
+        return self.laws.shared(self.laws.numbers(rows)[2])
 
     def collect(self, v: FloatArray) -> float:
         """Ask for the best attacks on a noise; what the best of them gains above the budget."""
@@ -174,7 +179,10 @@ class _Search:
         from scipy.optimize import minimize
 
         latest: dict[bytes, tuple[FloatArray, FloatArray]] = {}
-        chosen = self._gains(v[None])[0] >= weight * epsilon
+        chosen = [
+            np.flatnonzero(member.known.gains(self._laws_at(v[None]))[0] >= weight * epsilon)
+            for member in self.members
+        ]
         steps = WIDTH * np.eye(len(v) + 1, len(v), -1)
 
         def at(x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -183,15 +191,21 @@ class _Search:
             if key not in latest:
                 latest.clear()
                 kernel, law, numbers = self.laws.numbers(x + steps)
-                gains = self._gains_of(numbers)[:, chosen]
-                table = np.hstack([self.cost_of.smooth(kernel, law)[:, None], gains])
+                laws = self.laws.shared(numbers)
+                gains = [
+                    member.known.gains(laws, wanted)
+                    for member, wanted in zip(self.members, chosen, strict=True)
+                ]
+                table = np.hstack([self.cost_of.smooth(kernel, law)[:, None], *gains])
                 latest[key] = table[0], (table[1:] - table[0]).T / WIDTH
             return latest[key]
 
         least, most = self.form.limits(len(v))
+        near = np.maximum(v - REACH, least), np.minimum(v + REACH, most)
+        # The solver writes into the derivatives that it is given.
         result = minimize(
             lambda x: at(x)[0][0], v, jac=lambda x: at(x)[1][0].copy(), method="SLSQP",
-            bounds=list(zip(np.maximum(v - REACH, least), np.minimum(v + REACH, most), strict=True)),
+            bounds=list(zip(*near, strict=True)),
             constraints=[{
                 "type": "ineq",
                 "fun": lambda x: epsilon - at(x)[0][1:],
@@ -304,7 +318,7 @@ class _Search:
             model = self._model(found)
             self._take_in(model)
             for member in self.members:
-                member.known.add([cast(Attack, found.witness)])
+                member.known.add([found.witness)]
         return found
 
     def lacks_a_member(self, v: FloatArray) -> bool:
@@ -451,6 +465,14 @@ def _members(model: DataModel) -> list[DataModel]:
     if model.members == (model,):
         return [model]
     return list(model.without_covered().members)  # type: ignore[attr-defined]
+
+
+def _fastest(model: DataModel) -> tuple[float, float]:
+    """The largest q and r."""
+    if model.box is not None:
+        return model.box[1], model.box[3]
+    step = model.likeliest.transition
+    return float(step[0, 1]), float(step[1, 0])
 
 
 def _pace(model: DataModel) -> float:

@@ -37,6 +37,7 @@ def long_run(kernel: FloatArray, move: FloatArray, law: FloatArray, numbers: Flo
     kernel : array of shape (n, 2, 2, 2, 2)
         ``[n, z, x, x', z']``.
     move : array of shape (2, 2)
+        Transitions from one report to the next.
     law : array of shape (n, 2, 2)
         Filled with the long-run law ``[n, z, x]``, by elimination without subtractions, which is
         accurate for chains and noise that hardly ever change.
@@ -88,14 +89,17 @@ def log_odds(
     steps: IntArray,
     items: IntArray,
     ends: IntArray,
+    wanted: IntArray,
     found: FloatArray,
 ) -> None:
-    """Log odds of the two values of each attack with its output, ``found[noise, attack]``.
+    """Log odds of the two values of attacks with their outputs.
 
     Parameters
     ----------
     laws : array of shape (n, laws, 2, 2)
+        Likelihoods of edges.
     transition, start : arrays of shape (2, 2) and (2,)
+        The chain.
     steps : array
         Numbers of laws, one a step of a pattern.
     items : array of shape (items, 5)
@@ -103,9 +107,14 @@ def log_odds(
         each hypothesis allows (1: state 0, 2: state 1, 3: both).
     ends : array of shape (attacks,)
         Where the items of each attack end. The first item of each is its first point.
+    wanted : array of shape (wanted,)
+        Numbers of the attacks that are looked at.
+    found : array of shape (n, wanted)
+        Filled with the log odds.
     """
     for n in range(len(laws)):
-        for k in range(len(ends)):
+        for at in range(len(wanted)):
+            k = wanted[at]
             u0, u1, w0, w1 = start[0], start[1], start[0], start[1]
             begin = ends[k - 1] if k else 0
             for i in range(begin, ends[k]):
@@ -137,7 +146,7 @@ def log_odds(
                     a, b, c, d = a / top, b / top, c / top, d / top
                 u0, u1 = u0 * (items[i, 3] & 1), u1 * (items[i, 3] >> 1)
                 w0, w1 = w0 * (items[i, 4] & 1), w1 * (items[i, 4] >> 1)
-            found[n, k] = np.log(u0 + u1) - np.log(w0 + w1)
+            found[n, at] = np.log(u0 + u1) - np.log(w0 + w1)
 
 
 class Laws:
@@ -197,7 +206,8 @@ class Known:
     """The attacks on one chain that are known."""
 
     def __init__(self, laws: Laws, transition: FloatArray, start: FloatArray) -> None:
-        self._laws, self._chain = laws, (np.ascontiguousarray(transition), start)
+        self._laws, self._start = laws, start
+        self._transition = np.ascontiguousarray(transition)
         self._steps: list[int] = []
         self._items: list[tuple[int, ...]] = []
         self._ends: list[int] = []
@@ -209,10 +219,11 @@ class Known:
         for attack in new:
             self._add(attack)
         if new:
-            lists = self._steps, self._items, self._ends
-            self._arrays = tuple(np.array(one, np.int64) for one in lists)
-            self._prior = np.empty((1, len(self._ends)))
-            log_odds(self._laws.prior(), *self._chain, *self._arrays, self._prior)
+            steps, items, ends = (
+                np.array(one, np.int64) for one in (self._steps, self._items, self._ends)
+            )
+            self._arrays = steps, items, ends
+            self._prior = self._odds(self._laws.prior(), np.arange(len(ends)))[0]
         return len(new)
 
     def __len__(self) -> int:
@@ -248,11 +259,16 @@ class Known:
         self._ends.append(len(self._items))
         self._seen.add(attack)
 
-    def gains(self, laws: FloatArray) -> FloatArray:
-        """``[noise, attack]``, in nats."""
-        found = np.empty((len(laws), len(self._ends)))
+    def gains(self, laws: FloatArray, wanted: IntArray | None = None) -> FloatArray:
+        """``[noise, attack]``, in nats; of all attacks, or of those with the numbers ``wanted``."""
         if not self._ends:
-            return found
-        log_odds(laws, *self._chain, *self._arrays, found)
+            return np.empty((len(laws), 0))
+        which = np.arange(len(self._ends)) if wanted is None else wanted
         # What cannot happen with these values is no attack.
-        return np.clip(np.nan_to_num(found - self._prior, nan=-LARGEST), -LARGEST, LARGEST)
+        gained = np.nan_to_num(self._odds(laws, which) - self._prior[which], nan=-LARGEST)
+        return np.asarray(np.clip(gained, -LARGEST, LARGEST))
+
+    def _odds(self, laws: FloatArray, wanted: IntArray) -> FloatArray:
+        found = np.empty((len(laws), len(wanted)))
+        log_odds(laws, self._transition, self._start, *self._arrays, wanted, found)
+        return found
