@@ -29,7 +29,6 @@ from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.parametrization import Parametrization
 from chainveil.privacy.borders import half_planes
-from chainveil.privacy.bounds import Attack
 from chainveil.privacy.costs import Cost
 from chainveil.privacy.gains import Known, Laws
 from chainveil.privacy.odds.loss import attacks, loss, question
@@ -318,7 +317,7 @@ class _Search:
             model = self._model(found)
             self._take_in(model)
             for member in self.members:
-                member.known.add([found.witness)]
+                member.known.add([found.witness])
         return found
 
     def lacks_a_member(self, v: FloatArray) -> bool:

@@ -142,9 +142,9 @@ def test_replay_of_runs_is_that_of_points() -> None:
 def _log_odds(attack: Attack, chain: cv.MarkovChain, law: Any) -> float:
     """Of the two values of the target, by the plain recursion."""
     rows = np.tile(chain.start if chain.initial is None else chain.initial, (2, 1))
-    for index, symbol in enumerate(attack.symbols):
+    for index, symbol in enumerate(attack.output()):
         rows = (rows if index == 0 else rows @ chain.transition) * law[:, symbol]
-        for line, value in enumerate((attack.value, attack.other)):
+        for line, value in enumerate((*attack.value, *attack.other)):
             kept = value if index == attack.target else attack.known.get(index)
             if kept is not None:
                 rows[line] = np.where(np.arange(3) == kept, rows[line], 0.0)

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chainveil as cv
-from chainveil.privacy.two_state.calibrate import polygon
 
 N10 = cv.MarkovChain.binary(0.0893, 0.1092)
 N5 = cv.MarkovChain.binary(0.2384, 0.3831)
@@ -143,14 +142,6 @@ def test_limit_on_the_noise() -> None:
     assert max(default.channel.flip_probabilities) <= 0.5
 
 
-def test_corners_of_the_feasible_polygon() -> None:
-    corners = polygon(1.0, 1.0, 0.5)
-    assert corners[0] == pytest.approx((1 / (1 + math.e),) * 2)
-    assert (0.5, 0.5) in corners
-    # A steep and a flat constraint: the corner lies outside the square and is dropped.
-    assert all(max(corner) <= 0.5 for corner in polygon(3.0, 0.01, 0.5))
-
-
 def test_the_plan_says_what_it_is() -> None:
     plan = cv.calibrate(N10, 1.0)
     assert plan.mechanism == "independent"
@@ -166,5 +157,5 @@ def test_the_plan_says_what_it_is() -> None:
 def test_chains_that_hardly_ever_change(size: float, epsilon: float) -> None:
     """Either a plan within the budget, or an error that says so; never nonsense."""
     chain = cv.MarkovChain.symmetric(size)
-    with contextlib.suppress(cv.UnreachableBudget):
+    with contextlib.suppress(cv.UnreachableBudget, cv.NotSupported):
         assert cv.calibrate(chain, epsilon).loss.epsilon <= epsilon

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 import chainveil as cv
-from chainveil.privacy.memory.decoding import decoded_error
-from chainveil.privacy.memory.objective import Rhythm
+from chainveil.privacy.costs import Cost
 
 N10, N5 = (0.0893, 0.1092), (0.2384, 0.3831)
 TENTH, FIFTH = (0.1, 0.1), (0.2, 0.2)
@@ -22,7 +21,7 @@ TENTH, FIFTH = (0.1, 0.1), (0.2, 0.2)
 def calibrated(changes: tuple[float, float], epsilon: float, **asked: Any) -> cv.NoisePlan:
     plan = cv.calibrate(cv.MarkovChain.binary(*changes), epsilon, **asked)
     assert plan.loss.epsilon <= epsilon
-    assert plan.loss.epsilon >= epsilon * (1 - 1e-6)
+    assert plan.loss.epsilon >= epsilon * (1 - 1e-3)
     assert plan.noise == plan.noise.on_grid()
     return plan
 
@@ -80,15 +79,21 @@ def test_slow_chains(pace: float, mechanism: str) -> None:
     assert plan.expected_flips < 0.21
 
 
+def _cost(plan: cv.NoisePlan, objective: str) -> float:
+    """What a plan costs on its chain by an objective."""
+    form = type(plan.noise).parametrization(plan.chain.transition)
+    kernel = np.asarray(plan.noise.step_law())
+    pairs = np.einsum("xy,zxyw->zxwy", form.move, kernel).reshape(4, 4)
+    return Cost(form, objective)(kernel, np.linalg.matrix_power(pairs, 1 << 40)[0].reshape(2, 2))
+
+
 def test_objectives_reach_what_they_are_for() -> None:
     flips = calibrated(N10, 2, mechanism="sticky")
     shares = calibrated(N10, 2, mechanism="sticky", objective="estimate")
     smooth = calibrated(N10, 2, mechanism="sticky", objective="decoded")
-    rhythm = Rhythm(*N10, every=1)
-    laws = [plan.noise.step_law() for plan in (flips, shares, smooth)]
-    variances = [rhythm.variance(law) for law in laws]
-    errors = [decoded_error(rhythm, np.ascontiguousarray(law)) for law in laws]
-    assert variances[1] == min(variances)
+    variances, errors = ([_cost(plan, name) for plan in (flips, shares, smooth)]
+                         for name in ("estimate", "decoded"))  # fmt: skip
+    assert variances[1] <= min(variances) + 1e-6
     assert errors[2] <= errors[0] + 1e-9
     assert flips.expected_flips <= min(shares.expected_flips, smooth.expected_flips) + 1e-9
 

@@ -15,9 +15,9 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary
+from chainveil.privacy.bounds import Attack
 from chainveil.privacy.loss import privacy_loss
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import Witness
 from tests.batches import batches
 from tests.oracle import correlated as oracle
 
@@ -38,7 +38,7 @@ def instances() -> Iterator[tuple[tuple[float, float, float, float], int, np.ran
         yield (q, r, rho0, rho1), 1 + number % 6, rng
 
 
-def attack(loss: PrivacyLoss) -> Witness:
+def attack(loss: PrivacyLoss) -> Attack:
     assert loss.witness is not None
     return loss.witness
 
