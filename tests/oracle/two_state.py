@@ -350,6 +350,10 @@ def wrong_attacker(case: Case, attack: Attack) -> str:
     """
     begin, end = attack.target, attack.target + case.unit - 1
     n = attack.length if case.length is None else case.length
+    period = math.lcm(*(one.every for one in case.releases))
+    if case.adversary == "informed" and n > attack.length and (n - attack.length) % period == 0:
+        # Between known neighbours nothing changes with the number of points before.
+        n = attack.length
     if len(attack.value) != case.unit or len(attack.other) != case.unit:
         return "another unit"
     if attack.length > n:
