@@ -175,7 +175,7 @@ class _Parts:
                     f"adversary: points up to {SHORT_NAMED:,} are offered; the loss against "
                     'adversary="any" holds for every other one'
                 )
-            # Places are told apart up to the last one that matters; the end of a long series is open.
+            # Places up to the last one that matters; the end of a long series is open.
             places = last if self._is_open else length or last
             short = True
         else:
@@ -291,7 +291,7 @@ class _Parts:
         right = min((j for j in who.known if j > end), default=None)
         past = _Nearest([self._to(self._past, begin, left)])
         if right is None and self._is_open:
-            # The series may go on for as long as it likes; what holds then holds for a given length.
+            # The series may go on for as long as it likes, which covers a given length.
             graph = Graph(
                 self.question.automaton, self.question.transition, self.question.start, None
             )
