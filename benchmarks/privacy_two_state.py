@@ -125,9 +125,7 @@ def compare(asked: Asked, repeats: int) -> tuple[str, bool]:
         for place, ask in enumerate((asked.old, asked.new)):
             if len(taken[place]) == 0 or taken[place][0] < MOST_SECONDS:
                 taken[place].append(_timed(ask)[1])
-    pairs = [
-        new / taken[0][min(number, len(taken[0]) - 1)] for number, new in enumerate(taken[1])
-    ]
+    pairs = [new / taken[0][min(number, len(taken[0]) - 1)] for number, new in enumerate(taken[1])]
     old, new = (statistics.median(times) for times in taken)
     ratio, low, high = statistics.median(pairs), min(pairs), max(pairs)
     slower = ratio > SLOWER and new - old > BY_SECONDS

@@ -142,7 +142,7 @@ def _thinned(release: Release, every: int) -> Release:
 
 
 @pytest.mark.parametrize("adversary", ["any", "ignorant", "informed", (0, frozenset())])
-@pytest.mark.parametrize("length", [1, 2, 3, 6])
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
 def test_labels_that_take_turns_and_chains_that_do(
     length: int, adversary: str | tuple[int, frozenset[int]]
 ) -> None:
@@ -156,13 +156,13 @@ def test_labels_that_take_turns_and_chains_that_do(
     assert _failures(found) == []
 
 
-@pytest.mark.parametrize(("length", "unit"), [(1, 1), (2, 2), (5, 5), (7, 4)])
+@pytest.mark.parametrize(("length", "unit"), [(1, 1), (2, 2), (5, 5), (6, 4)])
 def test_units_as_long_as_the_series_or_longer_than_the_period(length: int, unit: int) -> None:
-    releases = [_PLAIN, _thinned(_PLAIN, 2), _STICKY, _thinned(_STICKY, 3), _thinned(_TURNS, 2)]
+    releases = [_thinned(_PLAIN, 2), _STICKY, _thinned(_TURNS, 2)]
     found = (
         two_state.check(Case(q, r, initial, (release,), unit, adversary, length))
         for q, r in [(0.1, 0.2), (1.0, 1.0), (1.0, 0.3)]
-        for initial in (None, (1.0, 0.0), (0.2, 0.8))
+        for initial in (None, (1.0, 0.0))
         for release in releases
         for adversary in ("any", "ignorant", "informed", (0, frozenset[int]()))
     )
@@ -178,6 +178,27 @@ def test_series_that_are_shorter_than_a_block(every: int) -> None:
         for adversary in ("any", "ignorant", "informed")
     )
     assert _failures(found) == []
+
+
+def test_an_adversary_after_a_point_of_a_very_long_series() -> None:
+    weak = _independent([[0.501, 0.499], [0.499, 0.501]])
+    case = Case(1e-4, 1e-4, None, (weak,), 1, (4999, frozenset()), 10_000)
+    all_ones = two_state.Attack(4999, (1,), (0,), {}, (((1,), 10_000),))
+    found = two_state.solve(case)
+    assert two_state.weigh_long(case, all_ones) < found.upper
+    assert found.upper == pytest.approx(two_state.weigh_long(case, all_ones), rel=2e-3)
+    assert found.witness is not None
+    assert two_state.wrong_attacker(case, found.witness) == ""
+
+
+@pytest.mark.parametrize(("length", "unit"), [(40, 40), (44, 40), (500, 490)])
+@pytest.mark.parametrize("every", [1, 4])
+def test_units_of_most_of_a_long_series(length: int, unit: int, every: int) -> None:
+    for release in (_thinned(_PLAIN, every), _thinned(_STICKY, every)):
+        case = Case(0.1, 0.2, None, (release,), unit, "any", length)
+        found = two_state.solve(case)
+        assert found.upper == pytest.approx(found.lower, rel=1e-6)
+        assert two_state.attack_failures(case, found) == {}
 
 
 def test_known_points_that_rule_a_value_out() -> None:

@@ -541,7 +541,7 @@ def check(case: Case, found: Bounds | None = None) -> Checked:
     found = found or solve(case)
     truth = float(enumerated(case).max())
     wrong = _against(found, truth, CLOSE)
-    wrong |= _attack(case, found)
+    wrong |= attack_failures(case, found)
     return Checked(case, truth, found, wrong)
 
 
@@ -555,7 +555,7 @@ def check_box(case: Case, rng: Rng, count: int) -> Checked:
     found = solve(case)
     truth = float(enumerated(case, chains).max())
     wrong = _against(found, truth, CLOSE_BOX)
-    wrong |= _attack(case, found)
+    wrong |= attack_failures(case, found)
     return Checked(case, truth, found, wrong)
 
 
@@ -570,7 +570,7 @@ def _against(found: Bounds, truth: float, close: float) -> dict[str, str]:
     return wrong
 
 
-def _attack(case: Case, found: Bounds) -> dict[str, str]:
+def attack_failures(case: Case, found: Bounds) -> dict[str, str]:
     """What is wrong with the attack behind a lower bound."""
     wrong: dict[str, str] = {}
     attack = found.witness
@@ -603,7 +603,7 @@ def check_lengths(case: Case) -> Checked:
         if _above(one.lower, one.upper, 0, 0) or math.isnan(one.upper):
             wrong["crossed"] = f"{one.lower!r} above {one.upper!r}, length {about.length}"
         if one.witness is None or one.witness.length <= MOST_WEIGHED:
-            for kind, words in _attack(about, one).items():
+            for kind, words in attack_failures(about, one).items():
                 wrong[kind] = f"length {about.length}: {words}"
     return Checked(case, given.lower, ever, wrong)
 

@@ -40,7 +40,7 @@ Box = tuple[float, float, float, float]
 
 TOLERANCE = 1e-3  # relative distance of the bounds at which refining ends
 FINEST = 6  # rounds of refining; each takes a quarter of the slack of the one before
-SHORT = 32  # points; the places of a series of at most so many are told apart
+SHORT = 32  # points; places are told apart where so many or fewer lie beside the window
 SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
 LONG = 20_000  # points; longer series get the bound of every length
 IMPOSSIBLE_PERIODS = 12  # periods of the noise within which an infinite loss is looked for
@@ -137,7 +137,7 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         # end of a long series as open. An attack on the first points of a series is one on it.
         fewer = SHORT_NAMED
         if isinstance(question.adversary, str):
-            fewer = max(SHORT, question.unit, 2 * length - best.witness.length)
+            fewer = max(SHORT + question.unit, 2 * length - best.witness.length)
         if fewer >= length:
             return replace(best, lower=0.0, witness=None)
         short = bounds(replace(question, length=fewer), tolerance)
@@ -180,7 +180,8 @@ class _Parts:
             short = True
         else:
             places = length or 0
-            short = length is not None and length <= max(SHORT, automaton.period)
+            # Where most places lie in every window, what is possible at each of them matters.
+            short = length is not None and length <= max(SHORT + size, automaton.period)
         self._graph = Graph(
             automaton, question.transition, question.start, places if short else None
         )
