@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from chainveil.privacy.bounds import Attack
 from tests.oracle import two_state
 from tests.oracle.two_state import Case, Checked, Release
 
@@ -138,7 +140,7 @@ _FIRST = _sticky([[[0, 1], [0, 1]], [[1, 0], [1, 0]]], [[0.7, 0.3], [0.4, 0.6]])
 
 
 def _thinned(release: Release, every: int) -> Release:
-    return two_state.replace(release, every=every)
+    return replace(release, every=every)
 
 
 @pytest.mark.parametrize("adversary", ["any", "ignorant", "informed", (0, frozenset())])
@@ -151,7 +153,7 @@ def test_labels_that_take_turns_and_chains_that_do(
         two_state.check(Case(q, r, initial, (release,), 1, adversary, length))
         for q, r in chains
         for initial in (None, (1.0, 0.0))
-        for release in (_TURNS, two_state.replace(_TURNS, gaps=True), _FIRST)
+        for release in (_TURNS, replace(_TURNS, gaps=True), _FIRST)
     )
     assert _failures(found) == []
 
@@ -183,7 +185,7 @@ def test_series_that_are_shorter_than_a_block(every: int) -> None:
 def test_an_adversary_after_a_point_of_a_very_long_series() -> None:
     weak = _independent([[0.501, 0.499], [0.499, 0.501]])
     case = Case(1e-4, 1e-4, None, (weak,), 1, (4999, frozenset()), 10_000)
-    all_ones = two_state.Attack(4999, (1,), (0,), {}, (((1,), 10_000),))
+    all_ones = Attack(4999, (1,), (0,), {}, (((1,), 10_000),))
     found = two_state.solve(case)
     assert two_state.weigh_long(case, all_ones) < found.upper
     assert found.upper == pytest.approx(two_state.weigh_long(case, all_ones), rel=2e-3)

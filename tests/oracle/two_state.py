@@ -231,8 +231,9 @@ def _loss_of(case: Case, law_of_series: FloatArray, law: FloatArray) -> float:
     likely = np.divide(seen, before[:, None], out=seen, where=possible[:, None])
     table = likely.reshape(*(3,) * n, -1)
     occurs = possible.reshape(*(3,) * n, 1)
-    named = not isinstance(case.adversary, str)
-    first_points = [case.adversary[0]] if named else range(n - case.unit + 1)  # type: ignore[list-item]
+    first_points = range(n - case.unit + 1)
+    if not isinstance(case.adversary, str):
+        first_points = range(case.adversary[0], case.adversary[0] + 1)
     known, unknown = slice(0, 2), slice(2, 3)
     names = {"any": slice(0, 3), "ignorant": unknown, "informed": known}
     worst = 0.0
@@ -366,17 +367,15 @@ def wrong_attacker(case: Case, attack: Attack) -> str:
         return ""
     if case.adversary == "ignorant":
         return "an ignorant adversary that knows a point" if attack.known else ""
-    if case.adversary == "informed":
+    if isinstance(case.adversary, str):
         needed = {point for point in (begin - 1, end + 1) if 0 <= point < n}
     else:
         target, known = case.adversary
         if target != begin or not known >= set(attack.known):
             return "another target, or points that are not known"
-        left, right = (
-            [j for j in known if j < begin],
-            [j for j in known if end < j < n],
-        )
-        needed = {*left[:0], *([max(left)] if left else []), *([min(right)] if right else [])}
+        left = sorted(point for point in known if point < begin)
+        right = sorted(point for point in known if end < point < n)
+        needed = {*left[-1:], *right[:1]}
     if attack.value[0] == attack.other[0]:
         needed = {point for point in needed if point > end}
     if attack.value[-1] == attack.other[-1]:
@@ -472,10 +471,10 @@ def random_releases(rng: Rng) -> tuple[Release, ...]:
 
 def _entries(releases: Sequence[Release], n: int) -> int:
     """Patterns times outputs of n points."""
-    count = 3**n
+    count: int = 3**n
     for one in releases:
-        due = sum(one.reports_at(point) for point in range(n))
-        count *= (one.first.shape[1] + one.gaps) ** due
+        symbols = int(one.first.shape[1]) + one.gaps
+        count *= math.prod(symbols for point in range(n) if one.reports_at(point))
     return count
 
 

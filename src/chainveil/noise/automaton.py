@@ -165,8 +165,8 @@ def product(automata: Sequence[Automaton]) -> Automaton:
     sizes = [one.labels for one in automata]
     if math.prod(sizes) > MOST_LABELS:
         raise NotSupported(
-            f"releases: {len(sizes)} releases with memory have {math.prod(sizes):,} labels together, "
-            f"more than {MOST_LABELS:,}; count fewer releases together"
+            f"releases: {len(sizes)} releases with memory have {math.prod(sizes):,} labels "
+            f"together, more than {MOST_LABELS:,}; count fewer releases together"
         )
 
     def number(labels: Sequence[int]) -> int:
