@@ -356,9 +356,12 @@ def walk(
             widen(hull, V)
             for node in range(size):
                 place = node % nodes
-                if V[node, 1] >= 0 and (V[node, 0] < found[place, 0] or found[place, 1] < 0):
+                # Odds that settle grow from step to step by less and less, and by rounding: what
+                # cannot be seen in a loss makes an attack no longer.
+                least, most_found = found[place, 0] * (1 - TIGHT), found[place, 1] * (1 + TIGHT)
+                if V[node, 1] >= 0 and (V[node, 0] < least or found[place, 1] < 0):
                     found[place, 0], at[place, 0] = V[node, 0], parities * segments + node // nodes
-                if V[node, 1] > found[place, 1]:
+                if V[node, 1] > most_found:
                     found[place, 1], at[place, 1] = V[node, 1], parities * segments + node // nodes
         if V[:, 1].max() < 0:
             return segments, work
@@ -475,6 +478,28 @@ def table(
             V = new.copy()
             if d < len(policies):
                 policies[d] = policy
+
+
+@compiled(error_model="numpy")
+def fold(sequence: IntArray, most: int, sizes: IntArray, counts: IntArray) -> int:
+    """Write a sequence as patterns of at most ``most`` entries and how often each is repeated.
+
+    From the front, the pattern whose repetitions cover most; the number of patterns.
+    """
+    at, found, length = 0, 0, len(sequence)
+    while at < length:
+        best, count = 1, 1
+        for size in range(1, min(most, (length - at) // 2) + 1):
+            end = at + size
+            while end < length and sequence[end] == sequence[end - size]:
+                end += 1
+            again = (end - at) // size
+            if again > 1 and again * size > best * count:
+                best, count = size, again
+        sizes[found], counts[found] = best, count
+        found += 1
+        at += best * count
+    return found
 
 
 @compiled(error_model="numpy")

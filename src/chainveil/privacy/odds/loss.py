@@ -44,12 +44,11 @@ Box = tuple[float, float, float, float]
 
 TOLERANCE = 1e-4  # relative distance of the bounds at which refining ends
 FINEST = 6  # rounds of refining; each takes a quarter of the slack of the one before
-SHORT = 32  # points; the places of a series of at most so many are told apart
+SHORT = 32  # points; places are told apart where so many or fewer lie beside the window
 SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
 LONG = 20_000  # points; longer series get the bound of every length
 IMPOSSIBLE_PERIODS = 12  # periods of the noise within which an infinite loss is looked for
 MOST_BOXES = 2000  # parts into which a box of chains is split
-SILENT = 1e-7  # losses below it are looked at again: noise that says nothing loses nothing
 EFFORT = 20_000_000  # edges visited in one walk; beyond it all odds are taken to be possible
 
 
@@ -107,6 +106,8 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         raise NotSupported(
             f"q and r of a chain: at least {kernels.LEAST:.0e} for a bound on the loss"
         )
+    if _says_nothing(question.automaton):
+        return Bounds(0.0, 0.0, None)
     length = question.length
     if isinstance(question.adversary, str) and length is not None and length > LONG:
         found = bounds(replace(question, length=None), tolerance)
@@ -135,7 +136,23 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         if settled or parts.is_exact or best.upper == math.inf:
             break
         slack /= 4
+    if best.witness is not None and length is not None and best.witness.length > length:
+        # Far from the ends, labels and values count as possible from the first point on, and the
+        # end of a long series as open. An attack on the first points of a series is one on it.
+        fewer = SHORT_NAMED
+        if isinstance(question.adversary, str):
+            fewer = max(SHORT + question.unit, 2 * length - best.witness.length)
+        if fewer >= length:
+            return replace(best, lower=0.0, witness=None)
+        short = bounds(replace(question, length=fewer), tolerance)
+        best = replace(best, lower=min(best.upper, short.lower), witness=short.witness)
     return best
+
+
+def _says_nothing(automaton: Automaton) -> bool:
+    """Whether no observation depends on the states."""
+    laws = np.array([edge.law.ravel() for edge in automaton.edges])
+    return bool(np.all(laws == laws[:, :1]))
 
 
 def attacks(question: Question, share: float = 0.5, most: int = 12) -> Iterator[Attack]:
@@ -154,6 +171,7 @@ class _Parts:
         self.question, self._slack = question, slack
         automaton, length, size = question.automaton, question.length, question.unit
         who, opens = question.adversary, question.initial or STATIONARY
+        self._is_open = length is None or length > SHORT_NAMED
         if isinstance(who, Adversary):
             last = max(who.known | {who.target + size - 1}) + 1
             if last > SHORT_NAMED:
@@ -161,11 +179,13 @@ class _Parts:
                     f"adversary: points up to {SHORT_NAMED:,} are offered; the loss against "
                     'adversary="any" holds for every other one'
                 )
-            places = last if length is None else min(length, SHORT_NAMED)
+            # Places up to the last one that matters; the end of a long series is open.
+            places = last if self._is_open else length or last
             short = True
         else:
             places = length or 0
-            short = length is not None and length <= max(SHORT, automaton.period)
+            # Where most places lie in every window, what is possible at each of them matters.
+            short = length is not None and length <= max(SHORT + size, automaton.period)
         self._graph = Graph(
             automaton, question.transition, question.start, places if short else None
         )
@@ -275,8 +295,8 @@ class _Parts:
         left = max((j for j in who.known if j < begin), default=None)
         right = min((j for j in who.known if j > end), default=None)
         past = _Nearest([self._to(self._past, begin, left)])
-        if right is None and self.question.length is None:
-            # The series may go on for as long as it likes.
+        if right is None and self._is_open:
+            # The series may go on for as long as it likes, which covers a given length.
             graph = Graph(
                 self.question.automaton, self.question.transition, self.question.start, None
             )
@@ -336,18 +356,11 @@ class _Parts:
             return Bounds(0.0, 0.0, None, self.steps)  # No unit has two possible values.
         # Each logarithm and each sum has a relative error of one unit of 2^-53 at most.
         upper = max(0.0, upper + (8 + 4 * self.question.unit) * 2.0**-52 * max(1.0, abs(upper)))
-        if upper < SILENT and self._says_nothing():
-            upper = 0.0
         witness = next(self.attacks(0.0, 1), None)
         if witness is None:
             return Bounds(upper, 0.0, None, self.steps)
         lower = replay(self.question.chain, self.question.automaton, witness)
         return Bounds(upper, min(upper, max(0.0, lower)), witness, self.steps)
-
-    def _says_nothing(self) -> bool:
-        """Whether no observation depends on the states."""
-        laws = np.array([edge.law.ravel() for edge in self.question.automaton.edges])
-        return bool(np.all(laws == laws[:, :1]))
 
     def attacks(self, share: float, most: int) -> Iterator[Attack]:
         """Attacks that gain at least ``share`` of the best one: one for each label and pair of
@@ -358,9 +371,10 @@ class _Parts:
         leading = windows.argmax(axis=0)
         values = windows[leading, np.arange(windows.shape[1])]
         largest = values.max(initial=-np.inf)
+        least = share * largest if share > 0 else 0.0
         for number in np.argsort(-values, kind="stable")[:most]:
             value = values[number]
-            if value == -np.inf or (value < share * largest and value < largest) or value <= 0:
+            if value <= 0 or value < least:
                 return
             label, a, b = (int(i) for i in np.unravel_index(number, best.shape[1:]))
             yield self._attack(int(leading[number]), label, a, b)

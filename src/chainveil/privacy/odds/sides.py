@@ -371,26 +371,20 @@ def best_of(tables: Sequence[AtPlaces], depth: int, label: int, value: int) -> A
 
 def _nothing(nodes: int) -> FloatArray:
     """Empty intervals."""
-    return np.tile([np.inf, -1.0], (nodes, 1))
+    intervals = np.empty((nodes, 2))
+    intervals[:, 0], intervals[:, 1] = np.inf, -1.0
+    return intervals
 
 
 def _folded(arcs: Sequence[int]) -> Iterator[Run]:
     """Patterns of arcs and their repetitions that make up a sequence."""
     sequence = np.array(arcs, np.int64)
-    breaks = {}
-    for size in range(1, min(MOST_FOLDED, len(arcs) // 2) + 1):
-        differ = np.flatnonzero(sequence[size:] != sequence[:-size])
-        breaks[size] = np.append(differ, len(sequence) - size)
+    sizes, counts = np.empty_like(sequence), np.empty_like(sequence)
+    found = kernels.fold(sequence, MOST_FOLDED, sizes, counts)
     at = 0
-    while at < len(sequence):
-        best, count = 1, 1
-        for size, places in breaks.items():
-            if at + 2 * size <= len(sequence):
-                again = int(places[np.searchsorted(places, at)] - at) // size + 1
-                if again > 1 and again * size > best * count:
-                    best, count = size, again
-        yield tuple(int(arc) for arc in sequence[at : at + best]), count
-        at += best * count
+    for size, count in zip(sizes[:found].tolist(), counts[:found].tolist(), strict=True):
+        yield tuple(arcs[at : at + size]), count
+        at += size * count
 
 
 MOST_FOLDED = 64  # points; patterns of at most so many are looked for in an attack
