@@ -172,7 +172,7 @@ class _Flips(Parametrization):
 
     def starts(self, epsilon: float) -> list[FloatArray]:
         # Flips that hardly ever change are best for short series.
-        return [logits_of(np.array([0.3, 0.7]) * both) for both in (0.4, 1.0, 1.4, 0.05)]
+        return [logits_of(np.array([0.3, 0.7]) * both) for both in (0.4, 1.0, 1.4, 0.001)]
 
     def more_starts(self, epsilon: float) -> list[FloatArray]:
         # Over all memories of the flips, from long spells to flips that alternate.

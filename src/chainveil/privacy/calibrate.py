@@ -39,6 +39,7 @@ WIDTH = 1e-6  # logits; of the differences that stand for derivatives, half of t
 REACH = 2.0  # logits; how far one programme may lead from where attacks were asked for
 ROUNDS = 40  # programmes of one descent; most take three to eight
 STEPS = 30  # iterations of one programme; most take ten
+DIGITS = 6  # decimal places of logits that a programme is taken to have found
 EXCESS = 1e-4  # of the budget; attacks that gain so much more end a descent
 SAME = 1e-5  # of the cost; less progress ends a descent
 UNUSED = 1e-3  # of the budget; more of it left over is a reason to search on
@@ -212,7 +213,8 @@ class _Search:
             }],
             options={"maxiter": STEPS, "ftol": 1e-9},
         )  # fmt: skip
-        found: FloatArray = np.clip(result.x, least, most)
+        # The last digits depend on the threads of linear algebra: a plan shall not.
+        found: FloatArray = np.clip(np.round(result.x, DIGITS), least, most)
         if not np.isfinite(found).all():
             return v
         if weight > 0 and self.excess(found[None], epsilon)[0] > EXCESS * epsilon:
