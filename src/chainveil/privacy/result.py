@@ -24,7 +24,7 @@ class PrivacyLoss:
     ----------
     epsilon : float
         Upper bound on the loss, in nats: never below the true supremum. Two states: within
-        1e-9 of it relatively; more states: within the tolerance asked for, unless ``gap``
+        1e-4 of it relatively; more states: within the tolerance asked for, unless ``gap``
         says otherwise. May be infinite.
     lower : float
         The loss that ``witness`` attains, rounded down.
