@@ -145,7 +145,7 @@ def test_what_is_not_offered_is_said(asked: dict[str, Any], named: str) -> None:
 
 def test_more_states_are_refused() -> None:
     three = cv.MarkovChain([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
-    with pytest.raises(cv.NotSupported, match="two states"):
+    with pytest.raises(cv.NotSupported, match="two-state chains"):
         cv.calibrate(three, 2, mechanism="tracking")
 
 
@@ -161,7 +161,7 @@ def test_correlated_noise_for_events_and_after_releases(
 ) -> None:
     plan = calibrated(N10, epsilon, mechanism="correlated", **asked)
     assert plan.noise.kind == "correlated"
-    assert plan.loss.gap <= 1e-9
+    assert plan.loss.gap <= 1e-8
     assert plan.expected_flips <= most
 
 

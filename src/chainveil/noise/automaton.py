@@ -48,6 +48,8 @@ class Edge:
     law : array of shape (k, k)
         ``law[x, x']``, the likelihood of the observation given the states before and at the point.
         At the first point all rows are equal.
+    missing : bool
+        Whether the point is missing, so that no release reports it.
     """
 
     phase: int
@@ -55,6 +57,7 @@ class Edge:
     target: int
     observation: Observation
     law: FloatArray
+    missing: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,11 +105,15 @@ class Automaton:
         return any(not edge.law.all() for edge in self.edges)
 
 
-def independent(first: FloatArray, every: int = 1) -> Automaton:
-    """Reports that depend on their own point alone: ``first[x, z]`` on one point in ``every``."""
+def independent(first: FloatArray, every: int = 1, gaps: bool = False) -> Automaton:
+    """Reports that depend on their own point alone: ``first[x, z]`` on one point in ``every``.
+
+    ``gaps``: any point may be missing, for all to see.
+    """
     k, m = first.shape
     reports: list[_Step] = [(0, 0, z, _by_point(first[:, z])) for z in range(m)]
-    return _automaton(k, 1, 0, reports, [(0, 0, None, np.ones((k, k)))], every)
+    silent: list[_Step] = [(0, 0, None, np.ones((k, k)))]
+    return _automaton(k, 1, 0, reports, silent, every, silent if gaps else ())
 
 
 def remembering(
@@ -155,7 +162,7 @@ def remembering(
         (label, label if label >= m else m + label, None, ones) for label in range(start + 1)
     ]
     # A point that is missing where no report is due changes nothing.
-    return _automaton(k, start + 1, start, reports + missing, unreported, every)
+    return _automaton(k, start + 1, start, reports, unreported, every, missing)
 
 
 def product(automata: Sequence[Automaton]) -> Automaton:
@@ -176,13 +183,18 @@ def product(automata: Sequence[Automaton]) -> Automaton:
     edges = []
     for phase in range(period):
         choices = [one.by_phase[phase % one.period] for one in automata]
+        # A missing point is missing for all releases that report it.
+        misses = [any(edge.missing for edge in edges) for edges in choices]
         for parts in itertools.product(*choices):
+            missing = {part.missing for part, can in zip(parts, misses, strict=True) if can}
+            if len(missing) > 1:
+                continue
             law = np.prod([part.law for part in parts], axis=0)
             if np.any(law > 0):
                 source = number([part.source for part in parts])
                 target = number([part.target for part in parts])
                 seen = tuple(part.observation for part in parts)
-                edges.append(Edge(phase, source, target, seen, law))
+                edges.append(Edge(phase, source, target, seen, law, True in missing))
     start = number([one.start for one in automata])
     return Automaton(automata[0].states, math.prod(sizes), start, period, tuple(edges))
 
@@ -200,12 +212,15 @@ def _automaton(
     due: Sequence[_Step],
     unreported: Sequence[_Step],
     every: int,
+    missing: Sequence[_Step] = (),
 ) -> Automaton:
     """Steps laid out in time: the middle of each block of ``every`` points is due to report."""
     edges = []
     for phase in range(every):
         steps = due if phase == (every - 1) // 2 else unreported
         edges += [Edge(phase, *step) for step in steps if np.any(step[3] > 0)]
+        if phase == (every - 1) // 2:
+            edges += [Edge(phase, *step, missing=True) for step in missing]
     return Automaton(states, labels, start, every, tuple(edges))
 
 

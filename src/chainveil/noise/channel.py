@@ -178,8 +178,8 @@ class Channel(Noise):
         return Channel((1 - share) * self.matrix + share * anew / anew.sum(), self.every)
 
     def automaton(self, gaps: bool = False) -> Automaton:
-        """One label: a report depends on its own point alone, whatever is missing."""
-        return independent(self.matrix, self.every)
+        """One label: a report depends on its own point alone."""
+        return independent(self.matrix, self.every, gaps)
 
     @classmethod
     def parametrization(

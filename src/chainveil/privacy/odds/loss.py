@@ -43,7 +43,8 @@ from chainveil.privacy.result import PrivacyLoss
 Box = tuple[float, float, float, float]
 
 TOLERANCE = 1e-4  # relative distance of the bounds at which refining ends
-FINEST = 6  # rounds of refining; each takes a quarter of the slack of the one before
+SLACK = 0.4  # log odds that may be overestimated in the first round
+FINEST = 6  # rounds of refining; each takes an eighth of the slack of the one before
 SHORT = 32  # points; places are told apart where so many or fewer lie beside the window
 SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
 LONG = 20_000  # points; longer series get the bound of every length
@@ -126,7 +127,8 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         short = _Parts(replace(question, length=points), 0.0).bounds()
         if short.lower == math.inf:
             return short
-    slack, best = 4 * tolerance, Bounds(math.inf, 0.0, None)
+    # Most bounds are close with much slack, which takes the fewest steps.
+    slack, best = SLACK, Bounds(math.inf, 0.0, None)
     for _ in range(FINEST):
         parts = _Parts(question, slack)
         found = parts.bounds()
@@ -135,7 +137,7 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         settled = best.upper - best.lower <= tolerance * best.upper + 1e-9
         if settled or parts.is_exact or best.upper == math.inf:
             break
-        slack /= 4
+        slack /= 8
     if best.witness is not None and length is not None and best.witness.length > length:
         # Far from the ends, labels and values count as possible from the first point on, and the
         # end of a long series as open. An attack on the first points of a series is one on it.
@@ -161,7 +163,7 @@ def attacks(question: Question, share: float = 0.5, most: int = 12) -> Iterator[
     One for each label and pair of values. Of a box, those on its lowest corner.
     """
     low = question.box[0], question.box[0], question.box[2], question.box[2]
-    yield from _Parts(replace(question, box=low), 4 * TOLERANCE).attacks(share, most)
+    yield from _Parts(replace(question, box=low), SLACK).attacks(share, most)
 
 
 class _Parts:
