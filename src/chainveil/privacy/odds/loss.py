@@ -44,7 +44,7 @@ Box = tuple[float, float, float, float]
 
 TOLERANCE = 1e-4  # relative distance of the bounds at which refining ends
 SLACK = 0.4  # log odds that may be overestimated in the first round
-FINEST = 6  # rounds of refining; each takes an eighth of the slack of the one before
+FINEST = 9  # rounds of refining; each takes an eighth of the slack of the one before
 SHORT = 32  # points; places are told apart where so many or fewer lie beside the window
 SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
 LONG = 20_000  # points; longer series get the bound of every length
@@ -135,7 +135,7 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         upper, steps = min(best.upper, found.upper), best.steps + found.steps
         best = replace(max(best, found, key=lambda one: one.lower), upper=upper, steps=steps)
         settled = best.upper - best.lower <= tolerance * best.upper + 1e-9
-        if settled or parts.is_exact or best.upper == math.inf:
+        if settled or parts.is_exact or best.upper == math.inf or best.steps > question.effort:
             break
         slack /= 8
     if best.witness is not None and length is not None and best.witness.length > length:
