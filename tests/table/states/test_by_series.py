@@ -65,7 +65,7 @@ def test_a_file_in_batches_is_checked_as_its_series_are(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.loss, direct.loss)
     assert [str(name) for name in found.names] == ["0", "1", "2"]
     written = to_csv(found).decode().splitlines()
-    assert written[0].startswith("series,points,order,loss,above,q,r,drift_p_value")
+    assert written[0].startswith("series,points,order,loss,p_value,above,q,r,drift_p_value")
     assert len(written) == 4
 
 
