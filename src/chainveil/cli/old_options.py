@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -65,7 +65,14 @@ def removed(error: click.NoSuchOption) -> str | None:
     return sentence if command in commands else None
 
 
-class Choice(click.Choice[str]):
+# Before version 8.2 of click a choice is no generic class.
+if TYPE_CHECKING:
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice
+
+
+class Choice(_Choice):
     """Values of an option; one of ``removed`` ends the command with its sentence."""
 
     def __init__(self, choices: Sequence[str], removed: Mapping[str, str]) -> None:
