@@ -262,7 +262,7 @@ class _Search:
                 over, cost = self.merit(min(found, key=self.merit))
                 bar = math.inf if over else (1 - SAME) * cost
             found.append(self.descend(start, self.aim.epsilon, bar))
-        for _ in range(ROUNDS):
+        for _ in range(len(found)):
             v = min(found, key=self.merit)
             if self.collect(v) <= EXCESS * self.aim.epsilon:
                 break
