@@ -1,9 +1,10 @@
 """What the record asks of an answer, and which entries are asked in a short time.
 
 An answer may be better than what was recorded; ``LOOSER``, ``WRONG``, ``ERROR`` and ``SMOOTHED``
-say by how much it may be worse. An entry with a ``defect`` holds the numbers of the day and, as
-``true``, the least and the largest value that the loss can have, as far as they are known: an
-answer that agrees with those is right, and one that is still what it was is a known defect.
+say by how much it may be worse. ``true``, where it is there, are the least and the largest value
+that the loss can have, as far as they are known otherwise: by enumeration of the definition, by a
+longer series, by another tolerance. An entry with a ``defect`` holds numbers of the day that do
+not agree with it: an answer that does is right, and one that is what it was is a known defect.
 """
 
 from __future__ import annotations
@@ -106,12 +107,14 @@ def loss_complaints(entry: Words, question: Words, found: Words) -> list[str]:
     """What is wrong with a loss, in words; nothing where all is well."""
     upper, lower = found["upper"], found["lower"]
     least, most = entry.get("true", (entry["lower"], entry["upper"]))
+    # Bounds are asked to be as close as this, and no closer.
+    apart = entry.get("tolerance", 0.0) if "true" in entry else 0.0
     complaints = []
     if upper < lower:
         complaints.append(f"the bound {upper!r} is below the attack, {lower!r}")
     if upper < least - _rounding(least):
         complaints.append(f"the bound {upper!r} is below what can be attained, {least!r}")
-    if most is not None and upper > most * (1 + LOOSER) + TINY:
+    if most is not None and upper > most * (1 + LOOSER) + apart + TINY:
         complaints.append(f"the bound {upper!r} is far above {most!r}")
     if most is not None and lower > most + _rounding(most) + TINY:
         complaints.append(f"an attack is said to attain {lower!r}, which is above {most!r}")
