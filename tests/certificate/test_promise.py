@@ -199,8 +199,8 @@ def test_seconds_are_a_number_above_zero(seconds: Any) -> None:
 
 def test_a_pattern_is_for_two_states_only() -> None:
     certificate = cv.calibrate(machines.THREE, 3.0, 2).certificate()
-    document = put(plain(certificate), "loss.witness.symbols", [0, 0, 0])
-    failed = cv.verify(resealed(put(document, "loss.witness.output", []))).failures
+    document = put(plain(certificate), "loss.witness.output", [[[[0, 0]], 3]])
+    failed = cv.verify(resealed(document)).failures
     assert [check.field for check in failed] == ["loss.witness"]
 
 

@@ -62,9 +62,9 @@ def exact_attack(chain: cv.MarkovChain, channel: cv.Channel, witness: Any) -> An
     transition = exact_rows(chain.transition.tolist())
     emission = exact_channel(channel)
     weights = []
-    for value in (witness.value, witness.other):
+    for value in (*witness.value, *witness.other):
         seen = prior = exact_start(chain)
-        for index, symbol in enumerate(witness.output_array().tolist()):
+        for index, symbol in enumerate(witness.output()):
             if index:
                 seen, prior = seen @ transition, prior @ transition
             fixed = value if index == witness.target else witness.known.get(index)

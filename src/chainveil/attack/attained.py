@@ -10,7 +10,7 @@ above.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,8 +22,7 @@ from chainveil.checks import FloatArray
 from chainveil.inference import Labels, report_labels, step_weights
 from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise
-from chainveil.privacy.enumeration.witness import KernelWitness
-from chainveil.privacy.witness import Witness
+from chainveil.privacy.bounds import Attack, attack_on
 
 IntArray = NDArray[np.int64]
 LARGEST_WINDOW = 15
@@ -44,7 +43,7 @@ GAIN = 1e-6
 
 def attained(
     model: DataModel, noise: Noise, adversary: Any = "any", length: int | None = None
-) -> tuple[float, Witness | None]:
+) -> tuple[float, Attack | None]:
     """A loss that an attack shows, rounded down, and that attack; 0 and None where none is found.
 
     ``adversary`` "any" may know points, "ignorant" knows none; for others nothing is looked for.
@@ -60,7 +59,7 @@ def attained(
     best, top = max(found, key=lambda one: one[0], default=(0.0, None))
     if top is None or not best > 0:
         return 0.0, None
-    return max(0.0, best * (1 - ROUNDING) - ROUNDING), top.witness()
+    return max(0.0, best * (1 - ROUNDING) - ROUNDING), top.witness(noise)
 
 
 def _window(model: DataModel, noise: Noise, length: int | None) -> int:
@@ -81,12 +80,12 @@ class _Attack:
     reports: IntArray
     known: IntArray
 
-    def witness(self) -> Witness:
-        known: Mapping[int, int] = {
-            int(t): int(self.known[t]) for t in np.flatnonzero(self.known >= 0)
-        }
-        place = (len(self.reports), self.target, known, self.value, self.other)
-        return KernelWitness(*place, tuple(self.reports.tolist()))
+    def witness(self, noise: Noise) -> Attack:
+        """The attack, with nothing published where no report is due."""
+        known = {int(t): int(self.known[t]) for t in np.flatnonzero(self.known >= 0)}
+        due = set(noise.places(len(self.reports)).tolist())
+        output = [z if t in due else None for t, z in enumerate(self.reports.tolist())]
+        return attack_on(self.target, (self.value, self.other), known, output)
 
 
 def _starts(

@@ -31,7 +31,7 @@ from chainveil.privacy.rounding import lower
 from chainveil.sequences import as_sequences, is_column
 
 if TYPE_CHECKING:
-    from chainveil.privacy.witness import Witness
+    from chainveil.privacy.bounds import Attack
 
 Sanitizer = Callable[[Any], Any]
 
@@ -51,7 +51,7 @@ class AuditResult:
     ----------
     lower_bound : float
         ``epsilon >= lower_bound`` with probability ``confidence``; 0 where nothing was shown.
-    witness : chainveil.privacy.witness.Witness
+    witness : chainveil.privacy.bounds.Attack
         The adversary that was played.
     threshold : float
         The output counts as speaking for ``witness.value`` where its log-likelihood ratio is
@@ -64,7 +64,7 @@ class AuditResult:
 
     lower_bound: float
     confidence: float
-    witness: Witness
+    witness: Attack
     threshold: float
     value_hits: int
     value_trials: int
@@ -142,7 +142,7 @@ def audit_sanitizer(
     witness = choose_witness(chain, noise, length, adversary, trials, confidence)
     generator = np.random.default_rng(rng)
     ratios = []
-    for value in (witness.value, witness.other):
+    for value in (*witness.value, *witness.other):
         parts = []
         for begin in range(0, trials, CHUNK):
             count = min(CHUNK, trials - begin)
@@ -157,7 +157,7 @@ def _played(
     sanitizer: Sanitizer,
     chain: DataModel,
     noise: Noise,
-    witness: Witness,
+    witness: Attack,
     value: int,
     count: int,
     generator: np.random.Generator,
@@ -207,7 +207,7 @@ def audit_release(
     ratios = log_ratios(chain, noise, witness, outputs)
     groups = [
         ratios[fits & (states[:, witness.target] == value)]
-        for value in (witness.value, witness.other)
+        for value in (*witness.value, *witness.other)
     ]
     return _bound(groups[0], groups[1], witness, confidence, nominal)
 
@@ -219,7 +219,7 @@ def choose_witness(
     adversary: AdversaryName,
     trials: int,
     confidence: float,
-) -> Witness:
+) -> Attack:
     """The adversary to play: of the lengths tried, the one that promises the best bound."""
     if length is not None:
         return _witness(chain, noise, checks.whole("length", length, 1), adversary)
@@ -234,7 +234,7 @@ def choose_witness(
     return max(candidates, key=lambda w: _promise(chain, noise, w, trials // 2, confidence))
 
 
-def _witness(chain: DataModel, noise: Noise, length: int, adversary: AdversaryName) -> Witness:
+def _witness(chain: DataModel, noise: Noise, length: int, adversary: AdversaryName) -> Attack:
     from chainveil.privacy.loss import privacy_loss
 
     witness = privacy_loss(chain, noise, length=length, adversary=adversary).witness
@@ -245,7 +245,7 @@ def _witness(chain: DataModel, noise: Noise, length: int, adversary: AdversaryNa
 
 def _witness_if_any(
     chain: DataModel, noise: Noise, length: int, adversary: AdversaryName
-) -> Witness | None:
+) -> Attack | None:
     """None where no engine computes the loss of so long a series."""
     try:
         return _witness(chain, noise, length, adversary)
@@ -254,15 +254,15 @@ def _witness_if_any(
 
 
 def _promise(
-    chain: DataModel, noise: Noise, witness: Witness, trials: int, confidence: float
+    chain: DataModel, noise: Noise, witness: Attack, trials: int, confidence: float
 ) -> float:
     """The bound to expect from counting the worst output, if the noise is as claimed."""
-    chances = [_chance(chain, noise, witness, value) for value in (witness.value, witness.other)]
+    chances = [_chance(chain, noise, witness, value) for value in (*witness.value, *witness.other)]
     hits = [int(trials * chance) for chance in chances]
     return _log_bound(hits[0], trials, hits[1], trials, confidence)
 
 
-def _chance(chain: DataModel, noise: Noise, witness: Witness, value: int) -> float:
+def _chance(chain: DataModel, noise: Noise, witness: Attack, value: int) -> float:
     """``Pr`` of the worst output, given that value of the target.
 
     Where reports look at their own point alone those at known points tell nothing, and in a
@@ -270,9 +270,8 @@ def _chance(chain: DataModel, noise: Noise, witness: Witness, value: int) -> flo
     asked for, which promises less than can be had.
     """
     begin, end, known, surplus = 0, witness.length - 1, dict(witness.known), 0.0
-    output = np.array(witness.output_array())
-    # What stands at points that do not report is none of the reports, and does not count.
-    output[np.setdiff1d(np.arange(witness.length), noise.places(witness.length))] = 0
+    # What stands at points that do not report does not count.
+    output = np.array([seen or 0 for seen in witness.output()])
     if not noise.ordered and noise.every == 1:
         if chain.order == 1:
             begin = max((t for t in known if t < witness.target), default=begin)
@@ -295,17 +294,17 @@ def _log_prior(chain: DataModel, fixed: Mapping[int, int], length: int) -> float
     return float(inference.log_likelihood(chain, mute, silence, fixed))
 
 
-def log_ratios(chain: DataModel, noise: Noise, witness: Witness, z: NDArray[Any]) -> FloatArray:
+def log_ratios(chain: DataModel, noise: Noise, witness: Attack, z: NDArray[Any]) -> FloatArray:
     """``log Pr[z | value, known] / Pr[z | other, known]`` of each row, under the claims."""
     # An array of one column would be one series; a list of rows is as many series.
     rows = list(z) if is_column(z) else z
     likelihoods = [
         inference.log_likelihood(chain, noise, rows, dict(witness.known) | {witness.target: value})
-        for value in (witness.value, witness.other)
+        for value in (*witness.value, *witness.other)
     ]
     priors = [
         _log_prior(chain, dict(witness.known) | {witness.target: value}, witness.length)
-        for value in (witness.value, witness.other)
+        for value in (*witness.value, *witness.other)
     ]
     return np.asarray(likelihoods[0] - likelihoods[1] - (priors[0] - priors[1]))
 
@@ -313,7 +312,7 @@ def log_ratios(chain: DataModel, noise: Noise, witness: Witness, z: NDArray[Any]
 def _bound(
     value_ratios: FloatArray,
     other_ratios: FloatArray,
-    witness: Witness,
+    witness: Attack,
     confidence: float,
     nominal: float | None,
 ) -> AuditResult:

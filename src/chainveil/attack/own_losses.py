@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +12,10 @@ from chainveil.checks import FloatArray
 from chainveil.errors import ChainveilError
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import privacy_loss
-from chainveil.privacy.memory.many import box_bounds, offered
+from chainveil.privacy.odds.loss import bound_over
 from chainveil.privacy.problem import Problem, read_problem
-from chainveil.privacy.two_state.many import ABOVE, can_bound, loss_bounds
 
 # Chains that engines are asked about one by one, and boxes of chains where there are more.
 MOST_ALONE, MOST_GROUPS = 400, 500
@@ -48,31 +45,11 @@ class OwnLosses:
 
 def own_losses(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
     """The loss of a plan on each chain, of shape (chains, k, k)."""
-    if _is_plain(plan):
-        return _all_at_once(transitions, plan)
     if len(transitions) <= _most(transitions):
         return OwnLosses(_alone(transitions, plan), "each computed on its own, as an upper bound")
     if transitions.shape[1] == 2:
         return _in_groups(transitions, plan)
     return _some(transitions, plan)
-
-
-def _is_plain(plan: NoisePlan) -> bool:
-    """Whether it is independent noise on every point of two states, single points its secret."""
-    noise = plan.noise
-    one = noise.states == 2 and not noise.ordered and noise.every == 1
-    return one and not plan.spent and plan.event == 1 and plan.loss.adversary in ("any", "ignorant")
-
-
-def _all_at_once(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
-    q, r = transitions[:, 0, 1], transitions[:, 1, 0]
-    channel = cast(Channel, plan.noise)
-    fits = can_bound(q, r, channel)
-    bounds = np.empty(len(q))
-    ignorant = plan.loss.adversary == "ignorant"
-    bounds[fits] = loss_bounds(q[fits], r[fits], channel, ignorant=ignorant)
-    bounds[~fits] = _alone(transitions[~fits], plan)
-    return OwnLosses(bounds, f"upper bounds, at most {ABOVE:g} above the loss")
 
 
 def _alone(transitions: FloatArray, plan: NoisePlan) -> FloatArray:
@@ -97,12 +74,13 @@ def _in_groups(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
     group, count, width = _groups(q, r)
     order = np.argsort(group, kind="stable")
     members = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
-    bounds = np.empty(len(q))
-    problem = _problem(plan)
-    if not offered(problem):
-        return _some(transitions, plan)
-    found = box_bounds([(*_ends(q[some]), *_ends(r[some])) for some in members], problem)
-    for some, bound in zip(members, found, strict=True):
+    bounds, problem = np.empty(len(q)), _problem(plan)
+    for some in members:
+        box = (*_ends(q[some]), *_ends(r[some]))
+        try:
+            bound = bound_over(problem, box)
+        except ChainveilError:
+            bound = math.inf
         bounds[some] = bound if math.isfinite(bound) else _alone(transitions[some], plan)
     return OwnLosses(
         bounds, f"of {count} groups of series whose q, and whose r, differ by at most {width:.0%}: "

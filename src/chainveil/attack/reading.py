@@ -88,13 +88,13 @@ class Reading:
     @property
     def facts(self) -> dict[str, Any]:
         """The reading as JSON values; an infinite bound is None."""
-        witness = self.loss.witness
+        witness = self.loss.attack_in_words
         return {
             "order": self.order, "series": self.series, "attained": self.loss.lower,
             "not_exceeded": None if math.isinf(self.loss.epsilon) else self.loss.epsilon,
             "closed": self.closed, "p_value": self.test.p_value,
             "p_value_of_model": self.against, "gap": self.gap, "unseen": self.unseen,
-            "witness": None if witness is None else str(witness),
+            "witness": witness,
         }  # fmt: skip
 
 

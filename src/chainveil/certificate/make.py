@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from itertools import groupby
 from typing import Any, Literal
 
 from chainveil.certificate import statements
@@ -18,10 +17,8 @@ from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import GRID, Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName, describe
-from chainveil.privacy.family.witness import MemberWitness
-from chainveil.privacy.memory.witness import MemoryWitness
-from chainveil.privacy.two_state.witness import TwoStateWitness
-from chainveil.privacy.witness import Witness
+from chainveil.privacy.bounds import Attack
+from chainveil.privacy.result import PrivacyLoss
 
 
 @dataclass(frozen=True)
@@ -258,34 +255,34 @@ def loss_section(plan: NoisePlan) -> dict[str, Any]:
     return {
         "epsilon": plan.loss.epsilon,
         "lower": plan.loss.lower,
-        "witness": None if plan.loss.witness is None else witness_section(plan.loss.witness),
+        "witness": witness_section(plan.loss),
     }
 
 
-def witness_section(witness: Witness) -> dict[str, Any]:
+def witness_section(loss: PrivacyLoss) -> dict[str, Any] | None:
     """An attack in JSON; of one on a member of a family, its name and the chain attacked."""
+    if loss.witness is None:
+        return None
     on: dict[str, Any] = {}
-    if isinstance(witness, MemberWitness):
-        on = {"member": witness.member, "chain": model_words(witness.chain)}
-    return _attack_section(witness.plain) | on | {"words": str(witness)}
+    if loss.member is not None and loss.chain is not None:
+        on = {"member": loss.member, "chain": model_words(loss.chain)}
+    return attack_section(loss.witness) | on | {"words": loss.attack_in_words}
 
 
-def _attack_section(witness: Witness) -> dict[str, Any]:
+def attack_section(attack: Attack) -> dict[str, Any]:
+    """An attack in JSON, without its words."""
     return {
-        "length": witness.length,
-        "target": witness.target,
-        "known": [[index, value] for index, value in witness.known.items()],
-        "value": witness.value,
-        "other": witness.other,
-        "symbols": list(witness.symbols) if isinstance(witness, TwoStateWitness) else [],
-        "output": [] if isinstance(witness, TwoStateWitness) else _runs(witness),
+        "target": attack.target,
+        "known": [[index, value] for index, value in attack.known.items()],
+        "value": list(attack.value),
+        "other": list(attack.other),
+        "output": [[_listed(pattern), count] for pattern, count in attack.runs],
     }
 
 
-def _runs(witness: Witness) -> list[list[int]]:
-    if isinstance(witness, MemoryWitness):
-        return [[z, count] for z, count in witness.runs]
-    return [[int(z), len(list(run))] for z, run in groupby(witness.output_array().tolist())]
+def _listed(observation: Any) -> Any:
+    """An observation, or a sequence of them, with lists for tuples."""
+    return [_listed(one) for one in observation] if isinstance(observation, tuple) else observation
 
 
 def adversary_section(adversary: AdversaryName | Adversary) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from chainveil.model.family import ModelFamily
 from chainveil.model.region import ChainRegion
 from chainveil.plan import NoisePlan
 from chainveil.privacy import engines
-from chainveil.privacy.result import PrivacyLoss, RegionLoss
+from chainveil.privacy.result import PrivacyLoss
 
 # How far a loss may come out above the one claimed: the accuracy with which losses of two
 # states are stated, as a share of the loss, and one in nats for losses near zero.
@@ -185,7 +185,7 @@ def _witness(
         return
     try:
         # Over a region the attack is one on its worst chain, over a family on one it names.
-        chain = found.chain if isinstance(found, RegionLoss) else asked.chain
+        chain = found.chain if found.member is None and found.chain is not None else asked.chain
         questions.attacked(certificate, asked.model)
         attained = work.replay(questions.ask_to_replay(certificate, chain))
     except TooLarge as error:

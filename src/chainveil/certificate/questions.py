@@ -22,10 +22,9 @@ from chainveil.noise.channel import Channel
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary
-from chainveil.privacy.family.witness import MemberWitness
+from chainveil.privacy.bounds import Attack, NotAnAttack
 from chainveil.privacy.problem import Effort, Problem, read_problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import DescribedAttack, Witness
 
 # How close the bounds of more than two states are brought, as where a plan is calibrated.
 TOLERANCE = 1e-7
@@ -230,9 +229,8 @@ def _is_light_memory(fields: dict[str, Any], numbers: list[float], counts: list[
 
 
 def _is_light_attack(witness: dict[str, Any], states: int) -> bool:
-    if witness["symbols"]:
-        return witness["length"] <= LARGEST_COUNT and len(witness["known"]) <= 16
-    return bool(witness["length"] * states**2 <= FEW_STEPS * 4)
+    length = sum(len(pattern) * count for pattern, count in witness["output"])
+    return bool(length * states**2 <= FEW_STEPS * 4)
 
 
 def find_loss(question: str, seconds: float) -> Answer:
@@ -248,53 +246,47 @@ def find_loss(question: str, seconds: float) -> Answer:
 def replay_attack(question: str, _: float) -> float:
     """The loss of the attack in a question, computed independently of the search."""
     asked, claimed = claim(question), json.loads(question)["loss.witness"]
-    known: dict[int, int] = dict(claimed["known"])
-    _check_attack(asked, claimed, known)
-    witness = _witness(claimed, known, asked)
-    if claimed.get("member") is not None:
-        witness = MemberWitness.on(witness, claimed["member"], asked.model)
-    if str(witness) != claimed["words"]:
-        raise InvalidInput("witness words", claimed["words"], str(witness))
-    if not asked.gaps and witness.leaves_out(asked.problem.seen):
-        found = "nothing where a report is due"
-        raise InvalidInput("witness output", found, "a report: no point may be missing")
-    return witness.replay(asked.chain, asked.problem.seen)
+    attack = _attack(claimed)
+    _check_attack(asked, attack)
+    chain = asked.model if claimed.get("member") is not None else None
+    loss = PrivacyLoss(0.0, 0.0, attack, asked.adversary, None, chain, claimed.get("member"))
+    if loss.attack_in_words != claimed["words"]:
+        raise InvalidInput("witness words", claimed["words"], str(loss.attack_in_words))
+    return asked.problem.replay(attack, asked.chain)
 
 
 TASKS = {"loss": find_loss, "replay": replay_attack}
 
 
-def _check_attack(asked: Claim, claimed: dict[str, Any], known: dict[int, int]) -> None:
-    """Error unless the attack is on points that exist, by an adversary that is promised against."""
-    target, states = claimed["target"], asked.model.states
-    last = target + asked.event - 1
-    inside = all(index < claimed["length"] for index in (last, *known))
-    inside = inside and (asked.length is None or claimed["length"] <= asked.length)
-    values = max(claimed["value"], claimed["other"]) < states**asked.event
-    values = values and all(value < states for value in known.values())
-    if not inside or not values or any(target <= index <= last for index in known):
-        raise InvalidInput("witness", claimed, "points and values that exist")
-    named = isinstance(asked.adversary, Adversary) and claimed["target"] != asked.adversary.target
-    if named or (asked.adversary == "ignorant" and known):
-        raise InvalidInput("witness", claimed, "the adversary that the promise is about")
+def _attack(claimed: dict[str, Any]) -> Attack:
+    """The attack that a certificate describes."""
+    runs = tuple((_told(pattern), count) for pattern, count in claimed["output"])
+    if len(dict(claimed["known"])) != len(claimed["known"]):
+        raise NotAnAttack("witness known", "a point with two values", "each known point once")
+    value, other = tuple(claimed["value"]), tuple(claimed["other"])
+    return Attack(claimed["target"], value, other, dict(claimed["known"]), runs)
 
 
-def _witness(claimed: dict[str, Any], known: dict[int, int], asked: Claim) -> Witness:
-    attack = DescribedAttack(
-        claimed["length"],
-        claimed["target"],
-        known,
-        claimed["value"],
-        claimed["other"],
-        tuple(claimed["symbols"]),
-        tuple((z, count) for z, count in claimed["output"]),
-        math.prod(noise.outputs for noise in asked.problem.releases),
-        asked.model.states,
-        asked.event,
-        math.prod(noise.outputs + 1 for noise in asked.problem.releases),
-        asked.problem.plain and not asked.problem.ordered,
+def _told(observation: Any) -> Any:
+    """An observation, or a sequence of them, with tuples for lists."""
+    return tuple(map(_told, observation)) if isinstance(observation, list) else observation
+
+
+def _check_attack(asked: Claim, attack: Attack) -> None:
+    """Error unless the attack is one that the guarantee is about."""
+    states = (*attack.value, *attack.other, *attack.known.values())
+    inside = asked.length is None or attack.length <= asked.length
+    if not inside or max(states, default=0) >= asked.model.states:
+        raise NotAnAttack("witness", "points or values that do not exist", "those of the series")
+    if len(attack.value) != asked.event or len(attack.other) != asked.event:
+        raise NotAnAttack("witness value", f"{len(attack.value)} points", f"{asked.event} points")
+    who = asked.adversary
+    named = isinstance(who, Adversary) and (
+        attack.target != who.target or not set(attack.known) <= who.known
     )
-    return engines.find(asked.problem).witness(attack)
+    if named or (who == "ignorant" and attack.known):
+        found = "an observer who knows other points"
+        raise NotAnAttack("witness", found, "the adversary of the guarantee")
 
 
 def _region(limits: Any, chain: MarkovChain) -> ChainRegion | None:

@@ -110,19 +110,15 @@ FIELDS = (
     Field("loss.epsilon", "number", "bounded", "the loss of this noise on this chain: an "
           "upper bound"),
     Field("loss.lower", "number", "bounded", "a loss that the witness attains"),
-    Field("loss.witness.length", "count", "recomputed", "points of the series attacked"),
     Field("loss.witness.target", "index", "recomputed", "the point attacked, counted from 0; the "
           "first one of an event"),
     Field("loss.witness.known", "pairs", "recomputed", "[point, value] pairs known beforehand"),
-    Field("loss.witness.value", "index", "recomputed", "the value the output speaks for; of an "
-          "event the binary number of its points"),
-    Field("loss.witness.other", "index", "recomputed", "the value it speaks against"),
-    Field("loss.witness.symbols", "indices", "recomputed", "the output at the target, at even "
-          "and at odd distance from it; empty where it has no such pattern"),
-    Field("loss.witness.output", "pairs", "recomputed", "the output as [report, repetitions] "
-          "pairs, where it has no such pattern; else empty. Of noise that remembers, of rare "
-          "reports and of events: all releases as digits of one number, each with one more "
-          "digit for nothing published"),
+    Field("loss.witness.value", "indices", "recomputed", "the values of the points of the unit "
+          "that the output speaks for"),
+    Field("loss.witness.other", "indices", "recomputed", "the values it speaks against"),
+    Field("loss.witness.output", "runs", "recomputed", "the output from the first point on, as "
+          "[observations, repetitions] pairs: an observation is a report, null where nothing is "
+          "published, or a list of these, one for each release"),
     Field("loss.witness.member", "text", "recomputed", "of a family, the member that is attacked. "
           "Absent for one model"),
     Field("loss.witness.chain", "model", "recomputed", "of a family, the chain that is attacked: "
@@ -287,6 +283,19 @@ def _is_pair(value: Any) -> bool:
     return _is_list(value, _is_count) and len(value) == 2
 
 
+def _is_run(value: Any) -> bool:
+    """Observations, at least one, and how often they are repeated."""
+    pair = isinstance(value, list) and len(value) == 2 and _is_count(value[1]) and value[1] > 0
+    return pair and _is_list(value[0], _is_observation, 1)
+
+
+def _is_observation(value: Any) -> bool:
+    """A report, null, or one of these for each release."""
+    if isinstance(value, list):
+        return _is_list(value, lambda one: one is None or _is_count(one), 2, MOST_RELEASES)
+    return value is None or _is_count(value)
+
+
 def _is_label(value: Any) -> bool:
     return isinstance(value, bool) or _is_text(value) or _is_number(value)
 
@@ -377,6 +386,10 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "indices": (lambda v: _is_list(v, _is_count), "a list of whole numbers"),
     "length": (lambda v: v is None or (_is_count(v) and v >= 1), "null or at least 1"),
     "pairs": (lambda v: _is_list(v, _is_pair), "a list of pairs of whole numbers"),
+    "runs": (
+        lambda v: _is_list(v, _is_run, 1),
+        "a list of pairs of observations and of how often they are repeated",
+    ),
     "vector or null": (lambda v: v is None or _is_list(v, _is_number, 2), "null or numbers"),
     "matrix": (
         lambda v: _is_matrix(v, _is_number),

@@ -94,7 +94,7 @@ def _lines(plan: Any, others: list[Any], labels: Any) -> list[tuple[str, str]]:
     ]
     lines += secrets(plan)
     if plan.loss.witness is not None:
-        lines.append(("worst attack", str(plan.loss.witness)))
+        lines.append(("worst attack", str(plan.loss.attack_in_words)))
     if plan.loss.gap > CLOSED:
         lines.insert(2, ("not closed", open_loss(plan.loss)))
     for other in others:

@@ -53,7 +53,7 @@ def loss(**given: Any) -> None:
             gaps=given["gaps"],
         )  # fmt: skip
     infinite = found.epsilon == float("inf")
-    witness = None if found.witness is None else str(found.witness)
+    witness = found.attack_in_words
     facts = {
         "epsilon": "infinity" if infinite else found.epsilon,
         "lower": "infinity" if infinite else found.lower,
@@ -67,10 +67,11 @@ def loss(**given: Any) -> None:
         ("length", "any" if found.length is None else str(found.length)),
         ("worst attack", witness or "none: no point has two possible values"),
     ]
-    worst = getattr(found, "chain", None)
+    worst = found.chain
     if worst is not None:
-        facts["worst_chain"] = worst.transition.tolist()
-        (_, q), (r, _) = worst.transition
+        transition = worst.hidden_chain()[1]
+        facts["worst_chain"] = transition.tolist()
+        (_, q), (r, _) = transition
         lines.append(("worst chain", f"q {q:.6g}, r {r:.6g}"))
     if found.gap > CLOSED and not infinite:
         lines.insert(1, ("not closed", open_loss(found)))

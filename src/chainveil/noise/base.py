@@ -18,10 +18,12 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import check_model
+from chainveil.noise.automaton import Automaton, remembering
 from chainveil.plugins import load_installed
 
 if TYPE_CHECKING:
     from chainveil.model.base import DataModel
+    from chainveil.noise.parametrization import Parametrization
 
 # Probabilities that are realised with noise are multiples of 2^-53: exact doubles.
 GRID = 2.0**53
@@ -78,6 +80,26 @@ class Noise(ABC):
         For noise that holds its last report over them.
         """
         raise NotSupported(f"{self.kind} noise: it does not hold reports over missing points")
+
+    def automaton(self, gaps: bool = False) -> Automaton:
+        """Labels and edges of the noise, for solvers, attacks and verification.
+
+        Parameters
+        ----------
+        gaps : bool
+            Whether any point may be missing, for all to see. Noise that does not hold its last
+            report runs on beneath missing points: what is published with gaps follows from what is
+            published without, and its automaton stays as it is.
+        """
+        after_gap = self.after_gap_law() if gaps and self.holds else None
+        return remembering(self.step_law(), self.first_law(), self.every, after_gap)
+
+    @classmethod
+    def parametrization(
+        cls, transition: FloatArray, every: int = 1, gaps: bool = False, max_noise: float = 0.5
+    ) -> Parametrization:
+        """Noise of the kind on two states as logits, for a search (``privacy/calibrate.py``)."""
+        raise NotSupported(f"mechanism: {cls.kind} noise has no calibration for two states")
 
     @abstractmethod
     def on_grid(self) -> Noise:

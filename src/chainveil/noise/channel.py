@@ -14,7 +14,14 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.base import check_model
+from chainveil.noise.automaton import Automaton, independent
 from chainveil.noise.base import GRID, Noise, Sees, independent_step, register
+from chainveil.noise.parametrization import (
+    FARTHEST,
+    Parametrization,
+    logits_of,
+    probabilities,
+)
 from chainveil.noise.wrong import wrong_share
 
 if TYPE_CHECKING:
@@ -170,6 +177,17 @@ class Channel(Noise):
         anew = weights @ self.matrix
         return Channel((1 - share) * self.matrix + share * anew / anew.sum(), self.every)
 
+    def automaton(self, gaps: bool = False) -> Automaton:
+        """One label: a report depends on its own point alone."""
+        return independent(self.matrix, self.every, gaps)
+
+    @classmethod
+    def parametrization(
+        cls, transition: FloatArray, every: int = 1, gaps: bool = False, max_noise: float = 0.5
+    ) -> Parametrization:
+        """By the logits to report 1 in either state."""
+        return _Response(transition, every, gaps, max_noise)
+
     def first_law(self) -> FloatArray:
         """The matrix itself: every report is a first one."""
         return self.matrix
@@ -282,3 +300,45 @@ class Channel(Noise):
         if self.parts:
             return Channel.joint, self.parts
         return Channel, (np.array(self.matrix), self.every)
+
+
+@dataclass(frozen=True, eq=False)
+class _Response(Parametrization):
+    """Two logits: to report 1 at a point in state 0, and in state 1."""
+
+    objectives = ("flips", "distance", "estimate", "decoded")
+    thins = True
+    limited = True
+
+    def kernel(self, logits: FloatArray) -> FloatArray:
+        law = probabilities(logits)
+        return np.broadcast_to(law[..., None, None, :, :], (*law.shape[:-2], 2, 2, 2, 2))
+
+    def noise(self, kernel: FloatArray, first: FloatArray, after_gap: FloatArray) -> Channel:
+        rho0, rho1 = np.minimum([kernel[0, 0, 0, 1], kernel[0, 0, 1, 0]], self.max_noise)
+        return Channel.binary(float(rho0), float(rho1)).thinned(self.every)
+
+    def automaton(self, kernel: FloatArray, first: FloatArray, after_gap: FloatArray) -> Automaton:
+        return independent(first, self.every)
+
+    def starts(self, epsilon: float) -> list[FloatArray]:
+        answer = logits_of([1 / (1 + np.exp(epsilon / 2)), 1 / (1 + np.exp(-epsilon / 2))])
+        # Where a state may be reported as the other one more often than not, one of them may be.
+        wide = [np.array([1.0, 5.0]), np.array([-5.0, -1.0])] if self.max_noise > 0.5 else []
+        return self._allowed([answer, *wide])
+
+    def more_starts(self, epsilon: float) -> list[FloatArray]:
+        return self._allowed([np.array([-1.0, 6.0]), np.array([-6.0, 1.0])])
+
+    def _allowed(self, starts: list[FloatArray]) -> list[FloatArray]:
+        return [np.clip(one, *self.limits(2)) for one in starts]
+
+    def limits(self, size: int) -> tuple[FloatArray, FloatArray]:
+        most = float(logits_of(self.max_noise))
+        return np.array([-FARTHEST, -most]), np.array([most, FARTHEST])
+
+    def quiet(self, logits: FloatArray) -> FloatArray:
+        least, most = self.limits(2)
+        if most[0] < 0:  # The most that is allowed, which still says something.
+            return np.array([most[0], least[1]])
+        return np.full(2, np.clip(logits.mean(), least[1], most[0]))

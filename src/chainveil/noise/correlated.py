@@ -14,6 +14,7 @@ from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import GRID, Noise, Sees, register
+from chainveil.noise.parametrization import Parametrization, logits_of, probabilities
 
 # z = x XOR y: the flip behind a state and its report.
 _BITS = np.arange(2)
@@ -100,6 +101,14 @@ class CorrelatedNoise(Noise):
         """The stationary law of the flips: shape (2, 2)."""
         return np.asarray(self.chain.stationary[_FLIP])
 
+    @classmethod
+    def parametrization(
+        cls, transition: FloatArray, every: int = 1, gaps: bool = False, max_noise: float = 0.5
+    ) -> Parametrization:
+        """By the logits to begin flipping, and to stop."""
+        # The chain of flips runs on beneath missing points.
+        return _Flips(transition, every, False, max_noise)
+
     def step_law(self) -> FloatArray:
         """``W(z XOR x, z' XOR x')`` at ``[z, x, x', z']``."""
         before, after = _FLIP[:, :, None, None], _FLIP[None, None, :, :]
@@ -141,3 +150,37 @@ class CorrelatedNoise(Noise):
     def describe(self) -> str:
         """How often flipping begins and stops."""
         return f"begin flipping with {self.rho0!r}, stop with {self.rho1!r}"
+
+
+@dataclass(frozen=True, eq=False)
+class _Flips(Parametrization):
+    """Two logits: to begin flipping, and to stop."""
+
+    objectives = ("flips", "distance")
+    covers_boxes = False
+
+    def kernel(self, logits: FloatArray) -> FloatArray:
+        law = probabilities(logits)
+        # [..., flipped before, flips now]
+        flips = np.stack([law[..., 0, :], law[..., 1, ::-1]], axis=-2)
+        return np.asarray(flips[..., _FLIP[:, :, None, None], _FLIP[None, None, :, :]])
+
+    def noise(
+        self, kernel: FloatArray, first: FloatArray, after_gap: FloatArray
+    ) -> CorrelatedNoise:
+        return CorrelatedNoise(float(kernel[0, 0, 0, 1]), float(kernel[0, 1, 0, 0]))
+
+    def starts(self, epsilon: float) -> list[FloatArray]:
+        # Flips that hardly ever change are best for short series.
+        return [logits_of(np.array([0.3, 0.7]) * both) for both in (0.4, 1.0, 1.4, 0.001)]
+
+    def more_starts(self, epsilon: float) -> list[FloatArray]:
+        # Over all memories of the flips, from long spells to flips that alternate.
+        sums = (0.02, 0.1, 0.2, 0.6, 0.8, 1.2, 1.6, 1.8)
+        rates = (0.45, 0.3, 0.15)
+        chances = [np.array([rate, 1 - rate]) * both for both in sums for rate in rates]
+        return [logits_of(one) for one in chances if one.max() < 1]
+
+    def quiet(self, logits: FloatArray) -> FloatArray:
+        # A fair coin for every flip.
+        return np.zeros(2)

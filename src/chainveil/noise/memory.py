@@ -15,8 +15,10 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, check_model
+from chainveil.noise.automaton import Automaton
 from chainveil.noise.base import GRID, Noise, Sees, check_channel, register
 from chainveil.noise.channel import Channel
+from chainveil.noise.parametrization import Parametrization, probabilities, repeating
 from chainveil.noise.wrong import wrong_share
 
 # Within this, a kernel is described as one that repeats its last report or answers afresh.
@@ -153,6 +155,13 @@ class StickyNoise(RememberingNoise):
         kernel = again * np.eye(m)[:, None, :] + (1 - again) * answer.first_law()
         return cls(kernel, first.first_law(), every)
 
+    @classmethod
+    def parametrization(
+        cls, transition: FloatArray, every: int = 1, gaps: bool = False, max_noise: float = 0.5
+    ) -> Parametrization:
+        """By the logits to report 1 after either report and in either state."""
+        return _Sticky(transition, every, gaps, max_noise)
+
     def step_law(self) -> FloatArray:
         """The kernel, whatever the point before, shape (m, k, k, m)."""
         m, k = self.outputs, self.states
@@ -268,6 +277,13 @@ class TrackingNoise(RememberingNoise):
         gap = None if after_gap is None else ones("after_gap", after_gap, 2)
         return cls(ones("kernel", kernel, 3), ones("first", first, 1), gap)
 
+    @classmethod
+    def parametrization(
+        cls, transition: FloatArray, every: int = 1, gaps: bool = False, max_noise: float = 0.5
+    ) -> Parametrization:
+        """By the logits to report 1, by the last report, the state before and the state."""
+        return _Tracking(transition, every, gaps, max_noise)
+
     def step_law(self) -> FloatArray:
         """The kernel, shape (m, k, k, m)."""
         return self.kernel
@@ -316,6 +332,66 @@ class TrackingNoise(RememberingNoise):
     def __reduce__(self) -> tuple[Any, ...]:
         laws = tuple(np.array(part) for part in (self.kernel, self.first, self.after_gap))
         return TrackingNoise, laws
+
+
+@dataclass(frozen=True, eq=False)
+class _Remembering(Parametrization):
+    """What the logits of sticky and of tracking noise have in common: the first half of them is
+    for the last report 0.
+    """
+
+    def slowed(self, logits: FloatArray, rate: float) -> FloatArray:
+        # Reports turn as much more rarely as the chain does.
+        towards = np.log(rate) * np.array([[1.0], [-1.0]])
+        return np.asarray((logits.reshape(2, -1) + towards).ravel())
+
+    def quiet(self, logits: FloatArray) -> FloatArray:
+        return np.repeat(logits.reshape(2, -1).mean(axis=1), logits.size // 2)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sticky(_Remembering):
+    """Four logits: ``[last report, state]``."""
+
+    objectives = ("flips", "distance", "estimate", "decoded")
+    thins = True
+    simpler = "independent"
+
+    def kernel(self, logits: FloatArray) -> FloatArray:
+        law = probabilities(logits.reshape(*logits.shape[:-1], 2, 1, 2))
+        return np.broadcast_to(law, (*law.shape[:-4], 2, 2, 2, 2))
+
+    def noise(self, kernel: FloatArray, first: FloatArray, after_gap: FloatArray) -> StickyNoise:
+        return StickyNoise(kernel[:, 0], first, self.every)
+
+    def automaton(self, kernel: FloatArray, first: FloatArray, after_gap: FloatArray) -> Automaton:
+        return super().automaton(kernel, first, kernel[:, 0])
+
+    def embedded(self, logits: FloatArray) -> FloatArray:
+        return np.tile(logits, 2)
+
+    def starts(self, epsilon: float) -> list[FloatArray]:
+        return [logits[:, 0].ravel() for logits in repeating(self, epsilon, (0.0,))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Tracking(_Remembering):
+    """Eight logits: ``[last report, state before, state]``."""
+
+    simpler = "sticky"
+
+    def kernel(self, logits: FloatArray) -> FloatArray:
+        return probabilities(logits.reshape(*logits.shape[:-1], 2, 2, 2))
+
+    def noise(self, kernel: FloatArray, first: FloatArray, after_gap: FloatArray) -> TrackingNoise:
+        return TrackingNoise(kernel, first, after_gap)
+
+    def embedded(self, logits: FloatArray) -> FloatArray:
+        return np.repeat(logits.reshape(2, 1, 2), 2, axis=1).ravel()
+
+    def starts(self, epsilon: float) -> list[FloatArray]:
+        # There are two branches, which lean on the state before with different signs.
+        return [logits.ravel() for logits in repeating(self, epsilon, (1.0, -1.0, 0.0))]
 
 
 def hushed(kernel: FloatArray, silent: FloatArray, share: float) -> FloatArray:

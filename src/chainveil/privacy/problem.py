@@ -13,9 +13,11 @@ from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import DataModel, check_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
+from chainveil.noise.automaton import Automaton, product
 from chainveil.noise.base import Noise, check_every
 from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
+from chainveil.privacy.bounds import Attack, replay
 from chainveil.privacy.closed_form import budget
 
 Objective = Literal["flips", "estimate", "distance", "decoded"]
@@ -106,11 +108,15 @@ class Problem:
             )
         return Channel.joint(*cast("tuple[Channel, ...]", self.releases))
 
-    @property
-    def seen(self) -> Noise | tuple[Noise, ...]:
-        """What an attack is replayed on: the noise as one, or all releases where it is not one."""
-        one = len(self.releases) == 1 or (self.plain and not self.ordered)
-        return self.noise if one else self.releases
+    @cached_property
+    def automaton(self) -> Automaton:
+        """All releases together, as an automaton."""
+        return product([release.automaton(self.gaps) for release in self.releases])
+
+    def replay(self, attack: Attack, model: DataModel | None = None) -> float:
+        """What an attack attains on a model that is one law, by default that of the problem."""
+        chain = (self.model if model is None else model).hidden_chain()
+        return replay(chain, self.automaton, attack)
 
     @property
     def channel(self) -> Channel:

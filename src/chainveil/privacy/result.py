@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from chainveil import notebook
 from chainveil.noise.base import Noise
 from chainveil.privacy.adversary import Adversary, AdversaryName, describe
+from chainveil.privacy.bounds import Attack
 from chainveil.privacy.rounding import lower, upper
-from chainveil.privacy.witness import Witness
 
 if TYPE_CHECKING:
     from chainveil.model.base import DataModel
-    from chainveil.model.chain import MarkovChain
     from chainveil.privacy.closed_form import HalfPlanes
 
 
@@ -25,17 +24,21 @@ class PrivacyLoss:
     ----------
     epsilon : float
         Upper bound on the loss, in nats: never below the true supremum. Two states: within
-        1e-9 of it relatively; more states: within the tolerance asked for, unless ``gap``
+        1e-4 of it relatively; more states: within the tolerance asked for, unless ``gap``
         says otherwise. May be infinite.
     lower : float
         The loss that ``witness`` attains, rounded down.
-    witness : Witness or None
+    witness : Attack or None
         The attack behind ``lower``; None where no point has two possible values, and in
         some cases without any noise, where the output is the series itself.
     adversary : str or Adversary
         Whom the bound holds against.
     length : int or None
         Number of points; None: the supremum over all lengths.
+    chain : MarkovChain, HigherOrderChain or another model of one law, or None
+        The law that ``witness`` attains ``lower`` on, where the model has several.
+    member : str or None
+        Of a family, the name of the member whose law it is.
 
     Examples
     --------
@@ -49,9 +52,11 @@ class PrivacyLoss:
 
     epsilon: float
     lower: float
-    witness: Witness | None
+    witness: Attack | None
     adversary: AdversaryName | Adversary
     length: int | None
+    chain: DataModel | None = None
+    member: str | None = None
 
     @property
     def gap(self) -> float:
@@ -61,6 +66,13 @@ class PrivacyLoss:
         loss is approached by longer and longer attacks and attained by none.
         """
         return 0.0 if self.epsilon == self.lower else self.epsilon - self.lower
+
+    @property
+    def attack_in_words(self) -> str | None:
+        """The attack, and the law that it is on where the model has several."""
+        if self.witness is None or self.member is None or self.chain is None:
+            return None if self.witness is None else str(self.witness)
+        return f"{self.witness}; on {self.member}: {self.chain.describe()}"
 
     def __str__(self) -> str:
         points = "any length" if self.length is None else f"length {self.length}"
@@ -76,32 +88,9 @@ class PrivacyLoss:
                 ("at least", f"{lower(self.lower)}, by the worst attack found"),
                 ("against", describe(self.adversary)),
                 ("length", points),
-                ("worst attack", self.witness or "none: no point has two possible values"),
+                ("worst attack", self.attack_in_words or "none: no point has two possible values"),
             ],
         )
-
-
-@dataclass(frozen=True)
-class RegionLoss(PrivacyLoss):
-    """Loss that no chain of a region exceeds; ``chain`` is the one that attains ``lower``."""
-
-    chain: MarkovChain
-
-
-@dataclass(frozen=True)
-class FamilyLoss(PrivacyLoss):
-    """Loss that no member of a family exceeds.
-
-    Attributes
-    ----------
-    chain : MarkovChain, HigherOrderChain or another model of one law
-        The one that ``witness`` attains ``lower`` on.
-    member : str
-        The name of the member that it is, or is a chain of.
-    """
-
-    chain: DataModel
-    member: str
 
 
 @dataclass(frozen=True)

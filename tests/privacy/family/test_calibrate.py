@@ -77,12 +77,12 @@ def test_the_budget_is_kept_for_each_member_when_more_is_looked_for(asked: dict[
 def test_independent_noise_for_chains_that_change_slowly_is_the_least() -> None:
     """No direction can be given more: one of the two bounds is met by some member."""
     plan = calibrate(SOME, 2.0, objective="estimate")
-    assert plan.loss.epsilon == pytest.approx(2.0, abs=1e-9)
+    assert plan.loss.epsilon == pytest.approx(2.0, rel=1e-3)
     assert plan.half_planes is not None
     alone = [calibrate(one, 2.0).half_planes for one in SOME.members]
     for side in ("u", "w"):
         worst = max(getattr(one, side) for one in alone)
-        assert getattr(plan.half_planes, side) == pytest.approx(worst, rel=1e-9)
+        assert getattr(plan.half_planes, side) == pytest.approx(worst, rel=1e-3)
 
 
 def _in_boxes(seed: int, **asked: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +18,8 @@ from chainveil import (
     privacy_loss,
 )
 from chainveil.noise.base import Noise
-from chainveil.privacy import engines
-from chainveil.privacy.memory import box
-from chainveil.privacy.problem import Problem
-from chainveil.privacy.result import FamilyLoss, PrivacyLoss
+from chainveil.privacy.odds import loss as solver
+from chainveil.privacy.result import PrivacyLoss
 from tests.batches import batches
 from tests.privacy.family.families import box as some_box
 from tests.privacy.family.families import chain, family, inside, second_order
@@ -39,8 +37,8 @@ def _noise(rng: np.random.Generator) -> Noise:
     return Channel.binary(float(rho[0]), float(rho[1])).thinned(1 if kind == 2 else 3)
 
 
-def _family_loss(models: ModelFamily, noise: Noise, tolerance: float = 1e-6) -> FamilyLoss:
-    return cast(FamilyLoss, privacy_loss(models, noise, tolerance=tolerance))
+def _family_loss(models: ModelFamily, noise: Noise, tolerance: float = 1e-6) -> PrivacyLoss:
+    return privacy_loss(models, noise, tolerance=tolerance)
 
 
 def _largest(models: ModelFamily, noise: Noise, **asked: object) -> float:
@@ -62,13 +60,15 @@ def _same_as_members(seed: int) -> None:
     rng = np.random.default_rng(seed)
     models, noise = family(rng), _noise(rng)
     found = _family_loss(models, noise)
-    assert found.epsilon == pytest.approx(_largest(models, noise), rel=1e-8)
+    assert found.epsilon == pytest.approx(_largest(models, noise), rel=2e-4)
+    assert found.epsilon >= max(privacy_loss(one, noise).lower for one in models.members)
+    assert found.member is not None
     assert found.lower <= found.epsilon
     assert found.chain in models.members
     assert models[found.member] == found.chain
     assert found.witness is not None
-    assert found.witness.replay(models, noise) == pytest.approx(found.lower, rel=1e-12)
-    assert found.member in str(found.witness)
+    assert found.witness.replay(found.chain, noise) == pytest.approx(found.lower, rel=1e-12)
+    assert found.member in str(found.attack_in_words)
 
 
 @pytest.mark.slow
@@ -116,18 +116,18 @@ def test_many_members_are_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPat
     rng = np.random.default_rng(1)
     models = ModelFamily([chain(rng) for _ in range(1000)])
     asked: list[object] = []
-    bound, loss = box.box_bound, engines.loss
+    hull, single = solver._hull_bound, solver.bounds
 
-    def bounded(*arguments: Any) -> float:
+    def bounded(*arguments: Any) -> Any:
         asked.append(arguments)
-        return bound(*arguments)
+        return hull(*arguments)
 
-    def looked(problem: Problem) -> PrivacyLoss:
-        asked.append(problem)
-        return loss(problem)
+    def looked(*arguments: Any) -> Any:
+        asked.append(arguments)
+        return single(*arguments)
 
-    monkeypatch.setattr("chainveil.privacy.family.tree.box_bound", bounded)
-    monkeypatch.setattr(engines, "loss", looked)
+    monkeypatch.setattr(solver, "_hull_bound", bounded)
+    monkeypatch.setattr(solver, "bounds", looked)
     privacy_loss(models, STICKY)
     assert 5 < len(asked) < 250
 
@@ -152,5 +152,5 @@ def test_many_chains_bounded_at_once_leave_the_worst(adversary: Any) -> None:
     found = privacy_loss(ModelFamily(chains), noise, adversary=adversary)
     each = [privacy_loss(chain, noise, adversary=adversary) for chain in chains]
     worst = int(np.argmax([one.epsilon for one in each]))
-    assert found.epsilon == each[worst].epsilon
-    assert cast(FamilyLoss, found).member == f"member {worst + 1}"
+    assert found.epsilon == pytest.approx(each[worst].epsilon, rel=2e-4)
+    assert found.member == f"member {worst + 1}"

@@ -11,6 +11,7 @@ import pytest
 import chainveil as cv
 from chainveil.noise.base import Noise
 from chainveil.noise.memory import StickyNoise
+from chainveil.privacy.bounds import Attack, attack_on
 from chainveil.privacy.letters.attack import in_letters
 from chainveil.privacy.letters.attacks import Attacks, Blocks, Points
 from chainveil.privacy.letters.coarse import Coarse, points_of_a_block
@@ -18,7 +19,6 @@ from chainveil.privacy.letters.loss import Closing
 from chainveil.privacy.letters.numbers import read_numbers
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.sides import Script
-from chainveil.privacy.letters.witness import SequenceWitness
 from chainveil.privacy.problem import Effort, Problem
 from tests.machines import LEVELS, THREE
 
@@ -42,7 +42,7 @@ def test_attack_read_back_is_worth_the_same(name: str) -> None:
     search = again._search
     best = search.best
     assert best is not None
-    assert best.pair == (found.witness.value, found.witness.other)
+    assert best.pair == (*found.witness.value, *found.witness.other)
     assert best.lower >= found.lower - 1e-9
     assert found.lower <= again.to(Effort(0.02, 1)).lower + 1e-12
 
@@ -57,7 +57,7 @@ def test_attack_read_back_has_its_reports(name: str) -> None:
     spelled = in_letters(script, (script.spelling(True), script.spelling(False)), attack)
     assert spelled is not None
     label, words = spelled
-    output, target = attack.output_array().tolist(), attack.target
+    output, target = attack.output(), attack.target
     read = []
     for is_left, word in zip((True, False), words, strict=True):
         letters, at, reports = script.spelling(is_left).letters, label, []
@@ -75,7 +75,7 @@ def test_thinned_attacks_are_not_read_back() -> None:
     thinned = PLAIN.thinned(3)
     script = Script(read_numbers(LEVELS, (thinned,)), (thinned,), False)
     spellings = script.spelling(True), script.spelling(False)
-    assert in_letters(script, spellings, SequenceWitness(3, 0, {}, 0, 1, (0, 0, 0))) is None
+    assert in_letters(script, spellings, attack_on(0, (0, 1), {}, [0, 0, 0])) is None
 
 
 def test_blocks_of_equal_points_are_one() -> None:
@@ -112,7 +112,7 @@ def test_gain_in_blocks_is_that_of_the_replay(name: str) -> None:
             # So far apart that all values are possible.
             places = [place for place in (target - 7, target + 4) if 0 <= place < len(symbols)]
             known = {place: int(rng.integers(4)) for place in places}
-            made.append(SequenceWitness(len(symbols), target, known, 0, 3, tuple(symbols)))
+            made.append(attack_on(target, (0, 3), known, symbols))
             attacks.add(made[-1], noise)
     assert len(attacks) == len(made) > 0
     gained = attacks.values(others)
@@ -134,17 +134,17 @@ def test_replay_of_runs_is_that_of_points() -> None:
         start = rng.dirichlet(np.ones(3)) if case % 2 else None
         chain = cv.MarkovChain(THREE.transition, start)
         channel = cv.Channel.ordinal(3, 0.4)
-        attack = SequenceWitness(len(symbols), target, known, 0, 2, tuple(symbols))
+        attack = attack_on(target, (0, 2), known, symbols)
         seen, prior = (_log_odds(attack, chain, law) for law in (channel.matrix, np.ones((3, 3))))
         assert attack.replay(chain, channel) == pytest.approx(seen - prior, abs=1e-9)
 
 
-def _log_odds(attack: SequenceWitness, chain: cv.MarkovChain, law: Any) -> float:
+def _log_odds(attack: Attack, chain: cv.MarkovChain, law: Any) -> float:
     """Of the two values of the target, by the plain recursion."""
     rows = np.tile(chain.start if chain.initial is None else chain.initial, (2, 1))
-    for index, symbol in enumerate(attack.symbols):
+    for index, symbol in enumerate(attack.output()):
         rows = (rows if index == 0 else rows @ chain.transition) * law[:, symbol]
-        for line, value in enumerate((attack.value, attack.other)):
+        for line, value in enumerate((*attack.value, *attack.other)):
             kept = value if index == attack.target else attack.known.get(index)
             if kept is not None:
                 rows[line] = np.where(np.arange(3) == kept, rows[line], 0.0)

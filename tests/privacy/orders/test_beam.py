@@ -7,13 +7,13 @@ import pytest
 
 import chainveil as cv
 from chainveil.noise.memory import StickyNoise
+from chainveil.privacy.bounds import attack_on
 from chainveil.privacy.orders import around
 from chainveil.privacy.orders.alphabet import SILENT, Alphabet
 from chainveil.privacy.orders.beam import Beam
 from chainveil.privacy.orders.numbers import read_numbers
 from chainveil.privacy.orders.spelling import Word
 from chainveil.privacy.orders.tables import make_tables
-from chainveil.privacy.orders.witness import OrderWitness
 from tests.oracle.letters import letters_loss
 from tests.privacy.orders.test_loss import CHAIN, NOISE
 
@@ -32,7 +32,7 @@ def _beam(noise: object, points: int | None, adversary: str = "any") -> Beam:
 def _replayed(word: Word, noise: object) -> float:
     outputs: int = noise.outputs  # type: ignore[attr-defined]
     reports = tuple(outputs if report == SILENT else report for report in word.reports)
-    attack = OrderWitness(len(reports), word.target, word.known, *word.pair, reports)
+    attack = attack_on(word.target, word.pair, word.known, reports)
     return attack.replay(CHAIN, noise)  # type: ignore[arg-type]
 
 

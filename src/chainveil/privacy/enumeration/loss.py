@@ -17,10 +17,9 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.noise.base import Noise
 from chainveil.privacy.adversary import Adversary
-from chainveil.privacy.enumeration.witness import KernelWitness
+from chainveil.privacy.bounds import Attack, attack_on
 from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import DescribedAttack
 
 # Entries of the joint law of series and outputs, and the same times the sets of known points.
 MOST_ENTRIES = 1 << 20
@@ -54,19 +53,14 @@ def loss(problem: Problem) -> PrivacyLoss:
             best, found = value, (target, known, place)
     if found is None or best == -math.inf:
         return PrivacyLoss(0.0, 0.0, None, problem.adversary, problem.length)
-    witness = _witness(joint, *found)
-    lower = max(0.0, witness.replay(problem.model, problem.noise))
+    witness = _witness(problem, *found)
+    lower = max(0.0, problem.replay(witness))
     epsilon = (
         math.inf
         if math.isinf(best)
         else math.nextafter(max(best, 0.0) + 2 * _error(problem), math.inf)
     )
     return PrivacyLoss(max(epsilon, lower), lower, witness, problem.adversary, problem.length)
-
-
-def witness(attack: DescribedAttack) -> KernelWitness:
-    """The attack as it is described."""
-    return KernelWitness.of(attack)
 
 
 def joint_law(problem: Problem) -> FloatArray:
@@ -136,13 +130,14 @@ def _largest(
 
 
 def _witness(
-    joint: FloatArray, target: int, known: tuple[int, ...], place: tuple[int, ...]
-) -> KernelWitness:
-    points = joint.ndim // 2
+    problem: Problem, target: int, known: tuple[int, ...], place: tuple[int, ...]
+) -> Attack:
     value, other, *rest = place
     values, output = rest[: len(known)], rest[len(known) :]
     pairs = dict(zip(known, values, strict=True))
-    return KernelWitness(points, target, pairs, value, other, tuple(output))
+    sizes = [noise.outputs for noise in problem.releases]
+    seen = [z if len(sizes) == 1 else tuple(map(int, np.unravel_index(z, sizes))) for z in output]
+    return attack_on(target, (value, other), pairs, seen)
 
 
 def _error(problem: Problem) -> float:

@@ -3,8 +3,8 @@
 Few members decide how much noise is needed. They are collected: noise is found for those that are
 known, the loss of the whole family names the member that loses most under it, and that one is
 added until none loses more than the budget. The loss of the answer is certified for every member.
-For two-state chains of order 1 with q + r up to 1 and independent noise on every point, and for
-noise of one number, the answer is the least; else it is the best that was found.
+For noise of one number the answer is the least; else it is the best that was found. Families of
+two-state chains alone are answered by ``privacy/calibrate.py``.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from chainveil.noise.base import Noise, noise_class
 from chainveil.privacy import engines
 from chainveil.privacy.family.hush import hushed
 from chainveil.privacy.family.several import Wanted, first_order, for_several
-from chainveil.privacy.family.tree import Leaf, first_looks, slowest_loss
 from chainveil.privacy.problem import Aim, Effort, Problem
-from chainveil.privacy.result import Calibrated, FamilyLoss
+from chainveil.privacy.result import Calibrated, PrivacyLoss
 
 # How close searched losses come, as a share of the budget, and nodes at which they are given up;
 # the same of noise that remembers, whose losses take longer. Nodes, not seconds: a plan shall not
@@ -59,7 +58,6 @@ class _Collection:
     aim: Aim
     deciding: list[str] = field(default_factory=list)
     tried: dict[tuple[str, Aim], Calibrated] = field(default_factory=dict)
-    ratios: dict[tuple[str, float], list[float]] = field(default_factory=dict)
 
     def run(self) -> Calibrated:
         """Collect members until the noise for them is enough for all."""
@@ -73,6 +71,7 @@ class _Collection:
             over = self._loss(found.noise)
             if over.epsilon <= self.aim.epsilon:
                 return replace(found, loss=over)
+            assert over.member is not None
             if over.member not in self.deciding:
                 self.deciding.append(over.member)
                 continue
@@ -93,32 +92,22 @@ class _Collection:
     def _wanted(self, aim: Aim) -> Wanted:
         family = self.problem.model
         members = {name: family[name] for name in self.deciding}  # type: ignore[index]
-        return Wanted(self.kind, self.problem, members, aim, self.tried, self.ratios)
+        return Wanted(self.kind, self.problem, members, aim, self.tried)
 
-    def _loss(self, noise: Noise) -> FamilyLoss:
-        found = engines.loss(self.problem.with_release(noise))
-        assert isinstance(found, FamilyLoss)
-        return found
+    def _loss(self, noise: Noise) -> PrivacyLoss:
+        return engines.loss(self.problem.with_release(noise))
 
     def _first(self) -> str:
-        """The member that loses most under noise for the typical chain, or the slowest one."""
+        """The member that loses most under noise for the typical chain, or else the first one."""
         family: DataModel = self.problem.model
-        names: tuple[str, ...] = family.names  # type: ignore[attr-defined]
         quick = replace(self.aim, every=1 if self.aim.every == "best" else self.aim.every)
-        named = zip(names, family.members, strict=True)
-        leaves = [Leaf.of(name, member) for name, member in named if member.box is not None]
         try:
             alone = self.problem.on(first_order(family.likeliest))
             noise = engines.least_noise(self.kind, alone, quick).noise
-            if len(leaves) < len(names):
-                return self._loss(noise).member
-            # One of those that change least: should another lose more, it is found later.
-            asked = self.problem.with_release(noise)
-            return max(first_looks(leaves), key=lambda leaf: slowest_loss(asked, leaf).lower).name
+            return str(self._loss(noise).member)
         except ChainveilError:
             # What cannot be done for it may still be done for the members.
-            slow = [(leaf.box[0] + leaf.box[2], leaf.name) for leaf in leaves]
-            return min(slow)[1] if slow else names[0]
+            return str(family.names[0])  # type: ignore[attr-defined]
 
     def _all(self, noise: Noise) -> Calibrated:
         """More noise, until the whole family is within the budget."""

@@ -1,26 +1,32 @@
-"""The loss of a family: the largest of its members', each by the engine that solves it.
+"""The loss of a family: the largest of its members', each by the solver that answers for it.
 
-Two-state chains of order 1, and boxes of them, are looked through together (``tree``): a box
-around many of them is bounded at once, and most are never looked at one by one. All other members
-are first bounded roughly; the bounds are brought close for those that may be the worst.
+Members are first bounded roughly; the bounds are brought close for those that may be the worst.
+Families of two-state chains alone are answered by ``odds``.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chainveil.errors import NotSupported
 from chainveil.model.base import DataModel
 from chainveil.privacy import engines
-from chainveil.privacy.adversary import Adversary
-from chainveil.privacy.family.tree import Leaf, Worst, largest
-from chainveil.privacy.family.witness import MemberWitness
 from chainveil.privacy.problem import Effort, Problem
-from chainveil.privacy.result import FamilyLoss, PrivacyLoss
-from chainveil.privacy.witness import DescribedAttack, Witness
+from chainveil.privacy.result import PrivacyLoss
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A loss, the member that has it, and the chain that it is attained on."""
+
+    loss: PrivacyLoss
+    name: str
+    member: DataModel
+    chain: DataModel
+
 
 # How close bounds are brought at first, as a share of the largest loss found.
 ROUGH = 0.02
@@ -31,39 +37,18 @@ def solves(problem: Problem) -> bool:
     return engines.is_family(problem.model)
 
 
-def loss(problem: Problem) -> FamilyLoss:
+def loss(problem: Problem) -> PrivacyLoss:
     """The largest loss of any member, from above and from below."""
     model = problem.model.without_covered()  # type: ignore[attr-defined]
     named = list(zip(model.names, model.members, strict=True))
-    together = [Leaf.of(name, member) for name, member in named if _in_tree(problem, member)]
-    alone = [(name, member) for name, member in named if not _in_tree(problem, member)]
-    found = [largest(problem, together)] if together else []
-    best = max(found, key=lambda worst: worst.loss.lower, default=None)
-    found += _one_by_one(problem, alone, best)
-    return _joined(found)
+    return _joined(_one_by_one(problem, named))
 
 
-def witness(attack: DescribedAttack) -> Witness:
-    """An attack is described on one member, whose engine reads it."""
-    raise NotSupported("an attack on a family is one on a member; name the member's chain")
-
-
-def _in_tree(problem: Problem, member: DataModel) -> bool:
-    """Whether a box around the member and others can be bounded at once."""
-    box, who = member.box, problem.adversary
-    named = isinstance(who, Adversary) or who == "informed"
-    small = box is not None and box[1] + box[3] < 1
-    return small and problem.event == 1 and not named
-
-
-def _one_by_one(
-    problem: Problem, named: list[tuple[str, DataModel]], best: Worst | None
-) -> list[Worst]:
+def _one_by_one(problem: Problem, named: list[tuple[str, DataModel]]) -> list[Worst]:
     """The members that may be the worst, bounded as closely as is asked for."""
     clock = _Clock.of(problem.effort)
-    rough = [_asked(problem, name, member, clock, best) for name, member in named]
-    lower = max([worst.loss.lower for worst in rough], default=0.0)
-    lower = lower if best is None else max(lower, best.loss.lower)
+    rough = [_asked(problem, name, member, clock) for name, member in named]
+    lower = max(worst.loss.lower for worst in rough)
     found = []
     for worst in sorted(rough, key=lambda one: -one.loss.epsilon):
         if worst.loss.epsilon > lower and _is_rough(problem, worst):
@@ -73,18 +58,15 @@ def _one_by_one(
     return found
 
 
-def _asked(
-    problem: Problem, name: str, member: DataModel, clock: _Clock, best: Worst | None
-) -> Worst:
+def _asked(problem: Problem, name: str, member: DataModel, clock: _Clock) -> Worst:
     """The loss of a member, roughly where it is searched for."""
-    scale = 1.0 if best is None else max(best.loss.lower, 1e-6)
-    width = min(max(problem.effort.tolerance, ROUGH * scale), 1.0)
+    width = min(max(problem.effort.tolerance, ROUGH), 1.0)
     effort = replace(clock.left(), tolerance=width)
     try:
         found = engines.loss(replace(problem.on(member), effort=effort))
     except NotSupported as error:
         raise NotSupported(f"{name}: {error}") from None
-    return Worst(found, name, member, getattr(found, "chain", member))
+    return Worst(found, name, member, found.chain or member)
 
 
 def _is_rough(problem: Problem, worst: Worst) -> bool:
@@ -96,26 +78,14 @@ def _sharp(problem: Problem, worst: Worst, clock: _Clock) -> Worst:
     found = engines.loss(replace(problem.on(worst.member), effort=clock.left()))
     if found.epsilon > worst.loss.epsilon:
         found = replace(found, epsilon=worst.loss.epsilon)
-    return replace(worst, loss=found, chain=getattr(found, "chain", worst.member))
+    return replace(worst, loss=found, chain=found.chain or worst.member)
 
 
-def _joined(found: Iterable[Worst]) -> FamilyLoss:
+def _joined(several: Sequence[Worst]) -> PrivacyLoss:
     """The largest upper bound, with the attack behind the largest lower one."""
-    several = list(found)
     worst = max(several, key=lambda one: (one.loss.lower, one.loss.epsilon))
     epsilon = max(one.loss.epsilon for one in several)
-    attack = _named(worst)
-    return FamilyLoss(
-        epsilon, worst.loss.lower, attack, worst.loss.adversary, worst.loss.length,
-        worst.chain, worst.name,
-    )  # fmt: skip
-
-
-def _named(worst: Worst) -> Witness | None:
-    attack: PrivacyLoss = worst.loss
-    if attack.witness is None:
-        return None
-    return MemberWitness.on(attack.witness, worst.name, worst.chain)
+    return replace(worst.loss, epsilon=epsilon, chain=worst.chain, member=worst.name)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import cast
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,13 +12,10 @@ from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.model.family import ModelFamily
 from chainveil.noise.base import Noise
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
-from chainveil.noise.memory import StickyNoise, TrackingNoise
 from chainveil.privacy import engines
+from chainveil.privacy.calibrate import least_noise
 from chainveil.privacy.family.hush import LEFT, hushed
 from chainveil.privacy.letters.shapes import cost
-from chainveil.privacy.memory import calibrate as memory
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 
@@ -28,7 +24,7 @@ from chainveil.privacy.result import Calibrated, PrivacyLoss
 class Wanted:
     """Noise of a kind for some members of the family that ``problem`` is about.
 
-    ``tried`` keeps what was found for single members, ``ratios`` the log ratios they allow.
+    ``tried`` keeps what was found for single members.
     """
 
     kind: str
@@ -36,7 +32,6 @@ class Wanted:
     members: Mapping[str, DataModel]
     aim: Aim
     tried: dict[tuple[str, Aim], Calibrated]
-    ratios: dict[tuple[str, float], list[float]] = field(default_factory=dict)
 
     @property
     def typical(self) -> DataModel:
@@ -84,50 +79,10 @@ def first_order(model: DataModel) -> DataModel:
 
 def _found_together(wanted: Wanted, members: Mapping[str, DataModel]) -> Calibrated | None:
     """Noise of two states, found for all members at once; None where that is not offered."""
-    problem, aim = wanted.problem, wanted.aim
-    if problem.model.states != 2:
-        return None
-    plain = aim.every == 1 and problem.plain and not problem.ordered
-    if wanted.kind == Channel.kind and plain:
-        return _two_states(wanted, members) if all(map(_is_lazy, members.values())) else None
-    form = _FORMS.get(wanted.kind)
-    if form is None:
+    if wanted.problem.model.states != 2:
         return None
     family = ModelFamily(list(members.values()), list(members), first_order(wanted.typical))
-    return form(problem.on(family), aim)
-
-
-def _is_lazy(member: DataModel) -> bool:
-    return member.box is not None and member.box[1] + member.box[3] <= 1
-
-
-def _two_states(wanted: Wanted, members: Mapping[str, DataModel]) -> Calibrated:
-    """The least of the largest log ratios, direction by direction: exactly what all allow."""
-    from chainveil.privacy.two_state.calibrate import largest_log_ratios, least_within, weights_of
-
-    problem, aim = wanted.problem, wanted.aim
-    asked = [_on_slowest(problem, member) for member in members.values()]
-    for name, one in zip(members, asked, strict=True):
-        if (name, aim.epsilon) not in wanted.ratios:
-            wanted.ratios[name, aim.epsilon] = largest_log_ratios(one, aim.epsilon)
-    both = [wanted.ratios[name, aim.epsilon] for name in members]
-    weights = weights_of(cast(MarkovChain, wanted.typical), aim)
-    logs = [min(logs) for logs in zip(*both, strict=True)]
-
-    def loss(noise: Channel) -> PrivacyLoss:
-        found = [engines.loss(one.with_release(noise)) for one in asked]
-        return max(found, key=lambda one: one.epsilon)
-
-    return least_within(logs, aim, weights, loss)
-
-
-def _on_slowest(problem: Problem, member: DataModel) -> Problem:
-    """The problem on a chain, or on the slowest chain of a box, whose bound is for all lengths."""
-    assert member.box is not None
-    if member.single:
-        return problem.on(member)
-    points = None if problem.adversary == "any" else problem.length
-    return replace(problem, model=MarkovChain.binary(member.box[0], member.box[2]), length=points)
+    return least_noise(wanted.kind, wanted.problem.on(family), wanted.aim)
 
 
 def _one_by_one(wanted: Wanted) -> list[Calibrated]:
@@ -161,11 +116,3 @@ def _quietened(wanted: Wanted, found: Calibrated) -> Calibrated:
         wanted.aim.epsilon, wanted.left,
     )  # fmt: skip
     return Calibrated(noise, wanted.worst(noise))
-
-
-_FORMS: dict[str, Callable[[Problem, Aim], Calibrated]] = {
-    Channel.kind: memory.least_independent,
-    StickyNoise.kind: memory.least_sticky,
-    TrackingNoise.kind: memory.least_tracking,
-    CorrelatedNoise.kind: memory.least_correlated,
-}

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import cast
 
 import numpy as np
 
 from chainveil.checks import FloatArray
+from chainveil.privacy import bounds
 from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.letters.cases import Half
 from chainveil.privacy.letters.numbers import Numbers, successors
 from chainveil.privacy.letters.search import Attack
 from chainveil.privacy.letters.sides import Reports, Script, Spelling
-from chainveil.privacy.letters.witness import SequenceWitness, reports_of
-from chainveil.privacy.memory.witness import MemoryWitness, in_runs
 from chainveil.privacy.problem import Problem
-from chainveil.privacy.witness import Witness
 
 # A witness is written out to the asked length up to this many points.
 LONGEST_EXTENSION = 4096
 
 
-def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | None:
+def written_out(problem: Problem, script: Script, attack: Attack) -> bounds.Attack | None:
     """The attack in positions; None where it cannot be written out."""
     left, right = attack.left, attack.right
     target = left.points
@@ -46,16 +45,19 @@ def written_out(problem: Problem, script: Script, attack: Attack) -> Witness | N
     series = before + behind
     if problem.plain and not problem.ordered:
         series += _further(problem, script, attack, series)
-    about = len(series), target, known, *attack.pair
-    if problem.plain and not problem.ordered:
-        joint = {reports: _joint(script, reports) for reports in set(series)}
-        return SequenceWitness(*about, tuple(joint[reports] for reports in series))
-    symbols = {reports: _symbol(script, reports) for reports in set(series)}
-    return MemoryWitness(*about, in_runs([(symbols[reports], 1) for reports in series]))
+    one = len(script.releases) == 1
+    output = [reports[0] if one else reports for reports in series]
+    return bounds.attack_on(target, attack.pair, known, output)
+
+
+def reports_of(attack: bounds.Attack) -> list[Reports]:
+    """What each release reports at each point of an attack; None where nothing is published."""
+    points = (seen if isinstance(seen, tuple) else (seen,) for seen in attack.output())
+    return [cast(Reports, reports) for reports in points]
 
 
 def in_letters(
-    script: Script, spellings: tuple[Spelling, Spelling], attack: Witness
+    script: Script, spellings: tuple[Spelling, Spelling], attack: bounds.Attack
 ) -> tuple[int, list[list[int]]] | None:
     """The label of an attack's target and the words of both sides; None where it has none.
 
@@ -63,7 +65,7 @@ def in_letters(
     """
     if script.every > 1 or script.missing:
         return None
-    digits = reports_of(attack, script.releases)
+    digits = reports_of(attack)
     named = {reports: label for label, reports in enumerate(script.label_reports)}
     labels = [named[tuple(point[i] or 0 for i in script.sticky)] for point in digits]
     target = attack.target
@@ -90,22 +92,6 @@ def in_letters(
 
 def _silence(script: Script) -> Reports:
     return (None,) * len(script.releases)
-
-
-def _joint(script: Script, reports: Reports) -> int:
-    """The reports of several channels as one output of the joint channel, the last one fastest."""
-    symbol = 0
-    for noise, report in zip(script.releases, reports, strict=True):
-        symbol = symbol * noise.outputs + (report or 0)
-    return symbol
-
-
-def _symbol(script: Script, reports: Reports) -> int:
-    """What is published at a point, as :class:`MemoryWitness` counts it."""
-    symbol = 0
-    for noise, report in zip(script.releases, reports, strict=True):
-        symbol = symbol * (noise.outputs + 1) + (noise.outputs if report is None else report)
-    return symbol
 
 
 def _reporting(script: Script, index: int) -> bool:

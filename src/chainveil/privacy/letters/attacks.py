@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.model.contexts import context_steps
 from chainveil.noise.base import Noise
+from chainveil.privacy.bounds import Attack
+from chainveil.privacy.letters.attack import reports_of
 from chainveil.privacy.letters.numbers import exact_start
 from chainveil.privacy.letters.sides import Reports
-from chainveil.privacy.letters.witness import reports_of
-from chainveil.privacy.witness import Witness
 
 IntArray = NDArray[np.int64]
 Block = tuple[int, int]
@@ -95,7 +95,7 @@ class Attacks:
         self._move = context_steps(np.asarray(model.transition))
         self._powers = {0: np.eye(len(self._start)), 1: self._move}
         self._laws = [(noise.first_law(), _kernel(noise)) for noise in earlier]
-        self._known: list[Witness] = []
+        self._known: list[Attack] = []
         self._blocks = Blocks()
         # Of each attack: its blocks, and what all else says behind each of them for the two values
         # of the target, (blocks, 2, contexts).
@@ -112,7 +112,7 @@ class Attacks:
         found._blocks = deepcopy(self._blocks)
         return found
 
-    def add(self, attack: Witness | None, noise: Noise) -> None:
+    def add(self, attack: Attack | None, noise: Noise) -> None:
         """One more attack on such noise as this, if it is one and new."""
         if attack is None or attack in self._known:
             return
@@ -123,7 +123,7 @@ class Attacks:
         prior = self._gained([(blocks, known)], silent)
         self._priors = np.append(self._priors, prior[0])
 
-    def best(self, noise: Noise) -> Witness | None:
+    def best(self, noise: Noise) -> Attack | None:
         """The attack that gains most from a noise."""
         return self._known[int(np.argmax(self.values([noise])[:, 0]))] if self._known else None
 
@@ -184,7 +184,7 @@ class Attacks:
             found[first[level] : first[level + 1]] = both
         return first, found
 
-    def _read(self, attack: Witness, noise: Noise) -> tuple[list[Block], FloatArray, FloatArray]:
+    def _read(self, attack: Attack, noise: Noise) -> tuple[list[Block], FloatArray, FloatArray]:
         """The blocks of an attack, what all else says behind each, and that without any report.
 
         Points that say nothing are left out. A point of which something else is said is a block.
@@ -222,13 +222,13 @@ class Attacks:
         return blocks, np.array(says), np.array(without)
 
     def _runs(
-        self, attack: Witness, releases: tuple[Noise, ...]
+        self, attack: Attack, releases: tuple[Noise, ...]
     ) -> Iterator[tuple[int, int, Reports]]:
         """Where points of one kind begin, how many they are, and what is reported at each.
 
         The first of several with the same reports may follow others.
         """
-        reports = reports_of(attack, releases)
+        reports = reports_of(attack)
         alone = {attack.target, *attack.known, *range(self._order)}
         ends = sorted({*alone, *(index + 1 for index in alone), len(reports)})
         begin = 0
@@ -245,7 +245,7 @@ class Attacks:
             begin += count
 
     def _point(
-        self, attack: Witness, index: int, reports: Reports, last: Reports, outputs: int
+        self, attack: Attack, index: int, reports: Reports, last: Reports, outputs: int
     ) -> tuple[Points, FloatArray, FloatArray, bool]:
         """A point without its gap, what all else says of it, what is known, and whether it tells.
 
@@ -254,7 +254,7 @@ class Attacks:
         value = self._value(index)
         known = np.ones((2, len(self._start)))
         if index == attack.target:
-            known *= value == np.array([[attack.value], [attack.other]])
+            known *= value == np.array([attack.value, attack.other])
         elif index in attack.known:
             known *= value == attack.known[index]
         given = known.copy()

@@ -10,15 +10,13 @@ import numpy as np
 from chainveil.errors import InvalidInput
 from chainveil.noise.base import Noise
 from chainveil.privacy.adversary import Adversary
+from chainveil.privacy.bounds import Attack
 from chainveil.privacy.letters.attack import in_letters, written_out
 from chainveil.privacy.letters.numbers import read_numbers
 from chainveil.privacy.letters.search import Search
 from chainveil.privacy.letters.sides import Script
-from chainveil.privacy.letters.witness import SequenceWitness
-from chainveil.privacy.memory.witness import MemoryWitness
 from chainveil.privacy.problem import Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import DescribedAttack, Witness
 
 
 def solves(problem: Problem) -> bool:
@@ -42,23 +40,23 @@ class Closing:
             read_numbers(problem.chain, problem.releases), problem.releases, problem.gaps
         )
         self._search = Search(script, problem.adversary, problem.length, problem.effort)
-        self._known: tuple[Witness, float] | None = None
+        self._known: tuple[Attack, float] | None = None
 
-    def begin_with(self, attack: Witness) -> None:
+    def begin_with(self, attack: Attack) -> None:
         """Take note of an attack before the search: what is worth less does not matter."""
         value = _replayed(attack, self.problem)
         if math.isfinite(value) and value > self._search.low:
             self._search.low, self._known = value, (attack, value)
             search = self._search
             if spelled := in_letters(search.script, search.spellings, attack):
-                self._search.begin_with((attack.value, attack.other), *spelled)
+                self._search.begin_with((attack.value[0], attack.other[0]), *spelled)
 
     @property
     def nodes(self) -> int:
         """Words that got a node so far."""
         return self._search.made
 
-    def others(self, above: float, most: int) -> list[Witness]:
+    def others(self, above: float, most: int) -> list[Attack]:
         """Attacks on other values than those of the best one, if they attain so much."""
         search = self._search
         found = (
@@ -115,19 +113,10 @@ def _informed(problem: Problem) -> PrivacyLoss:
     return replace(worst, epsilon=upper, adversary=problem.adversary)
 
 
-def _replayed(witness: Witness, problem: Problem) -> float:
+def _replayed(witness: Attack, problem: Problem) -> float:
     """What the attack attains; nothing where it cannot happen as it is written out."""
     try:
-        value = witness.replay(problem.chain, problem.seen)
+        value = problem.replay(witness)
     except InvalidInput:
         return 0.0
     return 0.0 if math.isnan(value) else max(0.0, value)
-
-
-def witness(attack: DescribedAttack) -> Witness:
-    """The attack as it is described, point by point."""
-    if attack.symbols:
-        raise InvalidInput("witness symbols", "a pattern", "none, for more than two states")
-    if attack.plain:
-        return SequenceWitness(*attack.place, tuple(attack.output().tolist()))
-    return MemoryWitness.of(attack)

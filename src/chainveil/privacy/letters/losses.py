@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import Protocol
 
 from chainveil.noise.base import Noise
+from chainveil.privacy.bounds import Attack
 from chainveil.privacy.letters.attacks import Attacks
 from chainveil.privacy.letters.coarse import memory_of
 from chainveil.privacy.letters.shapes import Shape, cost, hiding
 from chainveil.privacy.problem import Aim, Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import Witness
 
 # How close losses come at first, as a share of the budget, and on very slow chains; bounds that are
 # further apart do not meet.
@@ -54,10 +54,10 @@ class Closing(Protocol):
     def nodes(self) -> int:
         """Words that got a node so far."""
 
-    def begin_with(self, attack: Witness) -> None:
+    def begin_with(self, attack: Attack) -> None:
         """Take note of an attack before anything is searched."""
 
-    def others(self, above: float, most: int) -> list[Witness]:
+    def others(self, above: float, most: int) -> list[Attack]:
         """Attacks on other values than those of the best one, if they attain so much."""
 
     def to(self, effort: Effort, enough: float = ...) -> PrivacyLoss:

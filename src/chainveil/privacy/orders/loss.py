@@ -10,17 +10,19 @@ import math
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
+
 from chainveil.model.higher_order import HigherOrderChain
+from chainveil.noise.automaton import Observation
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
+from chainveil.privacy.bounds import Attack, attack_on
 from chainveil.privacy.orders.alphabet import SILENT, Alphabet
 from chainveil.privacy.orders.cones import Cones
 from chainveil.privacy.orders.numbers import read_numbers
 from chainveil.privacy.orders.search import WORK_A_NODE, Search
-from chainveil.privacy.orders.witness import OrderWitness
 from chainveil.privacy.problem import Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
-from chainveil.privacy.witness import DescribedAttack, Witness
 
 # Entries of a row to the right of a target: values before it and up to the next point.
 MOST_ENTRIES = 1024
@@ -78,10 +80,10 @@ class Closing:
         """The work that was done so far, in nodes."""
         return math.ceil(self._search.worked / WORK_A_NODE)
 
-    def begin_with(self, attack: Witness) -> None:
+    def begin_with(self, attack: Attack) -> None:
         """No attack on other noise is of use: the search keeps words by what they attain."""
 
-    def others(self, above: float, most: int) -> list[Witness]:
+    def others(self, above: float, most: int) -> list[Attack]:
         """None: only the best attack is followed back."""
         return []
 
@@ -95,14 +97,21 @@ class Closing:
         search.run(enough)
         if search.lower <= 0.0 and search.upper <= 0.0:
             return nothing
-        word, silence = search.word, problem.noise.outputs
+        word = search.word
         if word is None:
             return PrivacyLoss(search.upper, 0.0, None, problem.adversary, problem.length)
-        reports = tuple(silence if report == SILENT else report for report in word.reports)
-        attack = OrderWitness(len(reports), word.target, word.known, *word.pair, reports)
-        lower = max(0.0, attack.replay(problem.model, problem.noise))
+        output = [None if report == SILENT else self._seen(report) for report in word.reports]
+        attack = attack_on(word.target, word.pair, word.known, output)
+        lower = max(0.0, problem.replay(attack))
         upper = math.nextafter(max(search.upper, lower), math.inf)
         return PrivacyLoss(upper, lower, attack, problem.adversary, problem.length)
+
+    def _seen(self, report: int) -> Observation:
+        """A report of all releases together, as one of each."""
+        sizes = [noise.outputs for noise in self.problem.releases]
+        if len(sizes) == 1:
+            return int(report)
+        return tuple(int(one) for one in np.unravel_index(report, sizes))
 
 
 @cache
@@ -116,8 +125,3 @@ def _compile() -> None:
 def _searched(length: int | None) -> int | None:
     """The number of points that words may have; behind many of them it makes no difference."""
     return None if length is None or length > LONGEST else length
-
-
-def witness(attack: DescribedAttack) -> OrderWitness:
-    """The attack as it is described."""
-    return OrderWitness.of(attack)

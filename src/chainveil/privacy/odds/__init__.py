@@ -1,0 +1,1 @@
+"""Losses of two-state chains under any noise: intervals of odds."""

@@ -1,1 +1,0 @@
-"""Boxes of two-state chains: losses and noise that hold for every chain in one."""
