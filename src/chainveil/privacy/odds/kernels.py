@@ -61,18 +61,16 @@ SETTLING = 500  # sweeps over a block that may undo its widening
 
 
 @compiled(error_model="numpy")
-def weights_at(q: float, r: float, row: FloatArray, d: int, w: FloatArray) -> None:
-    """``w = (w00, w10, w01, w11)``, ``w[y, x] = Pr[x_before = y | x_now = x]``, where x_before is d
-    steps after a point with the law ``row``.
+def law_at(q: float, r: float, row: FloatArray, d: int) -> tuple[float, float]:
+    """Law of a point ``d`` steps after a point with the law ``row``, up to rounding.
 
-    A negative d or a negative row stands for the stationary law. Zeros where x cannot occur.
+    A negative d or a negative row stands for the stationary law.
     """
     if d < 0 or row[0] < 0:
-        w[0], w[1], w[2], w[3] = 1 - q, q, r, 1 - r
-        return
+        return r / (q + r), q / (q + r)
     c0, c1, s = row[0], row[1], q + r
     turns = (1 - max(q, r)) - min(q, r)  # 1 - q - r without cancellation
-    # A single step first where the power of a negative number would alternate.
+    # A single step last where the power of a negative number would alternate.
     even = d if turns >= 0 else d - d % 2
     if even > 0:
         if s < 0.5:
@@ -88,6 +86,20 @@ def weights_at(q: float, r: float, row: FloatArray, d: int, w: FloatArray) -> No
         )
     if d > even:
         c0, c1 = (1 - q) * c0 + r * c1, q * c0 + (1 - r) * c1
+    return c0, c1
+
+
+@compiled(error_model="numpy")
+def weights_at(q: float, r: float, row: FloatArray, d: int, w: FloatArray) -> None:
+    """``w = (w00, w10, w01, w11)``, ``w[y, x] = Pr[x_before = y | x_now = x]``, where x_before is d
+    steps after a point with the law ``row``.
+
+    A negative d or a negative row stands for the stationary law. Zeros where x cannot occur.
+    """
+    if d < 0 or row[0] < 0:
+        w[0], w[1], w[2], w[3] = 1 - q, q, r, 1 - r
+        return
+    c0, c1 = law_at(q, r, row, d)
     zero, one = (1 - q) * c0 + r * c1, q * c0 + (1 - r) * c1
     w[0], w[1], w[2], w[3] = 0.0, 0.0, 0.0, 0.0
     if zero > 0:
@@ -198,6 +210,64 @@ def sweep(
 
 
 @compiled(error_model="numpy")
+def gain_of(V: FloatArray, low: float, high: float, t: int, end: int) -> float:
+    """By how much an end of an interval of odds lies beyond that of node t, in logarithms.
+
+    NaN: the step is impossible, or both are 0 or infinite and stay so.
+    """
+    return float((np.log(high / V[t, 1]) if end == 1 else np.log(V[t, 0] / low)) + 2 * OUTWARD)
+
+
+@compiled(error_model="numpy")
+def cycle_means(
+    policy: PolicyArray, source: IntArray, parities: int, gain: FloatArray, g: FloatArray,
+    c: FloatArray,
+) -> None:
+    """Growth per step along the cycle of a policy that leads to each end of an interval.
+
+    ``g[node, end]`` is the mean gain of the cycle, at least 0, and ``c[node, end] >= 0`` the
+    offsets with which every step of the policy gains g: ``c[t] = max(0, gain + c[s] - g[t])``.
+    """
+    size = len(policy)
+    nodes = size // parities
+    number, path = np.zeros(2 * size, np.int64), np.empty(2 * size, np.int64)
+    g[:], c[:] = 0.0, 0.0
+    for begin in range(2 * size):
+        # Against the steps until a cycle closes, or an end is met that is done.
+        i, length = begin, 0
+        while number[i] == 0 and policy[i // 2, i % 2] >= 0:
+            length += 1
+            number[i], path[length - 1] = length, i
+            chosen = policy[i // 2, i % 2]
+            i = 2 * ((parities - 1 - i // 2 // nodes) * nodes + source[chosen // 2]) + chosen % 2
+        if length == 0:
+            continue
+        on_cycle = 0
+        if number[i] > 0:  # The cycle runs from path[length - 1] up to i, which comes first.
+            on_cycle = length - number[i] + 1
+            mean = 0.0
+            for at in range(length - on_cycle, length):
+                mean += gain[path[at] // 2, path[at] % 2]
+            mean = max(mean / on_cycle, 0.0)
+            # Twice around: the first time finds how far offsets fall below that of the last entry.
+            offset, least = 0.0, 0.0
+            for at in range(length - 1, length - on_cycle - 1, -1):
+                offset += gain[path[at] // 2, path[at] % 2] - mean
+                least = min(least, offset)
+            offset = -least
+            for at in range(length - 1, length - on_cycle - 1, -1):
+                offset = max(0.0, offset + gain[path[at] // 2, path[at] % 2] - mean)
+                g[path[at] // 2, path[at] % 2], c[path[at] // 2, path[at] % 2] = mean, offset
+        for at in range(length - on_cycle - 1, -1, -1):
+            j = path[at]
+            g[j // 2, j % 2] = g[i // 2, i % 2]
+            c[j // 2, j % 2] = max(0.0, c[i // 2, i % 2] + gain[j // 2, j % 2] - g[i // 2, i % 2])
+            i = j
+        for at in range(length):
+            number[path[at]] = -1
+
+
+@compiled(error_model="numpy")
 def growth(
     V: FloatArray,
     W: FloatArray,
@@ -205,17 +275,32 @@ def growth(
     target: IntArray,
     law: FloatArray,
     steps: int,
+    policy: PolicyArray,
     g: FloatArray,
+    c: FloatArray,
 ) -> bool:
-    """Rates g >= 0 with every interval inside ``(low exp(-g k), high exp(g k))`` after k <=
-    ``steps`` steps.
+    """Rates g, c >= 0 with every interval inside ``(low exp(-c - g k), high exp(c + g k))`` after
+    k <= ``steps`` steps.
 
-    An edge whose source has grown by g k may lead to no more than its target grown by g (k + 1).
-    Log odds do not expand, so both ends of 0 <= k < steps are enough. False if no rates were found.
+    An edge whose source has grown by c + g k may lead to no more than its target grown by
+    c + g (k + 1). Log odds do not expand, so both ends of 0 <= k < steps are enough. Rates begin
+    with those of ``policy``, which gives the ends of the intervals one step later; offsets c let
+    ends take turns in growing. False if no rates were found.
     """
     parities = len(W)
     nodes = len(V) // parities
-    g[:] = 0
+    gain = np.zeros_like(g)
+    for i in range(len(V)):
+        p = parities - 1 - i // nodes
+        for end in range(2):
+            if policy[i, end] >= 0:
+                e, before = policy[i, end] // 2, policy[i, end] % 2
+                low, high = image(W[p], law[e], V[p * nodes + source[e], before])
+                found = gain_of(V, low, high, i, end)
+                if found == np.inf:
+                    return False
+                gain[i, end] = 0.0 if np.isnan(found) else found
+    cycle_means(policy, source, parities, gain, g, c)
     for _ in range(2 * len(V) + 2):
         calm = True
         for p in range(parities):
@@ -229,12 +314,11 @@ def growth(
                 for end in range(2):
                     low, high = image(W[p], law[e], V[s, end])
                     for side in range(2):
-                        # NaN: the edge is impossible, or both ends are 0 or infinite and stay so.
-                        gain = np.log(high / V[t, 1]) if side == 1 else np.log(V[t, 0] / low)
-                        gain += 2 * OUTWARD
-                        if gain == np.inf:
+                        step = gain_of(V, low, high, t, side)
+                        if step == np.inf:
                             return False
-                        need = max(gain, (gain + g[s, end] * (steps - 1)) / steps)
+                        step += c[s, end] - c[t, side]
+                        need = max(step, (step + g[s, end] * (steps - 1)) / steps)
                         if need > g[t, side] * (1 + 1e-12):
                             g[t, side], calm = need, False
         if calm:
@@ -291,6 +375,113 @@ def holds(
 
 
 @compiled(error_model="numpy")
+def attain(
+    R: FloatArray,
+    policy: PolicyArray,
+    W: FloatArray,
+    source: IntArray,
+    law: FloatArray,
+    new: FloatArray,
+) -> None:
+    """Odds ``R[node, end]`` one step later, each along the arc that ``policy`` names; NaN: none."""
+    parities = len(W)
+    nodes = len(R) // parities
+    for i in range(len(R)):
+        p = parities - 1 - i // nodes
+        for end in range(2):
+            new[i, end] = np.nan
+            if policy[i, end] >= 0:
+                e, before = policy[i, end] // 2, policy[i, end] % 2
+                low, high = image(W[p], law[e], R[p * nodes + source[e], before])
+                new[i, end] = high if end == 1 else low
+
+
+@compiled(error_model="numpy")
+def attain_block(
+    R: FloatArray,
+    policy: PolicyArray,
+    box: FloatArray,
+    row: FloatArray,
+    source: IntArray,
+    law: FloatArray,
+    parities: int,
+    d: int,
+    steps: int,
+) -> None:
+    """Odds ``R[node, end]`` at distance d, moved ``steps`` steps along the arcs of ``policy``.
+
+    The joint likelihood of the output and the state is multiplied by one matrix a step, so that
+    many steps are a power, found by repeated squaring. It is an estimate of what the policy attains
+    on the lowest corner of ``box``; the attack itself is replayed elsewhere.
+    """
+    q, r, size = box[0], box[2], len(R)
+    nodes = size // parities
+    p0, p1 = law_at(q, r, row, d)
+    after0, after1 = law_at(q, r, row, d + steps)
+    if p0 == 0 or p1 == 0 or after0 == 0 or after1 == 0:
+        R[:] = np.nan
+        return
+    # From each (node, end): where it comes from, and the product of the matrices since.
+    came, M = np.empty(2 * size, np.int64), np.empty((2 * size, 2, 2))
+    total, N = np.empty(2 * size, np.int64), np.empty((2 * size, 2, 2))
+    for i in range(2 * size):
+        total[i] = i
+        N[i, 0, 0], N[i, 0, 1], N[i, 1, 0], N[i, 1, 1] = 1.0, 0.0, 0.0, 1.0
+        chosen = policy[i // 2, i % 2]
+        came[i] = -1
+        if chosen >= 0:
+            e = chosen // 2
+            first = (parities - 1 - i // 2 // nodes) * nodes
+            came[i] = 2 * (first + source[e]) + chosen % 2
+            M[i, 0, 0], M[i, 0, 1] = (1 - q) * law[e, 0, 0], q * law[e, 0, 1]
+            M[i, 1, 0], M[i, 1, 1] = r * law[e, 1, 0], (1 - r) * law[e, 1, 1]
+    left = steps
+    came_next, M_next = np.empty_like(came), np.empty_like(M)
+    while True:
+        if left & 1:
+            join(total, N, came, M, came_next, M_next)
+            total[:], N[:] = came_next, M_next
+        left >>= 1
+        if left == 0:
+            break
+        join(came, M, came, M, came_next, M_next)
+        came[:], M[:] = came_next, M_next
+    flat = R.copy().ravel()
+    for i in range(2 * size):
+        R[i // 2, i % 2] = np.nan
+        if total[i] >= 0 and flat[total[i]] >= 0:
+            # p0 : p1 R, scaled so that infinite odds have a place.
+            odds = flat[total[i]]
+            u0, u1 = (p0, p1 * odds) if odds <= 1 else (p0 / odds, p1)
+            a, b = u0 * N[i, 0, 0] + u1 * N[i, 1, 0], u0 * N[i, 0, 1] + u1 * N[i, 1, 1]
+            R[i // 2, i % 2] = (b / after1) / (a / after0)
+
+
+@compiled(error_model="numpy")
+def join(
+    first: IntArray,
+    A: FloatArray,
+    second: IntArray,
+    B: FloatArray,
+    came: IntArray,
+    product: FloatArray,
+) -> None:
+    """Follow ``first`` and then ``second``: origins, and products of matrices up to a factor."""
+    for i in range(len(second)):
+        at = second[i]
+        came[i] = -1
+        if at >= 0 and first[at] >= 0:
+            came[i] = first[at]
+            a = A[at, 0, 0] * B[i, 0, 0] + A[at, 0, 1] * B[i, 1, 0]
+            b = A[at, 0, 0] * B[i, 0, 1] + A[at, 0, 1] * B[i, 1, 1]
+            c = A[at, 1, 0] * B[i, 0, 0] + A[at, 1, 1] * B[i, 1, 0]
+            d = A[at, 1, 0] * B[i, 0, 1] + A[at, 1, 1] * B[i, 1, 1]
+            top = max(a, b, c, d, 1e-300)
+            product[i, 0, 0], product[i, 0, 1] = a / top, b / top
+            product[i, 1, 0], product[i, 1, 1] = c / top, d / top
+
+
+@compiled(error_model="numpy")
 def walk(
     V: FloatArray,
     box: FloatArray,
@@ -324,7 +515,8 @@ def walk(
     most : int
         Work after which all odds are taken to be possible; the unit is an edge visited in a sweep.
     hull, found : arrays of shape (nodes, 2)
-        Widened to all that is possible, and to all that is found from step to step.
+        Widened to all that is possible, and to what the policies attain on the lowest corner of
+        the box.
     at : array of shape (nodes, 2)
         Where each end of ``found`` was met: parities * (segments before it) + parity of the node.
     counts, policies : arrays of shape (segments,) and (segments, parities * nodes, 2)
@@ -349,8 +541,9 @@ def walk(
     recent, turn, left, again = V.copy(), 0, max(4, 2 * places), 0
     anything = np.zeros_like(hull)
     anything[:, 1] = np.inf
-    X, new, g = np.empty_like(V), np.empty_like(V), np.empty_like(V)
+    X, new, g, c = np.empty_like(V), np.empty_like(V), np.empty_like(V), np.empty_like(V)
     W, policy = np.zeros((parities, 2, 4)), np.empty((size, 2), np.int32)
+    R = np.where(V[:, 1:] >= 0, V, np.nan)
     while True:
         if both_possible(box[0], box[2], row, d):
             widen(hull, V)
@@ -359,10 +552,10 @@ def walk(
                 # Odds that settle grow from step to step by less and less, and by rounding: what
                 # cannot be seen in a loss makes an attack no longer.
                 least, most_found = found[place, 0] * (1 - TIGHT), found[place, 1] * (1 + TIGHT)
-                if V[node, 1] >= 0 and (V[node, 0] < least or found[place, 1] < 0):
-                    found[place, 0], at[place, 0] = V[node, 0], parities * segments + node // nodes
-                if V[node, 1] > most_found:
-                    found[place, 1], at[place, 1] = V[node, 1], parities * segments + node // nodes
+                if R[node, 0] < least or (found[place, 1] < 0 and R[node, 0] >= 0):
+                    found[place, 0], at[place, 0] = R[node, 0], parities * segments + node // nodes
+                if R[node, 1] > most_found:
+                    found[place, 1], at[place, 1] = R[node, 1], parities * segments + node // nodes
         if V[:, 1].max() < 0:
             return segments, work
         if work > most:
@@ -401,13 +594,13 @@ def walk(
             while steps == 1 and block > 1:
                 weights_between(box, row, d, d + block, False, W)
                 work += 2 * parities * len(source)
+                sweep(recent, W, source, target, law, new, policy)
                 if (
-                    growth(recent, W, source, target, law, block, g)
-                    and g.max() * block <= 4 * slack
+                    growth(recent, W, source, target, law, block, policy, g, c)
+                    and (c + g * block).max() <= 4 * slack
                 ):
-                    sweep(recent, W, source, target, law, new, policy)
-                    recent[:, 0] *= np.exp(-g[:, 0] * block) * (1 - TIGHT)
-                    recent[:, 1] *= np.exp(g[:, 1] * block) * (1 + TIGHT)
+                    recent[:, 0] *= np.exp(-c[:, 0] - g[:, 0] * block) * (1 - TIGHT)
+                    recent[:, 1] *= np.exp(c[:, 1] + g[:, 1] * block) * (1 + TIGHT)
                     widen(hull, recent)
                     steps = block
                 block //= 4
@@ -416,6 +609,7 @@ def walk(
                 left = max(12, 12 * places) if turn % 4 == 3 else max(4, 2 * places)
         if steps > 1:
             V = recent.copy()
+            attain_block(R, policy, box, row, source, law, parities, d, steps)
         else:
             weights_between(box, row, d, d, False, W)
             sweep(V, W, source, target, law, new, policy)
@@ -423,6 +617,8 @@ def walk(
             V = new.copy()
             widen(recent, V)
             left -= 1
+            attain(R, policy, W, source, law, new)
+            R[:] = new
         if segments < len(counts):
             counts[segments] = steps
             policies[segments] = policy

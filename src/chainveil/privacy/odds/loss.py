@@ -15,6 +15,7 @@ import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,10 @@ from chainveil.privacy.result import PrivacyLoss
 Box = tuple[float, float, float, float]
 
 TOLERANCE = 1e-4  # relative distance of the bounds at which refining ends
+CLOSE = 2e-3  # the same where closer bounds take long
+LIGHT = 1_000_000  # edges visited, about a tenth of a second; what takes more takes long
 SLACK = 0.4  # log odds that may be overestimated in the first round
+ATTACKING = 6e-3  # the same where attacks are sought and no bound
 FINEST = 9  # rounds of refining; each takes an eighth of the slack of the one before
 SHORT = 32  # points; places are told apart where so many or fewer lie beside the window
 SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
@@ -129,14 +133,22 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
             return short
     # Most bounds are close with much slack, which takes the fewest steps.
     slack, best = SLACK, Bounds(math.inf, 0.0, None)
-    for _ in range(FINEST):
+    for turn in range(FINEST):
         parts = _Parts(question, slack)
-        found = parts.bounds()
-        upper, steps = min(best.upper, found.upper), best.steps + found.steps
-        best = replace(max(best, found, key=lambda one: one.lower), upper=upper, steps=steps)
-        settled = best.upper - best.lower <= tolerance * best.upper + 1e-9
-        if settled or parts.is_exact or best.upper == math.inf or best.steps > question.effort:
-            break
+        upper, steps = min(best.upper, parts.upper), best.steps + parts.steps
+        best = replace(best, upper=upper, steps=steps)
+
+        def settled(lower: float) -> bool:
+            close = tolerance if best.steps < LIGHT else max(tolerance, CLOSE)
+            return best.upper - lower <= close * best.upper + 1e-9
+
+        final = parts.is_exact or upper == math.inf or steps > question.effort
+        # The attack is made only where it is expected to settle the question.
+        if final or turn == FINEST - 1 or settled(parts.attained):
+            found = parts.bounds()
+            best = replace(max(best, found, key=lambda one: one.lower), upper=upper, steps=steps)
+            if final or settled(best.lower):
+                break
         slack /= 8
     if best.witness is not None and length is not None and best.witness.length > length:
         # Far from the ends, labels and values count as possible from the first point on, and the
@@ -163,7 +175,7 @@ def attacks(question: Question, share: float = 0.5, most: int = 12) -> Iterator[
     One for each label and pair of values. Of a box, those on its lowest corner.
     """
     low = question.box[0], question.box[0], question.box[2], question.box[2]
-    yield from _Parts(replace(question, box=low), SLACK).attacks(share, most)
+    yield from _Parts(replace(question, box=low), ATTACKING).attacks(share, most)
 
 
 class _Parts:
@@ -351,18 +363,27 @@ class _Parts:
         )  # fmt: skip
         return best if only is None else (best, steps, pairs)
 
-    def bounds(self) -> Bounds:
-        """The largest ratio, rounded up, and the best attack that was found, replayed."""
-        upper = float(self._best(self._logs).max(initial=-np.inf))
-        if upper == -math.inf:
-            return Bounds(0.0, 0.0, None, self.steps)  # No unit has two possible values.
+    @cached_property
+    def upper(self) -> float:
+        """The largest ratio, rounded up; 0 where no unit has two possible values."""
+        found = float(self._best(self._logs).max(initial=-np.inf))
+        if found == -math.inf:
+            return 0.0
         # Each logarithm and each sum has a relative error of one unit of 2^-53 at most.
-        upper = max(0.0, upper + (8 + 4 * self.question.unit) * 2.0**-52 * max(1.0, abs(upper)))
+        return max(0.0, found + (8 + 4 * self.question.unit) * 2.0**-52 * max(1.0, abs(found)))
+
+    @property
+    def attained(self) -> float:
+        """About what the best attack that was found attains."""
+        return max(0.0, float(self._best(self._attained).max(initial=-np.inf)))
+
+    def bounds(self) -> Bounds:
+        """The bound from above, and the best attack that was found, replayed."""
         witness = next(self.attacks(0.0, 1), None)
         if witness is None:
-            return Bounds(upper, 0.0, None, self.steps)
+            return Bounds(self.upper, 0.0, None, self.steps)
         lower = replay(self.question.chain, self.question.automaton, witness)
-        return Bounds(upper, min(upper, max(0.0, lower)), witness, self.steps)
+        return Bounds(self.upper, min(self.upper, max(0.0, lower)), witness, self.steps)
 
     def attacks(self, share: float, most: int) -> Iterator[Attack]:
         """Attacks that gain at least ``share`` of the best one: one for each label and pair of
@@ -558,8 +579,7 @@ def _over_several(questions: Sequence[Question], tolerance: float) -> tuple[Boun
 def _hull_bound(question: Question, tolerance: float) -> tuple[float, int]:
     """Upper bound over a box from the hull of its weights, and what was spent."""
     parts = _Parts(question, tolerance / 16)
-    upper = float(parts._best(parts._logs).max(initial=-np.inf))
-    return max(0.0, upper + (8 + 4 * question.unit) * 2.0**-52 * max(1.0, abs(upper))), parts.steps
+    return parts.upper, parts.steps
 
 
 def _corners(question: Question) -> list[tuple[float, float]]:

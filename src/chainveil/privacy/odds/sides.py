@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,8 @@ IntArray = NDArray[np.int64]
 # A sequence of edges and how often it is repeated.
 Run: TypeAlias = tuple[tuple[int, ...], int]
 
+# Segments of a walk, and policies of nodes in all of them, that there is room for at first.
+RECORDED, MOST_RECORDED = 8192, 2_000_000
 # A law that stands for the stationary one.
 STATIONARY = (-1.0, -1.0)
 
@@ -221,15 +224,27 @@ class Everywhere:
         self.hull, self.work = _nothing(nodes), 0
         self.found: list[FloatArray] = []
         self._at: list[IntArray] = []
-        self._walked: list[tuple[FloatArray, int]] = []
+        self._walked: list[tuple[FloatArray, int, IntArray, Any]] = []
         for start in starts:
             found, at, before = _nothing(nodes), np.zeros((nodes, 2), np.int64), self.hull.copy()
-            segments, work = self._walk(start, self.hull, found, at, 0)[:2]
+            room = min(RECORDED, 1 + MOST_RECORDED // nodes)
+            segments, work, counts, policies = self._walk(start, self.hull, found, at, room)
             self.found.append(found)
             self._at.append(at)
-            self._walked.append((before, segments))
+            self._walked.append((before, segments, counts, policies))
             self.work += work
-        self._recorded: dict[int, tuple[IntArray, Any]] = {}
+
+    def _policies(self, which: int) -> tuple[IntArray, Any]:
+        """Steps and policies of all segments of a walk."""
+        before, segments, counts, policies = self._walked[which]
+        if segments > len(counts):
+            # The same steps again, with room for all of them. The hull decides what is tried.
+            found, at = _nothing(len(before)), np.zeros_like(self._at[which])
+            counts, policies = self._walk(
+                self.starts[which], before.copy(), found, at, segments
+            )[2:]
+            self._walked[which] = before, segments, counts, policies
+        return counts, policies
 
     def _walk(
         self, start: Start, hull: FloatArray, found: FloatArray, at: IntArray, segments: int
@@ -237,8 +252,8 @@ class Everywhere:
         side, parities = self.side, self.side._parities
         graph = side.graph
         intervals = np.concatenate([start.intervals, _nothing(len(hull))][:parities])
-        counts = np.zeros(segments, np.int64)
-        policies = np.zeros((segments, len(intervals), 2), np.int32)
+        counts = np.empty(segments, np.int64)
+        policies = np.empty((segments, len(intervals), 2), np.int32)
         done, work = kernels.walk(
             intervals, side.box, np.array(start.law), *side._arcs, graph.classes, self._slack,
             self._most, hull, found, at, counts, policies,
@@ -266,12 +281,7 @@ class Everywhere:
         node = place * self.side.graph.labels + label
         which = _best_of([found[node] for found in self.found], value)
         start, parities = self.starts[which], self.side._parities
-        if which not in self._recorded:
-            # The hull before the walk decides what it tried.
-            hull, segments = self._walked[which]
-            found, at = _nothing(len(hull)), np.zeros_like(self._at[which])
-            self._recorded[which] = self._walk(start, hull.copy(), found, at, segments)[2:]
-        counts, policies = self._recorded[which]
+        counts, policies = self._policies(which)
         segment, parity = divmod(int(self._at[which][node, value]), parities)
         nodes, inner = len(self.hull), self.side._inner
         arcs: list[int] = []
@@ -299,7 +309,7 @@ class Everywhere:
                 path.append(arc)
                 left -= 1
             arcs += path
-        return Trace(start.known, at_node % nodes, end, (*runs, *_folded(arcs)))
+        return Trace(start.known, at_node % nodes, end, _merged([*runs, *_folded(arcs)]))
 
 
 class AtPlaces:
@@ -374,6 +384,14 @@ def _nothing(nodes: int) -> FloatArray:
     intervals = np.empty((nodes, 2))
     intervals[:, 0], intervals[:, 1] = np.inf, -1.0
     return intervals
+
+
+def _merged(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Runs of which no two neighbours repeat the same pattern."""
+    return tuple(
+        (pattern, sum(count for _, count in group))
+        for pattern, group in groupby(runs, key=lambda run: run[0])
+    )
 
 
 def _folded(arcs: Sequence[int]) -> Iterator[Run]:
