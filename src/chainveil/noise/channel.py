@@ -337,6 +337,13 @@ class _Response(Parametrization):
         most = float(logits_of(self.max_noise))
         return np.array([-FARTHEST, -most]), np.array([most, FARTHEST])
 
+    def slowed(self, logits: FloatArray, rate: float) -> FloatArray | None:
+        # What a report says of its point gets as much less: there are as many more of them.
+        if self.max_noise < 0.5:
+            return None
+        middle = 0.0 if self.max_noise == 0.5 else logits.mean()
+        return np.asarray(middle + rate * (logits - middle))
+
     def quiet(self, logits: FloatArray) -> FloatArray:
         least, most = self.limits(2)
         if most[0] < 0:  # The most that is allowed, which still says something.

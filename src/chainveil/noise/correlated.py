@@ -181,6 +181,10 @@ class _Flips(Parametrization):
         chances = [np.array([rate, 1 - rate]) * both for both in sums for rate in rates]
         return [logits_of(one) for one in chances if one.max() < 1]
 
+    def slowed(self, logits: FloatArray, rate: float) -> FloatArray:
+        # The share of flipped points comes as much closer to a half.
+        return np.asarray(logits.mean() + rate * (logits - logits.mean()))
+
     def quiet(self, logits: FloatArray) -> FloatArray:
         # A fair coin for every flip.
         return np.zeros(2)

@@ -341,9 +341,14 @@ class _Remembering(Parametrization):
     """
 
     def slowed(self, logits: FloatArray, rate: float) -> FloatArray:
-        # Reports turn as much more rarely as the chain does.
-        towards = np.log(rate) * np.array([[1.0], [-1.0]])
-        return np.asarray((logits.reshape(2, -1) + towards).ravel())
+        # Reports turn as much more rarely as the chain does. A report that turns at every point
+        # gains, in each pair of turns, the difference between what a turn to 1 and a turn back say
+        # of a state that stays; it can do so for as long as the state stays.
+        by_label = logits.reshape(2, -1) + np.log(rate) * np.array([[1.0], [-1.0]])
+        zero, one = by_label[:, 0], by_label[:, -1]
+        unequal = (1 - rate) * ((one - zero) - (one - zero).mean()) / 2
+        by_label[:, 0], by_label[:, -1] = zero + unequal, one - unequal
+        return np.asarray(by_label.ravel())
 
     def quiet(self, logits: FloatArray) -> FloatArray:
         return np.repeat(logits.reshape(2, -1).mean(axis=1), logits.size // 2)

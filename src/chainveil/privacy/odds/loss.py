@@ -48,7 +48,7 @@ CLOSE = 2e-3  # the same where closer bounds take long
 LIGHT = 1_000_000  # edges visited, about a tenth of a second; what takes more takes long
 SLACK = 0.4  # log odds that may be overestimated in the first round
 ATTACKING = 6e-3  # the same where attacks are sought and no bound
-FINEST = 9  # rounds of refining; each takes an eighth of the slack of the one before
+FINEST = 9  # rounds of refining; each takes a quarter of the slack of the one before, or less
 SHORT = 32  # points; places are told apart where so many or fewer lie beside the window
 SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
 LONG = 20_000  # points; longer series get the bound of every length
@@ -131,25 +131,23 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         short = _Parts(replace(question, length=points), 0.0).bounds()
         if short.lower == math.inf:
             return short
-    # Most bounds are close with much slack, which takes the fewest steps.
+    # Most bounds are close with much slack, which takes the fewest steps. The distance of the
+    # bounds is about proportional to the slack.
     slack, best = SLACK, Bounds(math.inf, 0.0, None)
     for turn in range(FINEST):
         parts = _Parts(question, slack)
         upper, steps = min(best.upper, parts.upper), best.steps + parts.steps
         best = replace(best, upper=upper, steps=steps)
-
-        def settled(lower: float) -> bool:
-            close = tolerance if best.steps < LIGHT else max(tolerance, CLOSE)
-            return best.upper - lower <= close * best.upper + 1e-9
-
-        final = parts.is_exact or upper == math.inf or steps > question.effort
+        allowed = tolerance if steps < LIGHT else max(tolerance, CLOSE)
+        allowed = allowed * upper + 1e-9
+        last = parts.is_exact or upper == math.inf or steps > question.effort or turn == FINEST - 1
         # The attack is made only where it is expected to settle the question.
-        if final or turn == FINEST - 1 or settled(parts.attained):
+        if last or upper - parts.attained <= allowed:
             found = parts.bounds()
             best = replace(max(best, found, key=lambda one: one.lower), upper=upper, steps=steps)
-            if final or settled(best.lower):
+            if last or upper - best.lower <= allowed:
                 break
-        slack /= 8
+        slack *= min(max(0.6 * allowed / max(upper - parts.attained, allowed), 1 / 64), 1 / 4)
     if best.witness is not None and length is not None and best.witness.length > length:
         # Far from the ends, labels and values count as possible from the first point on, and the
         # end of a long series as open. An attack on the first points of a series is one on it.
