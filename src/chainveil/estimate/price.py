@@ -16,7 +16,7 @@ from chainveil.calibration import calibrate
 from chainveil.errors import ChainveilError
 from chainveil.estimate.answer_table import Kind, framed
 from chainveil.estimate.planning import error_at
-from chainveil.model.base import DataModel, check_model
+from chainveil.model.base import DataModel, require_model
 
 MECHANISMS = ("independent", "sticky", "tracking", "correlated")
 
@@ -109,7 +109,7 @@ def prices(
     """
     checks.whole("points", points, 2)
     for name, model in models.items():
-        check_model(model, f"models[{name!r}]")
+        require_model(model, f"models[{name!r}]")
     law = next(iter(models.values())).likeliest if judged is None else judged
     found = [
         _price(name, model, epsilon, points, mechanism, law)

@@ -144,7 +144,7 @@ def read_model(kind: str, words: Mapping[str, Any]) -> DataModel:
     return _KINDS[kind].from_json(words)
 
 
-def check_model(model: Any, argument: str = "chain") -> None:
+def require_model(model: Any, argument: str = "chain") -> None:
     """Error unless it is a model of the data; what it is instead may be data, and is not shown."""
     if not isinstance(model, DataModel):
         found = f"an object of type {type(model).__name__}"

@@ -1,7 +1,10 @@
 """The one interface of every noise, and the registry that knows each kind by its name.
 
-Code elsewhere asks a noise for a property, never for its class: a new kind is a new class
-that is registered, and nothing that exists has to change. ``docs/extending.md`` shows how.
+Solvers, attacks and verification ask a noise for its automaton, and calibration for its
+parametrization. Samplers, estimators, smoothing and comparison ask for the laws and the tags that
+are declared here. Nobody asks for a class or a name: a new kind is a new class that is registered,
+and nothing that exists has to change. ``docs/extending.md`` shows how, and ``check_noise`` checks
+whether an instance has all that is needed.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +20,13 @@ from numpy.typing import NDArray
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
-from chainveil.model.base import check_model
+from chainveil.model.base import require_model
 from chainveil.noise.automaton import Automaton, remembering
 from chainveil.plugins import load_installed
 
 if TYPE_CHECKING:
     from chainveil.model.base import DataModel
+    from chainveil.model.chain import MarkovChain
     from chainveil.noise.parametrization import Parametrization
 
 # Probabilities that are realised with noise are multiples of 2^-53: exact doubles.
@@ -52,19 +56,23 @@ class Noise(ABC):
     # Whether the last report stands over missing points, and is what the next one looks at.
     # Other noise that looks back runs on beneath them.
     holds: ClassVar[bool] = False
+    # Which search of finite states finds noise of the kind: channels, or sticky responses.
+    finite: ClassVar[Literal["response", "sticky response"] | None] = None
     # One point in ``every`` reports: the middle of each block of so many, from the first on. Noise
     # that sees points before its own reports every point.
     every: int = 1
+    # The releases that are seen together as one; privacy figures multiply their laws exactly.
+    parts: tuple[Noise, ...] = ()
 
     @property
-    @abstractmethod
     def states(self) -> int:
         """Number of states k."""
+        return len(self.first_law())
 
     @property
-    @abstractmethod
     def outputs(self) -> int:
         """Number of different reports m."""
+        return int(self.first_law().shape[1])
 
     @abstractmethod
     def first_law(self) -> FloatArray:
@@ -101,13 +109,20 @@ class Noise(ABC):
         """Noise of the kind on two states as logits, for a search (``privacy/calibrate.py``)."""
         raise NotSupported(f"mechanism: {cls.kind} noise has no calibration for two states")
 
-    @abstractmethod
-    def on_grid(self) -> Noise:
-        """The noise that sanitizing realises: every probability a multiple of 2^-53."""
+    def on_grid(self) -> Self:
+        """The noise that sanitizing realises: every probability a multiple of 2^-53.
 
-    @abstractmethod
+        Neither direction of rounding is the private one for every model, so a loss that is
+        guaranteed must be computed from the result.
+        """
+        return self.from_matrix(nearest_on_grid(np.array(self.to_matrix()))).thinned(self.every)
+
     def expected_flips(self, chain: DataModel) -> float:
-        """Share of points whose report differs from their state, under the stationary law."""
+        """Share of points that differ from the report that stands for them, in the long run."""
+        from chainveil.noise.wrong import wrong_share
+
+        require_model(chain)
+        return wrong_share(self, chain)
 
     def expected_distance(self, chain: DataModel) -> float:
         """Mean distance between a point and the report that stands for it, in the long run.
@@ -116,7 +131,7 @@ class Noise(ABC):
         """
         from chainveil.noise.wrong import mean_distance
 
-        check_model(chain)
+        require_model(chain)
         return mean_distance(self, chain)
 
     @abstractmethod
@@ -125,7 +140,7 @@ class Noise(ABC):
 
     @classmethod
     @abstractmethod
-    def from_matrix(cls, rows: Any) -> Noise:
+    def from_matrix(cls, rows: Any) -> Self:
         """The noise that :meth:`to_matrix` wrote down."""
 
     @abstractmethod
@@ -136,6 +151,11 @@ class Noise(ABC):
     def ordered(self) -> bool:
         """Whether a report depends on what came before: rows then go in order, in one place."""
         return self.sees != "point"
+
+    @property
+    def flips(self) -> MarkovChain | None:
+        """Of noise that is ``z = x XOR y``, the stationary chain of the flips y; else None."""
+        return None
 
     @property
     def memory(self) -> float:
@@ -160,13 +180,13 @@ class Noise(ABC):
         """Indices of the points that report in a series of ``n`` points."""
         return np.arange(self.first_place, n, self.every)
 
-    def thinned(self, every: int) -> Noise:
+    def thinned(self, every: int) -> Self:
         """The same noise on one point in ``every``; silent points are protected all the same."""
         if every == self.every:
             return self
         raise _reports_every_point(self.kind)
 
-    def quieter(self, share: float, weights: FloatArray) -> Noise:
+    def quieter(self, share: float, weights: FloatArray) -> Self:
         """The noise a share of the way, from 0 to 1, to one that says nothing about the states.
 
         ``weights``, shape (k,), are the shares of the states, by which reports are averaged.
@@ -184,11 +204,12 @@ class Noise(ABC):
         return words if self.every == 1 else words | {"every": self.every}
 
 
-def check_noise(noise: Any) -> None:
+def require_noise(noise: Any) -> None:
     """Error unless it is a noise, and reports every point where it sees points before its own."""
     if not isinstance(noise, Noise):
         found = f"an object of type {type(noise).__name__}"
-        raise InvalidInput("noise", found, "a Channel or another noise", "A plan has it as noise.")
+        advice = "Channel.binary(rho0, rho1) makes one, and a plan has one as its noise."
+        raise InvalidInput("noise", found, "a Channel or another noise", advice)
     check_every(noise, noise.every)
 
 
@@ -205,7 +226,7 @@ def _reports_every_point(kind: str) -> NotSupported:
     )
 
 
-def check_channel(noise: Any, argument: str = "channel") -> None:
+def require_channel(noise: Any, argument: str = "channel") -> None:
     """Error unless it is a noise whose reports look at their own point alone."""
     if not isinstance(noise, Noise) or noise.ordered:
         found = f"an object of type {type(noise).__name__}"
@@ -243,10 +264,30 @@ def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
     raise InvalidInput(argument, kind, " or ".join(f'"{name}"' for name in _KINDS), advice)
 
 
+def form_of(kind: str) -> Parametrization | None:
+    """What the search on two states knows of a kind of noise; None where there is no search."""
+    try:
+        return noise_class(kind).parametrization(np.full((2, 2), 0.5))
+    except NotSupported:
+        return None
+
+
 def read_noise(words: Mapping[str, Any]) -> Noise:
     """A noise from its kind, its numbers and how often it reports."""
     noise = noise_class(words["kind"], "noise").from_matrix(words["matrix"])
     return noise.thinned(checks.whole("noise.every", words.get("every", 1), 1))
+
+
+def nearest_on_grid(rows: FloatArray) -> FloatArray:
+    """Rows of probabilities in multiples of 2^-53; the largest of each row takes what is left.
+
+    What is possible stays so, and what is impossible too.
+    """
+    units = np.where(rows > 0, np.maximum(np.rint(rows * GRID), 1.0), 0.0).astype(np.int64)
+    largest, place = np.argmax(rows, axis=1), np.arange(len(rows))
+    units[place, largest] = 0
+    units[place, largest] = int(GRID) - units.sum(axis=1)
+    return np.asarray(units / GRID)
 
 
 def independent_step(first: FloatArray) -> FloatArray:

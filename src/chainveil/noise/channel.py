@@ -13,16 +13,15 @@ from numpy.typing import ArrayLike
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.base import check_model
+from chainveil.model.base import require_model
 from chainveil.noise.automaton import Automaton, independent
-from chainveil.noise.base import GRID, Noise, Sees, independent_step, register
+from chainveil.noise.base import GRID, Noise, Sees, independent_step, register, require_channel
 from chainveil.noise.parametrization import (
     FARTHEST,
     Parametrization,
     logits_of,
     probabilities,
 )
-from chainveil.noise.wrong import wrong_share
 
 if TYPE_CHECKING:
     from chainveil.model.base import DataModel
@@ -56,10 +55,10 @@ class Channel(Noise):
 
     kind: ClassVar[str] = "independent"
     sees: ClassVar[Sees] = "point"
+    finite = "response"
 
     matrix: FloatArray
-    # The releases a joint channel was made of; privacy figures multiply them exactly.
-    parts: tuple[Channel, ...]
+    parts: tuple[Noise, ...]
     every: int
 
     def __init__(self, matrix: ArrayLike, every: int = 1) -> None:
@@ -117,14 +116,15 @@ class Channel(Noise):
         return cls(matrix)
 
     @classmethod
-    def joint(cls, *channels: Channel) -> Channel:
-        """Several releases of the same series, each with noise of its own, seen together.
+    def joint(cls, *channels: Noise) -> Channel:
+        """Several releases of the same series, each with independent noise, seen together.
 
         Output ``z`` stands for one output of each channel, counted like the digits of a
         number: the last channel's output runs fastest.
         """
         for number, channel in enumerate(channels):
-            if not isinstance(channel, Channel) or channel.every != 1:
+            require_channel(channel, f"channels[{number}]")
+            if channel.every != 1:
                 raise InvalidInput(f"channels[{number}]", channel, "a Channel on every point")
             if channel.states != channels[0].states:
                 raise InvalidInput(
@@ -134,13 +134,14 @@ class Channel(Noise):
                 )
         if not channels:
             raise InvalidInput("channels", "none", "at least one channel")
-        if len(channels) == 1:
-            return channels[0]
-        matrix = channels[0].matrix
-        for channel in channels[1:]:
-            matrix = (matrix[:, :, None] * channel.matrix[:, None, :]).reshape(len(matrix), -1)
-        result = cls(matrix / matrix.sum(axis=1, keepdims=True))
         parts = tuple(part for channel in channels for part in (channel.parts or (channel,)))
+        matrix = parts[0].first_law()
+        if len(parts) == 1:
+            return cls(matrix)
+        for part in parts[1:]:
+            law = part.first_law()
+            matrix = (matrix[:, :, None] * law[:, None, :]).reshape(len(matrix), -1)
+        result = cls(matrix / matrix.sum(axis=1, keepdims=True))
         object.__setattr__(result, "parts", parts)
         return result
 
@@ -220,16 +221,6 @@ class Channel(Noise):
         return f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}{often}"
 
     @property
-    def states(self) -> int:
-        """Number of input states k."""
-        return int(self.matrix.shape[0])
-
-    @property
-    def outputs(self) -> int:
-        """Number of outputs m."""
-        return int(self.matrix.shape[1])
-
-    @property
     def flip_probabilities(self) -> FloatArray:
         """``Pr[Z != X | X = x]`` for each state, shape (k,). Needs as many outputs as states."""
         if self.states != self.outputs:
@@ -247,13 +238,13 @@ class Channel(Noise):
         For two states this is the paper's expected noise (Corollary 1):
         ``pi_0 * rho0 + pi_1 * rho1``. A report on one point in several stands for its block.
         """
-        check_model(chain)
+        require_model(chain)
         if chain.states != self.states:
             raise InvalidInput(
                 "chain", f"{chain.states} states", f"a chain with {self.states} states"
             )
         if self.every != 1:
-            return wrong_share(self, chain)
+            return super().expected_flips(chain)
         # Not a dot product, whose last digit depends on the machine: certificates hold this.
         return float((chain.stationary * self.flip_probabilities).sum())
 
@@ -262,7 +253,7 @@ class Channel(Noise):
 
         A report on one point in several stands for its block.
         """
-        check_model(chain)
+        require_model(chain)
         if self.every != 1:
             return super().expected_distance(chain)
         if self.states != self.outputs or chain.states != self.states:

@@ -14,12 +14,10 @@ from numpy.typing import ArrayLike
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.base import DataModel, check_model
 from chainveil.noise.automaton import Automaton
-from chainveil.noise.base import GRID, Noise, Sees, check_channel, register
+from chainveil.noise.base import Noise, Sees, register, require_channel
 from chainveil.noise.channel import Channel
 from chainveil.noise.parametrization import Parametrization, probabilities, repeating
-from chainveil.noise.wrong import wrong_share
 
 # Within this, a kernel is described as one that repeats its last report or answers afresh.
 ALIKE = 1e-9
@@ -38,24 +36,9 @@ class RememberingNoise(Noise):
     kernel: FloatArray
     first: FloatArray
 
-    @property
-    def states(self) -> int:
-        """Number of states k."""
-        return len(self.first)
-
-    @property
-    def outputs(self) -> int:
-        """Number of different reports m."""
-        return int(self.first.shape[1])
-
     def first_law(self) -> FloatArray:
         """``first``, shape (k, m)."""
         return self.first
-
-    def expected_flips(self, chain: DataModel) -> float:
-        """Share of points that differ from the report that stands for them, in the long run."""
-        check_model(chain)
-        return wrong_share(self, chain)
 
     def to_matrix(self) -> list[list[float]]:
         """The rows of the first law, then those of the kernels."""
@@ -103,6 +86,7 @@ class StickyNoise(RememberingNoise):
 
     kind: ClassVar[str] = "sticky"
     sees: ClassVar[Sees] = "last report"
+    finite = "sticky response"
 
     every: int
 
@@ -141,8 +125,8 @@ class StickyNoise(RememberingNoise):
         every : int
             Report one point in so many, the middle of each block.
         """
-        check_channel(answer, "answer")
-        check_channel(first, "first")
+        require_channel(answer, "answer")
+        require_channel(first, "first")
         k, m = answer.states, answer.outputs
         if (first.states, first.outputs) != (k, m):
             found = f"{first.states} states and {first.outputs} reports"
@@ -170,10 +154,6 @@ class StickyNoise(RememberingNoise):
     def after_gap_law(self) -> FloatArray:
         """The kernel itself: missing points leave the last report as it is."""
         return self.kernel
-
-    def on_grid(self) -> StickyNoise:
-        """The nearest noise whose probabilities are multiples of 2^-53."""
-        return StickyNoise(nearest_on_grid(self.kernel), nearest_on_grid(self.first), self.every)
 
     def thinned(self, every: int) -> StickyNoise:
         """The same kernel on one point in ``every``."""
@@ -291,11 +271,6 @@ class TrackingNoise(RememberingNoise):
     def after_gap_law(self) -> FloatArray:
         """``after_gap``, shape (m, k, m)."""
         return self.after_gap
-
-    def on_grid(self) -> TrackingNoise:
-        """The nearest noise whose probabilities are multiples of 2^-53."""
-        kernel, first, gap = map(nearest_on_grid, (self.kernel, self.first, self.after_gap))
-        return TrackingNoise(kernel, first, gap)
 
     def quieter(self, share: float, weights: FloatArray) -> TrackingNoise:
         """Changes of the report depend less and less on the states."""
@@ -473,17 +448,3 @@ def numbers(rows: Any) -> FloatArray:
     if table.ndim != 2 or table.shape[1] < 1:
         raise InvalidInput("noise.matrix", table.shape, "rows of probabilities")
     return table
-
-
-def nearest_on_grid(kernel: FloatArray) -> FloatArray:
-    """Each row in multiples of 2^-53, its largest entry taking what is left of one.
-
-    What is possible stays so, and what is impossible too. Neither direction is the private one
-    for every model, so a loss that is promised must be computed from the result.
-    """
-    rows = kernel.reshape(-1, kernel.shape[-1])
-    units = np.where(rows > 0, np.maximum(np.rint(rows * GRID), 1.0), 0.0).astype(np.int64)
-    largest, place = np.argmax(rows, axis=1), np.arange(len(rows))
-    units[place, largest] = 0
-    units[place, largest] = int(GRID) - units.sum(axis=1)
-    return (units / GRID).reshape(kernel.shape)
