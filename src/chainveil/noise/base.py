@@ -236,32 +236,32 @@ def require_channel(noise: Any, argument: str = "channel") -> None:
 
 NoiseT = TypeVar("NoiseT", bound=type[Noise])
 
-_KINDS: dict[str, type[Noise]] = {}
+KINDS: dict[str, type[Noise]] = {}
 
 
 def register(noise: NoiseT) -> NoiseT:
     """Make a kind of noise known by its name; usable as a decorator of the class."""
-    _KINDS[noise.kind] = noise
+    KINDS[noise.kind] = noise
     return noise
 
 
 def kinds() -> tuple[str, ...]:
     """The names of all kinds of noise, those of installed packages included."""
-    load_installed(ENTRY_POINTS, _KINDS)
-    return tuple(_KINDS)
+    load_installed(ENTRY_POINTS, KINDS)
+    return tuple(KINDS)
 
 
 def noise_class(kind: str, argument: str = "mechanism") -> type[Noise]:
     """The class of a kind, or an error that names the kinds there are."""
     # Documents from elsewhere may hold anything in its place, also what cannot be looked up.
     named = isinstance(kind, str)
-    if named and kind not in _KINDS:
-        load_installed(ENTRY_POINTS, _KINDS)
-    if named and kind in _KINDS:
-        return _KINDS[kind]
-    near = difflib.get_close_matches(str(kind), _KINDS, 1)
+    if named and kind not in KINDS:
+        load_installed(ENTRY_POINTS, KINDS)
+    if named and kind in KINDS:
+        return KINDS[kind]
+    near = difflib.get_close_matches(str(kind), KINDS, 1)
     advice = f"Did you mean {near[0]!r}?" if near else ""
-    raise InvalidInput(argument, kind, " or ".join(f'"{name}"' for name in _KINDS), advice)
+    raise InvalidInput(argument, kind, " or ".join(f'"{name}"' for name in KINDS), advice)
 
 
 def form_of(kind: str) -> Parametrization | None:

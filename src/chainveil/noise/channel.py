@@ -214,7 +214,9 @@ class Channel(Noise):
     def describe(self) -> str:
         """How often each state is reported as another one."""
         often = f" on one point in {self.every}" if self.every != 1 else ""
-        if self.states != 2 or self.outputs != 2:
+        if self.states != self.outputs:
+            return f"report one of {self.outputs} values by the point alone{often}"
+        if self.states != 2:
             levels = ", ".join(f"{float(rho):.4f}" for rho in self.flip_probabilities)
             return f"report another state with {levels}, state by state{often}"
         rho0, rho1 = (float(rho) for rho in self.flip_probabilities)

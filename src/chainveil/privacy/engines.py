@@ -47,9 +47,10 @@ def is_family(model: DataModel) -> bool:
     return model.members != (model,)
 
 
-# Asked in this order: families first, which hand their members on. What enumerates the definition
-# comes last: it is for short series alone.
-_ENGINES = [_engine(name) for name in ("odds", "family", "letters", "orders", "enumeration")]
+# For short series alone, whatever the model, the noise and the unit.
+_ENUMERATION = _engine("enumeration")
+# Asked in this order; families hand their members on.
+_ENGINES = [*map(_engine, ("odds", "family", "letters", "orders")), _ENUMERATION]
 
 
 def covers_regions(kind: str) -> bool:
@@ -64,8 +65,13 @@ def register_engine(engine: Engine) -> None:
 
 
 def loss(problem: Problem) -> PrivacyLoss:
-    """The loss, by the first engine that solves the problem."""
-    return find(problem).loss(problem)
+    """The loss, by the first engine that solves the problem, or else enumerated."""
+    try:
+        return find(problem).loss(problem)
+    except NotSupported:
+        if not _ENUMERATION.solves(problem):
+            raise
+    return _ENUMERATION.loss(problem)
 
 
 def find(problem: Problem) -> Engine:

@@ -191,4 +191,3 @@ def read_event(event: Any, length: int | None) -> int:
     if length is not None and window > length:
         raise InvalidInput("event", window, f"at most {length}, the length of the series")
     return window
-
