@@ -792,7 +792,9 @@ def _certificate_of_model(model: DataModel) -> str | None:
     _verifies(plan)
     again = Certificate.from_json(plan.certificate().to_json()).plan().model
     found = f"a certificate is read back with {again.describe()}"
-    _require(again.to_json() == plan.model.to_json(), found)
+    _require(again.kind == plan.model.kind, found)
+    parts = zip(again.hidden_chain(), plan.model.hidden_chain(), strict=True)
+    _require(all(np.array_equal(one, other) for one, other in parts), found)
     return None
 
 
