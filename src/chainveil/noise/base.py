@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import require_model
-from chainveil.noise.automaton import Automaton, remembering
+from chainveil.noise.automaton import Automaton, independent, remembering
 from chainveil.plugins import load_installed
 
 if TYPE_CHECKING:
@@ -78,9 +79,15 @@ class Noise(ABC):
     def first_law(self) -> FloatArray:
         """``Pr[Z_1 = z | X_1 = x]`` at ``[x, z]``, shape (k, m)."""
 
-    @abstractmethod
     def step_law(self) -> FloatArray:
-        """``Pr[Z_t = z' | Z_{t-1} = z, X_{t-1} = x, X_t = x']`` at ``[z, x, x', z']``."""
+        """``Pr[Z_t = z' | Z_{t-1} = z, X_{t-1} = x, X_t = x']`` at ``[z, x, x', z']``.
+
+        The first law, for noise that sees its own point alone; other noise has one of its own.
+        """
+        if self.ordered:
+            raise NotImplementedError(f"{type(self).__name__}.step_law")
+        k, m = self.states, self.outputs
+        return np.broadcast_to(self.first_law(), (m, k, k, m))
 
     def after_gap_law(self) -> FloatArray:
         """``Pr[Z_t = z' | last report z, X_t = x']`` after missing points, shape (m, k, m).
@@ -99,6 +106,8 @@ class Noise(ABC):
             report runs on beneath missing points: what is published with gaps follows from what is
             published without, and its automaton stays as it is.
         """
+        if not self.ordered:
+            return independent(self.first_law(), self.every, gaps)
         after_gap = self.after_gap_law() if gaps and self.holds else None
         return remembering(self.step_law(), self.first_law(), self.every, after_gap)
 
@@ -116,6 +125,15 @@ class Noise(ABC):
         guaranteed must be computed from the result.
         """
         return self.from_matrix(nearest_on_grid(np.array(self.to_matrix()))).thinned(self.every)
+
+    @property
+    def flip_probabilities(self) -> FloatArray:
+        """``Pr[Z_1 != X_1 | X_1 = x]`` for each state, shape (k,); as many reports as states."""
+        law = self.first_law()
+        if law.shape[0] != law.shape[1]:
+            found = f"{law.shape[0]} states and {law.shape[1]} outputs"
+            raise InvalidInput("noise", found, "as many outputs as states, for a flip to be one")
+        return np.asarray((law * (1 - np.eye(len(law)))).sum(axis=1))
 
     def expected_flips(self, chain: DataModel) -> float:
         """Share of points that differ from the report that stands for them, in the long run."""
@@ -167,9 +185,10 @@ class Noise(ABC):
 
         Only where the points between do not matter.
         """
-        raise NotSupported(
-            f"{self.kind} noise: the law of reports that are apart depends on the points between"
-        )
+        if self.ordered:
+            raise NotSupported(f"{self.kind} noise: reports depend on the points between them")
+        laws = [self.first_law()] * len(offsets)
+        return reduce(lambda one, other: np.asarray(np.kron(one, other)), laws)
 
     @property
     def first_place(self) -> int:
@@ -288,9 +307,3 @@ def nearest_on_grid(rows: FloatArray) -> FloatArray:
     units[place, largest] = 0
     units[place, largest] = int(GRID) - units.sum(axis=1)
     return np.asarray(units / GRID)
-
-
-def independent_step(first: FloatArray) -> FloatArray:
-    """The step law of reports that look at their own point alone, shape (m, k, k, m)."""
-    k, m = first.shape
-    return np.broadcast_to(first[None, None, :, :], (m, k, k, m))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,18 +11,14 @@ from numpy.typing import ArrayLike
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.base import require_model
 from chainveil.noise.automaton import Automaton, independent
-from chainveil.noise.base import GRID, Noise, Sees, independent_step, register, require_channel
+from chainveil.noise.base import GRID, Noise, Sees, register, require_channel
 from chainveil.noise.parametrization import (
     FARTHEST,
     Parametrization,
     logits_of,
     probabilities,
 )
-
-if TYPE_CHECKING:
-    from chainveil.model.base import DataModel
 
 
 @register
@@ -82,11 +76,8 @@ class Channel(Noise):
 
         ``rho`` is the probability that the report differs from the truth.
         """
-        states = checks.whole("states", states, 2)
-        rho = checks.probability("rho", rho)
-        matrix = np.full((states, states), rho / (states - 1))
-        np.fill_diagonal(matrix, 1 - rho)
-        return cls(matrix)
+        states, rho = checks.whole("states", states, 2), checks.probability("rho", rho)
+        return cls.per_state_response(np.full(states, rho))
 
     @classmethod
     def ordinal(cls, states: int, decay: float) -> Channel:
@@ -175,12 +166,7 @@ class Channel(Noise):
 
         The result is made from the reports alone, so that its loss is no larger on any model.
         """
-        anew = weights @ self.matrix
-        return Channel((1 - share) * self.matrix + share * anew / anew.sum(), self.every)
-
-    def automaton(self, gaps: bool = False) -> Automaton:
-        """One label: a report depends on its own point alone."""
-        return independent(self.matrix, self.every, gaps)
+        return Channel(mixed(self.matrix, share, weights), self.every)
 
     @classmethod
     def parametrization(
@@ -193,18 +179,9 @@ class Channel(Noise):
         """The matrix itself: every report is a first one."""
         return self.matrix
 
-    def step_law(self) -> FloatArray:
-        """The matrix at every last report and state, shape (m, k, k, m)."""
-        return independent_step(self.matrix)
-
-    def joint_law(self, offsets: Sequence[int]) -> FloatArray:
-        """The Kronecker product of the matrix with itself, whatever the distances."""
-        factors = [np.asarray(self.matrix)] * len(offsets)
-        return reduce(lambda left, right: np.asarray(np.kron(left, right)), factors)
-
     def to_matrix(self) -> list[list[float]]:
         """A row a state."""
-        return [[float(entry) for entry in row] for row in self.matrix]
+        return list(self.matrix.tolist())
 
     @classmethod
     def from_matrix(cls, rows: Any) -> Channel:
@@ -221,52 +198,6 @@ class Channel(Noise):
             return f"report another state with {levels}, state by state{often}"
         rho0, rho1 = (float(rho) for rho in self.flip_probabilities)
         return f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}{often}"
-
-    @property
-    def flip_probabilities(self) -> FloatArray:
-        """``Pr[Z != X | X = x]`` for each state, shape (k,). Needs as many outputs as states."""
-        if self.states != self.outputs:
-            raise InvalidInput(
-                "matrix",
-                f"{self.states} states and {self.outputs} outputs",
-                "as many outputs as states, for a flip to mean anything",
-            )
-        off_diagonal = self.matrix * (1 - np.eye(self.states))
-        return np.asarray(off_diagonal.sum(axis=1))
-
-    def expected_flips(self, chain: DataModel) -> float:
-        """Share of points that are changed on average, under the chain's stationary law.
-
-        For two states this is the paper's expected noise (Corollary 1):
-        ``pi_0 * rho0 + pi_1 * rho1``. A report on one point in several stands for its block.
-        """
-        require_model(chain)
-        if chain.states != self.states:
-            raise InvalidInput(
-                "chain", f"{chain.states} states", f"a chain with {self.states} states"
-            )
-        if self.every != 1:
-            return super().expected_flips(chain)
-        # Not a dot product, whose last digit depends on the machine: certificates hold this.
-        return float((chain.stationary * self.flip_probabilities).sum())
-
-    def expected_distance(self, chain: DataModel) -> float:
-        """Mean distance between a state and its report, for ordered states (stationary law).
-
-        A report on one point in several stands for its block.
-        """
-        require_model(chain)
-        if self.every != 1:
-            return super().expected_distance(chain)
-        if self.states != self.outputs or chain.states != self.states:
-            raise InvalidInput(
-                "matrix",
-                f"{self.states} states and {self.outputs} outputs",
-                f"{chain.states} states and as many outputs, for a distance to mean anything",
-            )
-        places = np.arange(self.states)
-        distance = np.abs(places[:, None] - places[None, :])
-        return float(chain.stationary @ (self.matrix * distance).sum(axis=1))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -293,6 +224,12 @@ class Channel(Noise):
         if self.parts:
             return Channel.joint, self.parts
         return Channel, (np.array(self.matrix), self.every)
+
+
+def mixed(law: FloatArray, share: float, weights: FloatArray) -> FloatArray:
+    """A law, shape (k, m), drawn anew with probability ``share``, whatever the state is."""
+    anew = weights @ law
+    return np.asarray((1 - share) * law + share * anew / anew.sum())
 
 
 @dataclass(frozen=True, eq=False)

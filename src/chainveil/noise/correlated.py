@@ -118,14 +118,10 @@ class CorrelatedNoise(Noise):
     def from_matrix(cls, rows: Any) -> CorrelatedNoise:
         """The noise whose flips have these transitions."""
         matrix = checks.stochastic_matrix("noise.matrix", rows)
-        if matrix.shape != (2, 2):
-            raise InvalidInput(
-                "noise.matrix", matrix.shape, "two rows of two, for a chain of flips"
-            )
-        noise = cls(float(matrix[0, 1]), float(matrix[1, 0]))
-        if noise.to_matrix() != np.asarray(rows).tolist():
-            allowed = "rows whose diagonal is what is left of one"
-            raise InvalidInput("noise.matrix", "another diagonal", allowed)
+        noise = cls(float(matrix[0, -1]), float(matrix[-1, 0]))
+        if noise.to_matrix() != matrix.tolist():
+            allowed = "two rows of two whose diagonal is what is left of one"
+            raise InvalidInput("noise.matrix", f"shape {matrix.shape}", allowed)
         return noise
 
     def describe(self) -> str:

@@ -15,8 +15,8 @@ from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.noise.automaton import Automaton
-from chainveil.noise.base import Noise, Sees, register, require_channel
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise, Sees, read_noise, register, require_channel
+from chainveil.noise.channel import Channel, mixed
 from chainveil.noise.parametrization import Parametrization, probabilities, repeating
 
 # Within this, a kernel is described as one that repeats its last report or answers afresh.
@@ -43,10 +43,13 @@ class RememberingNoise(Noise):
     def to_matrix(self) -> list[list[float]]:
         """The rows of the first law, then those of the kernels."""
         rows = np.vstack([law.reshape(-1, self.outputs) for law in self._laws()])
-        return [[float(entry) for entry in row] for row in rows]
+        return list(rows.tolist())
 
     def _laws(self) -> tuple[FloatArray, ...]:
         return self.first, self.kernel
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return read_noise, (self.to_json(),)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -163,7 +166,7 @@ class StickyNoise(RememberingNoise):
         """Changes of the report depend less and less on the state."""
         silent = np.einsum("x,zxy->zy", weights, self.kernel)
         return StickyNoise(
-            hushed(self.kernel, silent, share), _mixed(self.first, share, weights), self.every
+            hushed(self.kernel, silent, share), mixed(self.first, share, weights), self.every
         )
 
     @classmethod
@@ -199,9 +202,6 @@ class StickyNoise(RememberingNoise):
     def __repr__(self) -> str:
         every = f", every={self.every}" if self.every != 1 else ""
         return f"StickyNoise({self.kernel.tolist()!r}, {self.first.tolist()!r}{every})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return StickyNoise, (np.array(self.kernel), np.array(self.first), self.every)
 
 
 @register
@@ -276,7 +276,7 @@ class TrackingNoise(RememberingNoise):
         """Changes of the report depend less and less on the states."""
         silent = np.einsum("x,zxxy->zy", weights, self.kernel)
         kernel, gap = (hushed(law, silent, share) for law in (self.kernel, self.after_gap))
-        return TrackingNoise(kernel, _mixed(self.first, share, weights), gap)
+        return TrackingNoise(kernel, mixed(self.first, share, weights), gap)
 
     def _laws(self) -> tuple[FloatArray, ...]:
         return self.first, self.kernel, self.after_gap
@@ -303,10 +303,6 @@ class TrackingNoise(RememberingNoise):
     def __repr__(self) -> str:
         laws = ", ".join(repr(part.tolist()) for part in (self.kernel, self.first, self.after_gap))
         return f"TrackingNoise({laws})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        laws = tuple(np.array(part) for part in (self.kernel, self.first, self.after_gap))
-        return TrackingNoise, laws
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,12 +383,6 @@ def hushed(kernel: FloatArray, silent: FloatArray, share: float) -> FloatArray:
         mixed[report, ..., report] = 0.0
         mixed[report, ..., report] = np.maximum(1 - mixed[report].sum(axis=-1), 0.0)
     return np.asarray(mixed / mixed.sum(axis=-1, keepdims=True))
-
-
-def _mixed(first: FloatArray, share: float, weights: FloatArray) -> FloatArray:
-    """The first law, drawn anew with probability ``share``."""
-    anew = weights @ first
-    return np.asarray((1 - share) * first + share * anew / anew.sum())
 
 
 def law(
