@@ -220,7 +220,11 @@ def gain_of(V: FloatArray, low: float, high: float, t: int, end: int) -> float:
 
 @compiled(error_model="numpy")
 def cycle_means(
-    policy: PolicyArray, source: IntArray, parities: int, gain: FloatArray, g: FloatArray,
+    policy: PolicyArray,
+    source: IntArray,
+    parities: int,
+    gain: FloatArray,
+    g: FloatArray,
     c: FloatArray,
 ) -> None:
     """Growth per step along the cycle of a policy that leads to each end of an interval.
