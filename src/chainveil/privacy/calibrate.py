@@ -449,8 +449,10 @@ def _slowed_noise(kind: str, problem: Problem, aim: Aim, rate: float) -> Calibra
                 best = Calibrated(noise, found)
             if aim.epsilon - found.epsilon <= LEFT * aim.epsilon:
                 break
-        target *= min(max((1 - 0.2 * LEFT) * aim.epsilon / max(found.epsilon, 1e-9), 0.5), 1.5)
-        v = fast.descend(v, target)
+        target *= min(max((1 - 0.2 * LEFT) * aim.epsilon / max(found.epsilon, 1e-9), 0.05), 1.5)
+        before, v = v, fast.descend(v, target)
+        if best is not None and np.allclose(v, before, rtol=0, atol=WIDTH):
+            break  # A budget that makes no difference: nothing less would do.
     return best
 
 
