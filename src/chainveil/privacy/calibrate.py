@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import cast
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
@@ -42,7 +43,6 @@ WIDTH = 1e-6  # logits; of the differences that stand for derivatives, half of t
 REACH = 2.0  # logits; how far one programme may lead from where attacks were asked for
 ROUNDS = 40  # programmes of one descent; most take three to eight
 STEPS = 30  # iterations of one programme; most take ten
-DIGITS = 6  # decimal places of logits that a programme is taken to have found
 EXCESS = 1e-4  # of the budget; attacks that gain so much more end a descent
 SAME = 1e-5  # of the cost; less progress ends a descent
 UNUSED = 1e-3  # of the budget; more of it left over is a reason to search on
@@ -61,11 +61,25 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     The releases of ``problem`` are earlier ones; the budget holds for all together.
     """
     _check(kind, problem, aim)
-    rate = _rate(kind, problem, aim)
-    if rate < 1:
-        slowed = _slowed_noise(kind, problem, aim, rate)
-        if slowed is not None:
-            return slowed
+    # The last digits of linear algebra depend on the number of its threads: a plan shall not.
+    with _thread_pools().limit(limits=1):
+        rate = _rate(kind, problem, aim)
+        slowed = _slowed_noise(kind, problem, aim, rate) if rate < 1 else None
+        return slowed or _found_noise(kind, problem, aim)
+
+
+@cache
+def _thread_pools() -> Any:
+    """The thread pools of all libraries of linear algebra."""
+    # Their imports take long.
+    import scipy.optimize  # noqa: F401 - loads the libraries that the search uses
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _found_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
+    """The best noise that a search on the model itself finds, certified."""
     if aim.every == "best":
         search, v = _best_every(kind, problem, aim)
     else:
@@ -223,8 +237,7 @@ class _Search:
             }],
             options={"maxiter": STEPS, "ftol": 1e-9},
         )  # fmt: skip
-        # The last digits depend on the threads of linear algebra: a plan shall not.
-        found: FloatArray = np.clip(np.round(result.x, DIGITS), least, most)
+        found: FloatArray = np.clip(result.x, least, most)
         if not np.isfinite(found).all():
             return v
         if weight > 0 and self.excess(found[None], epsilon)[0] > EXCESS * epsilon:
@@ -436,8 +449,10 @@ def _slowed_noise(kind: str, problem: Problem, aim: Aim, rate: float) -> Calibra
                 best = Calibrated(noise, found)
             if aim.epsilon - found.epsilon <= LEFT * aim.epsilon:
                 break
-        target *= min(max((1 - 0.2 * LEFT) * aim.epsilon / max(found.epsilon, 1e-9), 0.5), 1.5)
-        v = fast.descend(v, target)
+        target *= min(max((1 - 0.2 * LEFT) * aim.epsilon / max(found.epsilon, 1e-9), 0.05), 1.5)
+        before, v = v, fast.descend(v, target)
+        if best is not None and np.allclose(v, before, rtol=0, atol=WIDTH):
+            break  # A budget that makes no difference: nothing less would do.
     return best
 
 
@@ -451,9 +466,7 @@ def _scaled(model: DataModel, factor: float) -> DataModel:
         return ChainRegion((q0 * factor, q1 * factor), (r0 * factor, r1 * factor))
     chain = cast(MarkovChain, model)
     step = chain.transition
-    return MarkovChain.binary(
-        float(step[0, 1]) * factor, float(step[1, 0]) * factor, chain.initial
-    )
+    return MarkovChain.binary(float(step[0, 1]) * factor, float(step[1, 0]) * factor, chain.initial)
 
 
 def _refined(search: _Search, v: FloatArray) -> FloatArray:

@@ -44,7 +44,7 @@ from chainveil.privacy.result import PrivacyLoss
 Box = tuple[float, float, float, float]
 
 TOLERANCE = 1e-4  # relative distance of the bounds at which refining ends
-CLOSE = 2e-3  # the same where closer bounds take long
+CLOSE = 4e-3  # the same where closer bounds take long
 LIGHT = 1_000_000  # edges visited, about a tenth of a second; what takes more takes long
 SLACK = 0.4  # log odds that may be overestimated in the first round
 ATTACKING = 6e-3  # the same where attacks are sought and no bound
@@ -138,8 +138,7 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         parts = _Parts(question, slack)
         upper, steps = min(best.upper, parts.upper), best.steps + parts.steps
         best = replace(best, upper=upper, steps=steps)
-        allowed = tolerance if steps < LIGHT else max(tolerance, CLOSE)
-        allowed = allowed * upper + 1e-9
+        allowed = _allowed(tolerance, steps) * upper + 1e-9
         last = parts.is_exact or upper == math.inf or steps > question.effort or turn == FINEST - 1
         # The attack is made only where it is expected to settle the question.
         if last or upper - parts.attained <= allowed:
@@ -159,6 +158,11 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         short = bounds(replace(question, length=fewer), tolerance)
         best = replace(best, lower=min(best.upper, short.lower), witness=short.witness)
     return best
+
+
+def _allowed(tolerance: float, steps: int) -> float:
+    """The relative distance of bounds at which refining ends after so many steps."""
+    return tolerance if steps < LIGHT else max(tolerance, CLOSE)
 
 
 def _says_nothing(automaton: Automaton) -> bool:
@@ -512,7 +516,7 @@ def bound_over(problem: Problem, box: Box) -> float:
     if q0 == q1 and r0 == r1:
         return bounds(whole).upper
     _check_box(whole)
-    return _hull_bound(whole, TOLERANCE)[0]
+    return _hull_bound(whole, 0.0)[0]
 
 
 def _attacked(question: Question, found: Bounds) -> tuple[float, float]:
@@ -561,9 +565,9 @@ def _over_several(questions: Sequence[Question], tolerance: float) -> tuple[Boun
         low, high = boxes.min(axis=0), boxes.max(axis=0)
         box = (float(low[0]), float(high[1]), float(low[2]), float(high[3]))
         if best.lower > 0:
-            bound, spent = _hull_bound(replace(questions[group[0]], box=box), tolerance)
+            bound, spent = _hull_bound(replace(questions[group[0]], box=box), best.lower)
             steps += spent
-            if bound <= best.lower * (1 + tolerance):
+            if bound <= best.lower * (1 + _allowed(tolerance, steps)):
                 upper = max(upper, bound)
                 continue
         axis = 0 if box[1] / box[0] > box[3] / box[2] else 2
@@ -574,9 +578,12 @@ def _over_several(questions: Sequence[Question], tolerance: float) -> tuple[Boun
     return replace(best, upper=upper, steps=steps), place
 
 
-def _hull_bound(question: Question, tolerance: float) -> tuple[float, int]:
-    """Upper bound over a box from the hull of its weights, and what was spent."""
-    parts = _Parts(question, tolerance / 16)
+def _hull_bound(question: Question, lower: float) -> tuple[float, int]:
+    """Upper bound over a box from the hull of its weights, and what was spent.
+
+    ``lower`` is about the loss, of which the bound may overestimate a tenth of `CLOSE`.
+    """
+    parts = _Parts(question, 0.1 * CLOSE * max(lower, 0.1))
     return parts.upper, parts.steps
 
 
@@ -608,12 +615,15 @@ def _over_box(question: Question, tolerance: float) -> Bounds:
 
     def bound(box: Box) -> float:
         nonlocal steps
-        upper, spent = _hull_bound(replace(question, box=box), tolerance)
+        upper, spent = _hull_bound(replace(question, box=box), best.lower)
         steps += spent
         return upper
 
+    def is_settled(upper: float) -> bool:
+        return upper <= best.lower * (1 + _allowed(tolerance, steps)) + 1e-9
+
     boxes, done = [(-bound(question.box), question.box)], 1
-    while -boxes[0][0] > best.lower * (1 + tolerance) + 1e-9 and done < MOST_BOXES:
+    while not is_settled(-boxes[0][0]) and done < MOST_BOXES and steps < question.effort:
         _, (a, b, c, d) = heapq.heappop(boxes)
         x, y = math.sqrt(a * b), math.sqrt(c * d)
         halves = [(a, x, c, d), (x, b, c, d)] if b / a > d / c else [(a, b, c, y), (a, b, y, d)]
