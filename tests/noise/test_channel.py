@@ -30,7 +30,7 @@ def test_expected_flips() -> None:
     assert cv.Channel.binary(0.4, 0.2).expected_flips(chain) == pytest.approx(
         0.75 * 0.4 + 0.25 * 0.2
     )
-    with pytest.raises(cv.InvalidInput, match="2 states and 3 outputs"):
+    with pytest.raises(cv.InvalidInput, match="3 reports"):
         cv.Channel([[0.5, 0.25, 0.25], [0.1, 0.1, 0.8]]).expected_flips(chain)
     with pytest.raises(cv.InvalidInput, match="3 states"):
         cv.Channel.randomized_response(3, 0.1).expected_flips(chain)

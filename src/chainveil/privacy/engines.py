@@ -9,6 +9,7 @@ are used, so that a question about two states does not pay for the others.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -69,9 +70,10 @@ def loss(problem: Problem) -> PrivacyLoss:
     try:
         return find(problem).loss(problem)
     except NotSupported:
-        if not _ENUMERATION.solves(problem):
-            raise
-    return _ENUMERATION.loss(problem)
+        if _ENUMERATION.solves(problem):
+            with contextlib.suppress(NotSupported):
+                return _ENUMERATION.loss(problem)
+        raise
 
 
 def find(problem: Problem) -> Engine:

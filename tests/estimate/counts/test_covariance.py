@@ -28,7 +28,7 @@ def probability(noise: Any, x: NDArray[Any], z: NDArray[Any]) -> float:
     """``Pr[z | x]``, point by point."""
     if isinstance(noise.source, Channel):
         return float(np.prod(noise.source.matrix[x, z]))
-    flips, chain = x ^ z, noise.source.chain
+    flips, chain = x ^ z, noise.source.flips
     return float(chain.stationary[flips[0]] * np.prod(chain.transition[flips[:-1], flips[1:]]))
 
 

@@ -13,6 +13,7 @@ from chainveil.model.higher_order import HigherOrderChain
 from chainveil.privacy.enumeration.loss import loss, solves
 from chainveil.privacy.problem import read_problem
 from tests.batches import batches
+from tests.oracle import two_state
 from tests.oracle.correlated import enumerate_losses
 from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
 
@@ -51,6 +52,41 @@ def test_correlated_noise_is_that_of_the_oracle_and_of_its_own_engine(seed: int)
     here = found(chain, noise, 4)
     assert truth <= here.epsilon <= truth + 1e-9
     assert here.epsilon == pytest.approx(cv.privacy_loss(chain, noise, 4).epsilon, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", batches(120, 20))
+def test_every_noise_unit_and_release_is_that_of_the_oracle(seed: int) -> None:
+    """Noise that sees more, thinned noise, missing points, several releases, wide units."""
+    case = two_state.random_case(np.random.default_rng([12, seed]))
+    truth = float(two_state.enumerated(case)[0])
+    who = case.adversary if isinstance(case.adversary, str) else cv.Adversary(*case.adversary)
+    chain = cv.MarkovChain.binary(case.q, case.r, case.initial)
+    releases = [two_state._noise(release) for release in case.releases]
+    problem = read_problem(
+        chain, releases, case.length, who, event=case.unit,
+        gaps=any(release.gaps for release in case.releases),
+    )  # fmt: skip
+    # Points may be missing of some releases alone.
+    vars(problem)["automaton"] = two_state.automaton(case)
+    assert solves(problem)
+    here = loss(problem)
+    if truth == math.inf:
+        assert here.epsilon == here.lower == math.inf
+        return
+    assert here.lower <= truth + 1e-12
+    assert truth <= here.epsilon + 1e-12 <= truth + 1e-9
+    assert here.lower >= here.epsilon - 1e-9
+
+
+def test_units_of_several_points_of_any_model_are_enumerated() -> None:
+    """On independent points a unit of two points loses twice as much as one point."""
+    law = np.array([0.5, 0.2, 0.3])
+    chain, channel = cv.MarkovChain([law] * 3), cv.Channel.randomized_response(3, 0.4)
+    problem = read_problem(chain, channel, 3, "any", event=2)
+    assert loss(problem).epsilon == pytest.approx(2 * math.log(0.6 / 0.2))
+    attack = loss(problem).witness
+    assert attack is not None
+    assert (len(attack.value), len(attack.other)) == (2, 2)
 
 
 def test_a_longer_memory_is_enumerated_too() -> None:
