@@ -50,7 +50,8 @@ FALSE_ALARM = 1e-6  # chance that a right sampler fails one of its comparisons w
 POINTS = 240_000  # reports that a sampler is compared by
 LEAST_EXPECTED = 5.0  # reports that are expected in a cell of a chi-square statistic, at least
 MISSING = 0.2  # share of missing points, where noise is tried with them
-ENTRIES = 1 << 13  # of the joint law of series and outputs that are enumerated for one loss
+ENTRIES = 1 << 13  # of the joint law of series and outputs that are enumerated
+FEW, LONGEST = 6, 18  # points of such a series, where each reports, and at most
 ALIKE = 1e-9  # of probabilities that are computed in two ways, relatively
 LOOSE = 1e-3  # of a loss; by so much an upper bound may be above it
 BUDGET = 1.0  # nats; noise is searched for within it
@@ -66,7 +67,8 @@ def check_noise(noise: Noise) -> dict[str, str]:
     Parameters
     ----------
     noise : Noise
-        An instance, of a class of the package or of any other that is registered.
+        An instance, of a class of the package or of any other that is registered. One with few
+        states is checked in seconds: all series of a few points are enumerated.
 
     Returns
     -------
@@ -262,7 +264,7 @@ def _reachable(automaton: Automaton) -> set[tuple[int, int]]:
 
 def _same_laws(noise: Noise) -> None:
     for gaps in (False, True) if noise.holds or not noise.ordered else (False,):
-        length = _longest(noise, gaps, enumeration.MOST_ENTRIES >> 4)
+        length = _longest(noise, gaps)
         outputs, likelihood = enumeration.report_law(noise.automaton(gaps), length)
         for number, output in enumerate(outputs):
             found, wanted = likelihood[..., number], _likelihood(noise, output)
@@ -296,13 +298,18 @@ def _likelihood(noise: Noise, output: Sequence[Any]) -> FloatArray:
     return found
 
 
-def _longest(noise: Noise, gaps: bool, entries: int = ENTRIES) -> int:
-    """The most points whose series and outputs can be enumerated; two, or a report, at least."""
-    k, length = noise.states, max(2, noise.first_place + 1)
-    while length < max(6, 2 * noise.every + 1):
-        size = k ** (length + 1) * (noise.outputs + gaps) ** len(noise.places(length + 1))
-        if size > entries:
-            break
+def _longest(noise: Noise, gaps: bool = False) -> int:
+    """Points whose series and outputs are enumerated; an error where no report fits in."""
+
+    def fits(points: int, entries: int) -> bool:
+        outputs = (noise.outputs + gaps) ** len(noise.places(points))
+        return int(noise.states**points * outputs) <= entries
+
+    length = noise.first_place + 1
+    found = "a report of so many states, values or points to a report cannot be enumerated"
+    _require(length <= LONGEST and fits(length, enumeration.MOST_ENTRIES), found)
+    most = max(FEW, 2 * noise.every + 1)
+    while length < most and fits(length + 1, ENTRIES if length > 1 else enumeration.MOST_ENTRIES):
         length += 1
     return length
 
@@ -442,13 +449,14 @@ def _is_likely(automaton: Automaton, counts: IntArray, about: str) -> None:
             for number, edge in enumerate(automaton.edges)
             if (edge.phase, edge.source, edge.missing) == (phase, label, False)
         ]
-        laws = np.array([automaton.edges[number].law for number in chosen])
-        for before, now in np.ndindex(laws.shape[1:]):
-            seen = counts[chosen, before, now]
-            expected = laws[:, before, now] * seen.sum()
-            impossible = bool(np.any(seen[expected == 0]))
-            _require(not impossible, f"a report, {about}, that the law rules out")
-            one, degrees = _chi_square(seen, expected)
+        if not chosen:
+            continue
+        laws, seen = np.array([automaton.edges[number].law for number in chosen]), counts[chosen]
+        _require(laws[seen > 0] > 0, f"a report, {about}, that the law rules out")
+        total = seen.sum(axis=0)
+        for before, now in np.argwhere(total >= 2 * LEAST_EXPECTED):
+            expected = laws[:, before, now] * total[before, now]
+            one, degrees = _chi_square(seen[:, before, now], expected)
             statistic, freedom = statistic + one, freedom + degrees
     chance = float(chdtrc(freedom, statistic)) if freedom else 1.0
     _require(
@@ -488,7 +496,7 @@ def _smoothing(noise: Noise) -> str | None:
     if noise.every != 1:
         return "not every point reports"
     chain = _chains(noise.states)[1]
-    length = _longest(noise, False)
+    length = _longest(noise)
     outputs, likelihood = enumeration.report_law(noise.automaton(), length)
     joint = chain.series_law(length)[..., None] * likelihood
     chosen = np.random.default_rng(SEED).permutation(len(outputs))[:20]
@@ -515,13 +523,13 @@ def _estimates(noise: Noise) -> str | None:
     except InvalidInput:
         return "states do not differ in what they report"
     source, m, k = law.source, law.outputs, law.states
-    length = max(3, _longest(source, False))
+    length = _longest(source)
     outputs, likelihood = enumeration.report_law(source.automaton(), length)
     reports = np.array(outputs, np.int64)
     # With reports that look back, a weight is for a report and the one before it.
     codes = reports[:, :-1] * m + reports[:, 1:] if law.looks_back else reports
     first, size = length - codes.shape[1], m * m if law.looks_back else m
-    for window in ((0,), (0, 1)):
+    for window in ((0,), (0, 1))[: codes.shape[1]]:
         weights = law.inverse(window).reshape(*(size,) * len(window), *(k,) * len(window))
         for t in range(codes.shape[1] - len(window) + 1):
             of_output = weights[tuple(codes[:, t + step] for step in window)]
@@ -545,7 +553,7 @@ def _estimates(noise: Noise) -> str | None:
 def _plan(model: DataModel, noise: Noise) -> NoisePlan:
     """For every length where that takes a moment, else for a few points."""
     quick = model.states == 2 and model.order == 1
-    length = None if quick else _longest(noise, False)
+    length = None if quick else _longest(noise)
     loss = privacy_loss(model, noise, length=length)
     epsilon = max(loss.epsilon, 1e-6)
     plan = NoisePlan(model.likeliest, noise, loss, epsilon, Aim(epsilon).objective, None)
@@ -608,7 +616,7 @@ def _calibration(noise: Noise) -> str | None:
     plan = calibrate(chain, BUDGET, mechanism=noise.kind)
     _require(type(plan.noise) is type(noise), f"the search finds {type(plan.noise).__name__}")
     _require(plan.loss.epsilon <= BUDGET, f"a loss of {plan.loss.epsilon!r}, above {BUDGET}")
-    _enclosed(chain, plan.noise, _longest(plan.noise, False), "any")
+    _enclosed(chain, plan.noise, _longest(plan.noise), "any")
     return None
 
 
@@ -655,25 +663,24 @@ def _law(model: DataModel) -> str | None:
 def _hidden_chain(model: DataModel) -> None:
     likeliest = model.likeliest
     _require(likeliest.single, "likeliest is a set of laws")
+    _require(likeliest == model or not model.single, "likeliest is another law")
     _require(likeliest.states == model.states, f"likeliest has {likeliest.states} states")
-    for one in {model, likeliest.unfolded()} if model.single else {likeliest}:
-        start, transition, value = one.hidden_chain()
-        size = len(start)
-        _require(transition.shape == (size, size) and np.shape(value) == (size,), "shapes differ")
-        _require(start >= 0, "negative probabilities to begin with")
-        _require(transition >= 0, "negative transitions")
-        _require(_close(start.sum(), 1.0), f"the law of the first point sums to {start.sum()!r}")
-        _require(_close(transition.sum(axis=1), 1.0), "transitions do not sum to one")
-        _require((value >= 0) & (value < model.states), "values that are no states")
     n = _points(likeliest)
     law = likeliest.series_law(n)
     for one, name in ((likeliest, "hidden_chain"), (likeliest.unfolded(), "unfolded")):
         start, transition, value = one.hidden_chain()
+        size = len(start)
+        shapes = np.shape(start), np.shape(transition), np.shape(value)
+        _require(shapes == ((size,), (size, size), (size,)), f"{name} has the shapes {shapes}")
+        for rows in (start, transition):
+            sound = np.all(rows >= 0) and _close(rows.sum(axis=-1), 1.0)
+            _require(sound, f"{name} has probabilities that do not sum to one")
+        _require((value >= 0) & (value < model.states), f"{name} has values that are no states")
         fits = np.eye(model.states)[value]
         weights, paths = start[None] * fits.T, (start > 0)[None] * fits.T
         for _ in range(n - 1):
             weights, paths = (
-                (now[:, None] * fits.T).reshape(-1, len(start))
+                (now[:, None] * fits.T).reshape(-1, size)
                 for now in (weights @ transition, paths @ (transition > 0))
             )
         found = weights.sum(axis=1).reshape(law.shape)
@@ -681,8 +688,8 @@ def _hidden_chain(model: DataModel) -> None:
             _close(found, law),
             f"{name} and series_law differ by {np.abs(found - law).max():.3g} at length {n}",
         )
-        if name == "unfolded":
-            _require(paths.sum(axis=1) <= 1, "unfolded() has a series with several paths")
+        several = name == "unfolded" and np.any(paths.sum(axis=1) > 1)
+        _require(not several, "unfolded has a series with several paths")
 
 
 def _order(model: DataModel) -> str | None:
@@ -691,21 +698,19 @@ def _order(model: DataModel) -> str | None:
     order, k, n = model.order, model.states, _points(model)
     if n <= order:
         return "there are too many states to enumerate so many points"
-    conditional: FloatArray | None = None
+    ratios = []
     for length in range(order + 1, n + 1):
         law = model.series_law(length).reshape(-1, k**order, k)
-        seen = law.sum(axis=-1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = law / seen
-        possible = (seen > 0).all(axis=0)
-        here = ratio[0] if conditional is None else conditional
-        wrong = np.abs(np.where((seen > 0) & ~np.isnan(here), ratio - here, 0.0))
-        _require(
-            wrong <= 1e3 * ALIKE,
-            f"order is {order}, but point {length} of a series depends on more than {order} points "
-            "before it, or by another law than an earlier point",
-        )
-        conditional = np.where(possible, ratio[0], here)
+        with np.errstate(invalid="ignore"):
+            ratios.append(law / law.sum(axis=-1, keepdims=True))
+    # Not a number where the points before cannot occur.
+    each = np.concatenate(ratios)
+    spread = np.fmax.reduce(each) - np.fmin.reduce(each)
+    _require(
+        ~(spread > 1e3 * ALIKE),
+        f"order is {order}, but points depend on more than {order} points before them, or by a law "
+        "that changes along the series",
+    )
     return None
 
 
@@ -756,7 +761,7 @@ def _written_model(model: DataModel) -> None:
             _require(not model.rounded().is_unrounded, "rounded() is not fit to be published")
 
 
-def _loss_of_model(model: DataModel) -> None:
+def _loss_of_model(model: DataModel) -> str | None:
     k = model.states
     answer = Channel.randomized_response(k, 0.3)
     noises: list[Noise] = [answer]
@@ -764,15 +769,18 @@ def _loss_of_model(model: DataModel) -> None:
         noises.append(StickyNoise.response(0.4, answer, Channel.randomized_response(k, 0.35)))
     laws = _laws_in(model)
     names: tuple[AdversaryName, ...] = get_args(AdversaryName)
+    answered = False
     for noise, adversary in product(noises, names):
-        length = _longest(noise, False)
+        length = _longest(noise)
         if model.single:
             _enclosed(model, noise, length, adversary)
+            answered = True
             continue
         try:
             found = privacy_loss(model, noise, length=length, adversary=adversary)
         except NotSupported:
             continue
+        answered = True
         for law in laws:
             truth = enumeration.loss(read_problem(law, noise, length, adversary))
             _require(
@@ -781,6 +789,7 @@ def _loss_of_model(model: DataModel) -> None:
                 f"but {law.describe()} loses {truth.lower!r}",
             )
         _replays(found, model, noise)
+    return None if answered else "no solver answers for a set of laws of its kind"
 
 
 def _certificate_of_model(model: DataModel) -> str | None:

@@ -45,7 +45,7 @@ def mean_distance(noise: Noise, model: DataModel) -> float:
 def _mean_cost(noise: Noise, model: DataModel, cost: FloatArray) -> float:
     """Mean of ``cost[state, report]`` over all points, shape (k, k), in the long run."""
     if model.states != noise.states or noise.outputs != noise.states:
-        found = f"{model.states} states, noise with {noise.states} states and {noise.outputs} reports"
+        found = f"{model.states} states, {noise.states} states of noise, {noise.outputs} reports"
         raise InvalidInput("chain", found, "as many of each, for a wrong report to mean anything")
     if noise.sees == "point" and noise.every == 1:
         # Not a dot product, whose last digit depends on the machine: certificates hold this.
