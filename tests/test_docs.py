@@ -18,9 +18,12 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
 # Pages whose examples run on Spark: in the process that has one.
 ON_SPARK = {ROOT / "docs" / "spark.md"}
+# Its modules are installed as a package in tests/extending, which runs its other blocks too.
+INSTALLED = ROOT / "docs" / "extending.md"
 EXAMPLES = [
     pytest.param(page, id=page.name, marks=[pytest.mark.slow] if page in ON_SPARK else [])
     for page in PAGES
+    if page != INSTALLED
 ]
 # Pages whose examples take seconds.
 LONG = {

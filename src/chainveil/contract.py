@@ -158,6 +158,8 @@ def _checked(subject: Noise | DataModel, clauses: Mapping[str, Clause]) -> dict[
     for name, clause in clauses.items():
         try:
             reason = clause(subject)
+        except _TooMany as many:
+            reason = str(many)
         except _Broken as broken:
             raise BrokenContract(type(subject).__name__, name, str(broken)) from None
         except Exception as error:
@@ -169,6 +171,10 @@ def _checked(subject: Noise | DataModel, clauses: Mapping[str, Clause]) -> dict[
 
 class _Broken(Exception):
     """What was found in place of what the clause asks for."""
+
+
+class _TooMany(Exception):
+    """Why series and outputs are too many to enumerate."""
 
 
 def _require(holds: Any, found: str) -> None:
@@ -299,15 +305,15 @@ def _likelihood(noise: Noise, output: Sequence[Any]) -> FloatArray:
 
 
 def _longest(noise: Noise, gaps: bool = False) -> int:
-    """Points whose series and outputs are enumerated; an error where no report fits in."""
+    """Points whose series and outputs are enumerated; :class:`_TooMany` if no report fits in."""
 
     def fits(points: int, entries: int) -> bool:
         outputs = (noise.outputs + gaps) ** len(noise.places(points))
         return int(noise.states**points * outputs) <= entries
 
     length = noise.first_place + 1
-    found = "a report of so many states, values or points to a report cannot be enumerated"
-    _require(length <= LONGEST and fits(length, enumeration.MOST_ENTRIES), found)
+    if length > LONGEST or not fits(length, enumeration.MOST_ENTRIES):
+        raise _TooMany("the series up to the first report are too many to enumerate")
     most = max(FEW, 2 * noise.every + 1)
     while length < most and fits(length + 1, ENTRIES if length > 1 else enumeration.MOST_ENTRIES):
         length += 1
