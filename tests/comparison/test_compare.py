@@ -64,7 +64,8 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
         rare = {("independent", 3, "decoded")} if epsilon == 2.0 else set()
         assert there == rare | {
             ("independent", 1, "flips"), ("independent", 1, "estimate"),
-            ("independent", 1, "decoded"), ("independent", "best", "flips"), ("independent", "best", "estimate"),
+            ("independent", 1, "decoded"), ("independent", "best", "flips"),
+            ("independent", "best", "estimate"),
             ("sticky", 1, "flips"), ("sticky", 1, "estimate"), ("sticky", 1, "decoded"),
             ("sticky", "best", "flips"), ("sticky", "best", "estimate"),
         }  # fmt: skip
