@@ -1,7 +1,8 @@
 """Work on behalf of a document that anyone may have written: so much time and memory, no more.
 
 What is certain to be small is computed at once. Everything else runs in a process of its own
-that is stopped when its time is over, whatever it is doing then.
+that is stopped when its time is over, whatever it is doing then: the question is then not decided.
+What is computed does not depend on the time.
 """
 
 from __future__ import annotations
@@ -20,12 +21,11 @@ from typing import Any
 from chainveil import checks
 from chainveil.certificate import questions
 from chainveil.errors import ChainveilError, InvalidInput, TooLarge
+from chainveil.privacy.result import PrivacyLoss
 
 SECONDS = 60.0
 LONGEST_WAIT = 1e7
 MEMORY = 4 << 30
-# A search that can stop with bounds that hold does so before it is stopped.
-SHARE = 0.75
 # Entries of the joint law of all reports, a row a state, that are worth a try.
 ENTRIES = 1 << 24
 TOO_LARGE = "the loss is too large to check here"
@@ -52,7 +52,7 @@ def allowing(seconds: float | None) -> Iterator[None]:
         _allowed.reset(before)
 
 
-def loss(question: str) -> questions.Answer:
+def loss(question: str) -> PrivacyLoss:
     """The loss that a question asks for; see :mod:`chainveil.certificate.questions`."""
     return _bounded("loss", question, _allowed.get())  # type: ignore[no-any-return]
 
@@ -67,7 +67,7 @@ def serve(head: dict[str, Any]) -> None:
     _take_less(head["seconds"], head["memory"])
     answer: Any
     try:
-        answer = questions.TASKS[head["task"]](head["question"], head["seconds"] * SHARE)
+        answer = questions.TASKS[head["task"]](head["question"])
     except ChainveilError as error:
         answer = error
     except MemoryError:
@@ -84,7 +84,7 @@ def _bounded(task: str, question: str, seconds: float) -> Any:
             f"and no more than {ENTRIES:.2g} are tried."
         )
     if questions.is_light(task, question):
-        return questions.TASKS[task](question, seconds)
+        return questions.TASKS[task](question)
     answer = _apart(task, question, seconds)
     if isinstance(answer, ChainveilError):
         raise answer

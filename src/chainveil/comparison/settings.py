@@ -11,8 +11,8 @@ from chainveil.noise.base import kinds, noise_class
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 
-Often = int | Literal["best"]
-OBJECTIVES = ("flips", "estimate", "decoded")
+Often = int | Literal["auto"]
+OBJECTIVES = ("wrong-reports", "share", "smoothed")
 # With the fewest wrong reports first: the others lean on the number that it finds.
 USUAL = OBJECTIVES[0]
 # Kinds whose search for the best number of points to a report takes about a second, for two
@@ -22,7 +22,7 @@ SLOW = (
     "left out, as the search takes from seconds to minutes for each budget; naming the mechanism "
     "compares it"
 )
-SAME_AS_FLIPS = (
+SAME_AS_WRONG = (
     "left out, as it counts points that report alone: with as many of them as the fewest wrong "
     "reports have, it found the same noise wherever that was tried; naming the mechanism "
     "compares it"
@@ -36,7 +36,7 @@ class Setting:
     Attributes
     ----------
     mechanism, objective : str
-    every : int or "best"
+    every : int or "auto"
     """
 
     mechanism: str
@@ -94,7 +94,7 @@ def candidates(mechanisms: Sequence[str], ordered: bool) -> tuple[Setting, ...]:
 def _ways(kind: str) -> Iterator[Setting]:
     yield Setting(kind)
     if noise_class(kind).sees != "series":
-        yield Setting(kind, every="best")
+        yield Setting(kind, every="auto")
 
 
 def slow(setting: Setting, states: int) -> str:
@@ -103,4 +103,4 @@ def slow(setting: Setting, states: int) -> str:
         return ""
     if states > 2 or setting.mechanism not in QUICK_TO_THIN:
         return SLOW
-    return SAME_AS_FLIPS if setting.objective == "decoded" else ""
+    return SAME_AS_WRONG if setting.objective == "smoothed" else ""

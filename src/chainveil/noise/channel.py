@@ -306,7 +306,7 @@ class Channel(Noise):
 class _Response(Parametrization):
     """Two logits: to report 1 at a point in state 0, and in state 1."""
 
-    objectives = ("flips", "distance", "estimate", "decoded")
+    objectives = ("wrong-reports", "distance", "share", "smoothed")
     thins = True
     limited = True
 

@@ -48,6 +48,7 @@ HANDY = 9  # points to a report; searches for more of them begin with so many
 LIKE = 1e-4  # of the cost; plans that are no better than others by so much are looked at again
 FORGOTTEN = 6.0  # memories of the chain; with more points to a report reports say nothing
 LONGEST = 10_000  # points to a report; automata grow with it
+MOST_NOISE = 0.5  # of both noise levels of reports on every point, as in the paper
 
 
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
@@ -56,12 +57,12 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     The releases of ``problem`` are earlier ones; the budget holds for all together.
     """
     _check(kind, problem, aim)
-    if aim.every == "best":
+    if aim.every == "auto":
         search, v = _best_every(kind, problem, aim)
     else:
         search, v = _searched(kind, problem, aim, int(aim.every))
     found = search.certified(v)
-    if not search.form.limited or _most_noise(problem, aim) != aim.max_noise:
+    if not search.form.limited or _most_noise(problem, aim) != MOST_NOISE:
         return found
     if any(sum(_fastest(model)) > 1 for model in _members(problem.model)):
         return found
@@ -72,13 +73,11 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
 def _check(kind: str, problem: Problem, aim: Aim) -> None:
     """Error where something is asked for that noise of a kind does not have."""
     form = noise_class(kind).parametrization(np.full((2, 2), 0.5))
-    if aim.family != "response":
-        raise InvalidInput("family", aim.family, '"response" for two states', "It is the only one.")
+    if aim.shape != "uniform":
+        raise InvalidInput("shape", aim.shape, '"uniform" for two states', "It is the only one.")
     if aim.objective not in form.objectives:
         allowed = " or ".join(f'"{name}"' for name in form.objectives)
         raise InvalidInput("objective", aim.objective, f"{allowed} for {kind} noise")
-    if aim.max_noise not in (0.5, _most_noise(problem, aim) if form.limited else 0.5):
-        raise InvalidInput("max_noise", aim.max_noise, "0.5 for this noise")
     if aim.every != 1 and not form.thins:
         raise NotSupported(
             f"every: found {aim.every!r}; {kind} noise reports every point; to report one point in "
@@ -93,7 +92,7 @@ def _check(kind: str, problem: Problem, aim: Aim) -> None:
         np.all(one.likeliest.transition == 1 - np.eye(2))
         for one in (problem.model, *problem.model.members)
     )
-    if turns and (aim.every == "best" or aim.every % 2 == 0):
+    if turns and (aim.every == "auto" or aim.every % 2 == 0):
         raise NotSupported(
             f"every: found {aim.every!r} for a chain that changes at every point (q = r = 1) and "
             "stands still from report to report; give an odd number of points."
@@ -102,7 +101,7 @@ def _check(kind: str, problem: Problem, aim: Aim) -> None:
         used = loss(problem).epsilon
         if used >= aim.epsilon:
             raise UnreachableBudget(
-                f"spent: the earlier releases use up epsilon = {aim.epsilon!r}; nothing is left "
+                f"earlier: the earlier releases use up epsilon = {aim.epsilon!r}; nothing is left "
                 "for another"
             )
 
@@ -280,7 +279,7 @@ class _Search:
         over, cost = self.merit(v)
         left = -self.excess(v[None], self.aim.epsilon)[0]
         guess = self.form.quiet(v)
-        guessed = self.cost_of.objective != "estimate" and cost >= (1 - LIKE) * self.cost(guess)
+        guessed = self.cost_of.objective != "share" and cost >= (1 - LIKE) * self.cost(guess)
         return over or guessed or bool(left > UNUSED * self.aim.epsilon)
 
     # --------------------------------------------------------------------------- certification
@@ -342,12 +341,9 @@ class _Search:
         return cast(DataModel, family[name])  # type: ignore[index]
 
     def _unreachable(self) -> UnreachableBudget:
-        epsilon, most = self.aim.epsilon, self.aim.max_noise
-        if most < 0.5:
-            return UnreachableBudget(f"max_noise = {most!r} is too small for epsilon = {epsilon!r}")
         return UnreachableBudget(
-            f"epsilon = {epsilon!r} could not be certified for {self.kind} noise; the chain may be "
-            "too close to a constant one, or the earlier releases may have spent it"
+            f"epsilon = {self.aim.epsilon!r} could not be certified for {self.kind} noise; the "
+            "chain may be too close to a constant one, or the earlier releases may have spent it"
         )
 
 
@@ -377,12 +373,12 @@ def _starts(search: _Search) -> list[FloatArray]:
     usual = search.form.starts(search.aim.epsilon)
     problem, aim, every = search.problem, search.aim, search.every
     model = problem.model
-    plain = problem.event == 1 and problem.length is None and isinstance(problem.adversary, str)
+    plain = problem.unit == 1 and problem.length is None and isinstance(problem.adversary, str)
     if not plain or problem.releases or model.members != (model,):
         return usual
     asked = question(problem, model, search.laws.blank)
     q, r = asked.box[0], asked.box[2]
-    aim = replace(aim, objective="flips") if aim.objective == "decoded" else aim
+    aim = replace(aim, objective="wrong-reports") if aim.objective == "smoothed" else aim
     if every == 1 and q + r < SLOW:
         rate = (q + r) / SLOW
         slowed = search.form.slowed(np.zeros(len(usual[0])), rate)
@@ -463,7 +459,7 @@ def _best_every(kind: str, problem: Problem, aim: Aim) -> tuple[_Search, FloatAr
 def _most_noise(problem: Problem, aim: Aim) -> float:
     """The limit of noise levels, which is one of single points that all report."""
     alone = aim.every == 1 and problem.plain and not problem.ordered
-    return aim.max_noise if alone else 1.0
+    return MOST_NOISE if alone else 1.0
 
 
 def _members(model: DataModel) -> list[DataModel]:

@@ -9,15 +9,15 @@ used, so that a question about two states does not pay for the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from chainveil.errors import NotSupported
+from chainveil.errors import NotSupported, UnreachableBudget
 from chainveil.model.base import DataModel
-from chainveil.noise.base import noise_class
+from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 from chainveil.privacy.problem import Aim, Problem
@@ -32,6 +32,9 @@ class Engine:
     loss: Callable[[Problem], PrivacyLoss]
 
 
+# How many times as many steps a loss gets that is not known to be within a budget, and the share of
+# the budget that may then be left over.
+MORE, LEFT = 4, 1e-3
 LeastNoise = Callable[[Problem, Aim], Calibrated]
 
 
@@ -53,6 +56,8 @@ def is_family(model: DataModel) -> bool:
     return model.members != (model,)
 
 
+# Whether a problem is about two states, and answered by the recursion of odds.
+_is_two_state = _in_room("odds", "loss", "solves")
 # Asked in this order: families first, which hand their members on. What enumerates the definition
 # comes last: it is for short series alone.
 _ENGINES = [_engine(name) for name in ("odds", "family", "letters", "orders", "enumeration")]
@@ -77,7 +82,7 @@ def register_calibrator(kind: str, least_noise: LeastNoise) -> None:
 
 def loss(problem: Problem) -> PrivacyLoss:
     """The loss, by the first engine that solves the problem."""
-    return find(problem).loss(problem)
+    return replace(find(problem).loss(problem), effort=problem.effort)
 
 
 def find(problem: Problem) -> Engine:
@@ -92,13 +97,42 @@ def find(problem: Problem) -> Engine:
     )
 
 
+def calibrated(kind: str, problem: Problem, aim: Aim) -> Calibrated:
+    """The least noise of a kind, with the loss that the same question has whenever it is asked.
+
+    A search for noise may know more of its loss than a search for the loss alone finds. Where the
+    latter exceeds the budget it gets more steps, and the noise is mixed with a constant output.
+    """
+    found = least_noise(kind, problem, aim)
+    if kind not in _CALIBRATORS and _is_two_state(problem):
+        return found
+    asked = replace(problem, effort=None, tolerance=None)
+    again = loss(asked.with_release(found.noise))
+    if again.lower <= aim.epsilon < again.epsilon:
+        again = loss(replace(asked, effort=MORE * again.steps).with_release(found.noise))
+    if again.epsilon <= aim.epsilon:
+        return replace(found, loss=again)
+    from chainveil.privacy.family.hush import hushed
+
+    def epsilon_of(noise: Noise) -> float:
+        return loss(asked.with_release(noise)).epsilon
+
+    noise = hushed(found.noise, problem.model.stationary, epsilon_of, aim.epsilon, LEFT)
+    again = loss(asked.with_release(noise))
+    if again.epsilon > aim.epsilon:
+        raise UnreachableBudget(
+            f"epsilon = {aim.epsilon!r} could not be certified for {kind} noise"
+        )
+    return Calibrated(noise, again)
+
+
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     """The least noise of a kind within the budget; the releases of the problem are earlier ones."""
     noise_class(kind)
     if kind in _CALIBRATORS:
         return _CALIBRATORS[kind](problem, aim)
     file, name = "calibrate", "least_noise"
-    if _in_room("odds", "loss", "solves")(problem):
+    if _is_two_state(problem):
         from chainveil.privacy import calibrate
 
         return calibrate.least_noise(kind, problem, aim)

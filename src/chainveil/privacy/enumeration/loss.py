@@ -60,7 +60,9 @@ def loss(problem: Problem) -> PrivacyLoss:
         if math.isinf(best)
         else math.nextafter(max(best, 0.0) + 2 * _error(problem), math.inf)
     )
-    return PrivacyLoss(max(epsilon, lower), lower, witness, problem.adversary, problem.length)
+    return PrivacyLoss(
+        max(epsilon, lower), lower, witness, problem.adversary, problem.length, steps=joint.size
+    )
 
 
 def joint_law(problem: Problem) -> FloatArray:
