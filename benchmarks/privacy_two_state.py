@@ -67,7 +67,7 @@ class Asked:
             initial = getattr(member, "initial", None)
             question = loss.Question(
                 member.box, None if initial is None else tuple(initial), automaton,
-                self.options.get("event", 1), self.options["adversary"], self.options["length"],
+                self.options.get("unit", 1), self.options["adversary"], self.options["length"],
             )  # fmt: skip
             found.append(loss.bounds(question).upper)
         return max(found)
@@ -84,7 +84,7 @@ def questions() -> Iterator[Asked]:
             for every in (5, 20):
                 thinned = NOISES[kind].thinned(every)
                 yield _asked(f"{kind} 1 in {every}, {name}", chain, thinned)
-            yield _asked(f"{kind}, event 5, {name}", chain, NOISES[kind], event=5)
+            yield _asked(f"{kind}, event 5, {name}", chain, NOISES[kind], unit=5)
         for kind in ("sticky", "tracking"):
             yield _asked(f"{kind}, gaps, {name}", chain, NOISES[kind], gaps=True)
         for one, two in (("independent", "independent"), ("sticky", "independent")):
