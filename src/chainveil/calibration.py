@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chainveil import checks
 from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
-from chainveil.model.base import Box, DataModel, check_model
+from chainveil.model.base import Box, DataModel, require_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import too_few
 from chainveil.model.family import ModelFamily
@@ -143,7 +143,7 @@ def calibrate(
     >>> plan.loss.epsilon <= 3
     True
     """
-    check_model(model, "model")
+    require_model(model, "model")
     budgets, single = _budgets(epsilon)
     length, every = read_length(max_length, "max_length"), _read_every(every)
     who, size = read_adversary(adversary, length), read_unit(unit, length)

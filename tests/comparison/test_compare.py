@@ -64,7 +64,8 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
         rare = {("independent", 3, "smoothed")} if epsilon == 2.0 else set()
         assert there == rare | {
             ("independent", 1, "wrong-reports"), ("independent", 1, "share"),
-            ("independent", "auto", "wrong-reports"), ("independent", "auto", "share"),
+            ("independent", 1, "smoothed"), ("independent", "auto", "wrong-reports"),
+            ("independent", "auto", "share"),
             ("sticky", 1, "wrong-reports"), ("sticky", 1, "share"), ("sticky", 1, "smoothed"),
             ("sticky", "auto", "wrong-reports"), ("sticky", "auto", "share"),
         }  # fmt: skip
@@ -72,10 +73,13 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
 
 
 def test_what_is_not_compared_is_listed_with_its_reason(found: cv.Comparison) -> None:
-    reasons = {str(one.setting): one.reason for one in found.refused}
-    assert "wrong-reports" in reasons["independent, smoothed"]
+    assert not found.refused
+    other = cv.compare(_table(), "bpm", BUDGETS, chain=CHAIN, mechanism="correlated", **SAID)
+    reasons = {str(one.setting): one.reason for one in other.refused}
+    assert "wrong-reports" in reasons["correlated, smoothed"]
     # Refused at every budget alike, and so said once.
-    assert all(one.epsilon is None for one in found.refused)
+    assert all(one.epsilon is None for one in other.refused)
+    assert {str(row.setting) for row in other.rows}.isdisjoint(reasons)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +289,7 @@ def test_more_states_and_gaps() -> None:
         mechanism=["independent", "tracking"],
     )  # fmt: skip
     assert {row.setting.objective for row in found.rows} >= {"wrong-reports", "distance"}
-    assert all("states" in one.reason or "left out" in one.reason or "objective" in one.reason
+    assert all("state" in one.reason or "left out" in one.reason or "objective" in one.reason
                for one in found.refused)  # fmt: skip
     assert found.about.points == 890
     assert found.best(5.0).row is not None
@@ -304,7 +308,7 @@ def test_progress_is_told_step_by_step_and_in_full() -> None:
     source = FrameSource(_table(1, 500))
     request = read_request({"column": "bpm", "threshold": 60, "chain": CHAIN})
     told: list[int] = []
-    settings = [Setting("independent"), Setting("independent", objective="smoothed")]
+    settings = [Setting("independent"), Setting("correlated", objective="smoothed")]
     search = Search(read_study(source, request), request, lambda _, steps: told.append(steps))
     rows, refused = search.at(2.0, settings)
     assert (len(rows), len(refused)) == (1, 1)

@@ -27,7 +27,7 @@ from chainveil.model.fit_test import p_value
 from chainveil.model.fitting import first_order
 from chainveil.model.higher_order import HigherOrderChain, read_pseudocount
 from chainveil.model.orders import ENOUGH_POINTS
-from chainveil.noise.base import Noise, check_noise
+from chainveil.noise.base import Noise, require_noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName
@@ -181,7 +181,7 @@ def _read_question(plan: Any, promise: Any, effort: int | None) -> _Question:
             (*plan.earlier, plan.noise), plan.noise, loss.length, loss.adversary, plan.unit,
             plan.gaps, effort,
         )  # fmt: skip
-    check_noise(plan)
+    require_noise(plan)
     return _Question((plan,), plan, None, "any", "point", False, effort)
 
 

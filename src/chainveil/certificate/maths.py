@@ -15,8 +15,6 @@ from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import (
     adversary_section,
     exact_chain,
-    noise_matrix,
-    noise_words,
     units,
 )
 from chainveil.certificate.questions import Claim
@@ -111,7 +109,7 @@ def _chain_entries(certificate: Certificate, asked: Claim) -> Check:
 
 
 def _realised(certificate: Certificate, asked: Claim) -> Check:
-    matrix = noise_matrix(asked.noise.on_grid())
+    matrix = asked.noise.on_grid().to_matrix()
     sound = certificate["noise.matrix"] == matrix and certificate["noise.units"] == units(matrix)
     sound = sound and all(sum(row) == 1 << 53 for row in units(matrix))
     text = "multiples of 2^-53, realised exactly" if sound else "matrix and units disagree"
@@ -119,7 +117,7 @@ def _realised(certificate: Certificate, asked: Claim) -> Check:
 
 
 def _realised_before(certificate: Certificate, asked: Claim) -> Check:
-    realised = [noise_words(earlier.on_grid()) for earlier in asked.earlier]
+    realised = [earlier.on_grid().to_json() for earlier in asked.earlier]
     sound = certificate["noise.earlier"] == realised
     text = f"{len(asked.earlier)} earlier releases, their noise on multiples of 2^-53"
     return check_line("noise.earlier", sound, text if sound else "not what could be realised")

@@ -2,8 +2,9 @@
 
 A solver is a package with two files of the same names: ``loss`` (``solves`` and ``loss``) and,
 where it can look for noise, ``calibrate`` (``least_noise``). The first solver that solves a
-problem gets it; the noise to look for is named by its kind. Packages are imported when they are
-used, so that a question about two states does not pay for the others.
+problem gets it. Noise on two states is searched for by its parametrization, whatever its kind; on
+other models by the search of finite states that its class names. Packages are imported when they
+are used, so that a question about two states does not pay for the others.
 """
 
 from __future__ import annotations
@@ -13,13 +14,9 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from chainveil.errors import NotSupported, UnreachableBudget
 from chainveil.model.base import DataModel
-from chainveil.noise.base import Noise, noise_class
-from chainveil.noise.channel import Channel
-from chainveil.noise.memory import StickyNoise
+from chainveil.noise.base import Noise, form_of, noise_class
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 
@@ -35,7 +32,6 @@ class Engine:
 # How many times as many steps a loss gets that is not known to be within a budget, and the share of
 # the budget that may then be left over.
 MORE, LEFT = 4, 1e-3
-LeastNoise = Callable[[Problem, Aim], Calibrated]
 
 
 def _in_room(name: str, file: str, function: str) -> Callable[..., Any]:
@@ -58,16 +54,16 @@ def is_family(model: DataModel) -> bool:
 
 # Whether a problem is about two states, and answered by the recursion of odds.
 _is_two_state = _in_room("odds", "loss", "solves")
-# Asked in this order: families first, which hand their members on. What enumerates the definition
-# comes last: it is for short series alone.
-_ENGINES = [_engine(name) for name in ("odds", "family", "letters", "orders", "enumeration")]
-# Of kinds of noise from elsewhere.
-_CALIBRATORS: dict[str, LeastNoise] = {}
+# For short series alone, whatever the model, the noise and the unit.
+_ENUMERATION = _engine("enumeration")
+# Asked in this order; families hand their members on.
+_ENGINES = [*map(_engine, ("odds", "family", "letters", "orders")), _ENUMERATION]
 
 
 def covers_regions(kind: str) -> bool:
     """Whether noise of a kind is looked for over a region, for units of one point."""
-    return noise_class(kind).parametrization(np.full((2, 2), 0.5)).covers_boxes
+    form = form_of(kind)
+    return form is not None and form.covers_boxes
 
 
 def register_engine(engine: Engine) -> None:
@@ -75,14 +71,15 @@ def register_engine(engine: Engine) -> None:
     _ENGINES.insert(0, engine)
 
 
-def register_calibrator(kind: str, least_noise: LeastNoise) -> None:
-    """Let ``calibrate`` look for a kind of noise."""
-    _CALIBRATORS[kind] = least_noise
-
-
 def loss(problem: Problem) -> PrivacyLoss:
-    """The loss, by the first engine that solves the problem."""
-    return replace(find(problem).loss(problem), effort=problem.effort)
+    """The loss, by the first engine that solves the problem, or else enumerated."""
+    try:
+        found = find(problem).loss(problem)
+    except NotSupported:
+        if not _ENUMERATION.solves(problem):
+            raise
+        found = _ENUMERATION.loss(problem)
+    return replace(found, effort=problem.effort)
 
 
 def find(problem: Problem) -> Engine:
@@ -104,7 +101,7 @@ def calibrated(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     latter exceeds the budget it gets more steps, and the noise is mixed with a constant output.
     """
     found = least_noise(kind, problem, aim)
-    if kind not in _CALIBRATORS and _is_two_state(problem):
+    if _is_two_state(problem):
         return found
     asked = replace(problem, effort=None, tolerance=None)
     again = loss(asked.with_release(found.noise))
@@ -128,9 +125,7 @@ def calibrated(kind: str, problem: Problem, aim: Aim) -> Calibrated:
 
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     """The least noise of a kind within the budget; the releases of the problem are earlier ones."""
-    noise_class(kind)
-    if kind in _CALIBRATORS:
-        return _CALIBRATORS[kind](problem, aim)
+    finite = noise_class(kind).finite
     file, name = "calibrate", "least_noise"
     if _is_two_state(problem):
         from chainveil.privacy import calibrate
@@ -140,12 +135,12 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     if is_family(model):
         over: Calibrated = _in_room("family", file, name)(kind, problem, aim)
         return over
-    if kind not in (Channel.kind, StickyNoise.kind):
+    if finite is None:
         raise NotSupported(
             f"mechanism: {kind} noise is offered for two-state chains of order 1; for others take "
             "independent or sticky noise"
         )
-    if kind == StickyNoise.kind:
+    if finite == "sticky response":
         name = "least_sticky"
         room = "orders" if (model.order or 1) > 1 else "letters"
     elif model.single and model.order == 1:
