@@ -84,7 +84,7 @@ def record_rows() -> list[Row]:
         for name, how in MISFIT.items():
             for epsilon in RECORD_BUDGETS:
                 noise = cv.calibrate(fitted, epsilon, **how).noise
-                audit = misfit(x, noise, RECORD_ORDERS, max_seconds=2)
+                audit = misfit(x, noise, RECORD_ORDERS, effort=20_000)
                 losses = {f"order {m}": attained(audit, m) for m in RECORD_ORDERS}
                 rows.append({"record": record, "mechanism": name, "epsilon": f"{epsilon:g}"})
                 rows[-1] |= losses | far_apart(x, fitted)
@@ -104,7 +104,7 @@ def unbiased(plan: cv.NoisePlan, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def estimate_row(mechanism: str, epsilon: float) -> Row:
     """Errors over many releases of one series, and how often 95% intervals cover its share."""
     x = ESTIMATE_CHAIN.sample(ESTIMATE_POINTS, rng=1)
-    plan = cv.calibrate(ESTIMATE_CHAIN, epsilon, mechanism=mechanism, objective="estimate")
+    plan = cv.calibrate(ESTIMATE_CHAIN, epsilon, mechanism=mechanism, objective="share")
     share, pairs = x[1:].mean(), (x[1:-1] * x[2:]).mean()
     errors, covered = [], 0
     for number in range(RELEASES):
