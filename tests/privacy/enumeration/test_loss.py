@@ -51,7 +51,7 @@ def test_correlated_noise_is_that_of_the_oracle_and_of_its_own_engine(seed: int)
     truth = max(enumerate_losses(q, r, rho0, rho1, 4).values())
     here = found(chain, noise, 4)
     assert truth <= here.epsilon <= truth + 1e-9
-    assert here.epsilon == pytest.approx(cv.privacy_loss(chain, noise, 4).epsilon, abs=1e-9)
+    assert here.epsilon == pytest.approx(cv.privacy_loss(chain, noise, length=4).epsilon, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", batches(120, 20))
@@ -63,7 +63,7 @@ def test_every_noise_unit_and_release_is_that_of_the_oracle(seed: int) -> None:
     chain = cv.MarkovChain.binary(case.q, case.r, case.initial)
     releases = [two_state._noise(release) for release in case.releases]
     problem = read_problem(
-        chain, releases, case.length, who, event=case.unit,
+        chain, releases, case.length, who, unit=case.unit,
         gaps=any(release.gaps for release in case.releases),
     )  # fmt: skip
     # Points may be missing of some releases alone.
@@ -82,7 +82,7 @@ def test_units_of_several_points_of_any_model_are_enumerated() -> None:
     """On independent points a unit of two points loses twice as much as one point."""
     law = np.array([0.5, 0.2, 0.3])
     chain, channel = cv.MarkovChain([law] * 3), cv.Channel.randomized_response(3, 0.4)
-    problem = read_problem(chain, channel, 3, "any", event=2)
+    problem = read_problem(chain, channel, 3, "any", unit=2)
     assert loss(problem).epsilon == pytest.approx(2 * math.log(0.6 / 0.2))
     attack = loss(problem).witness
     assert attack is not None
@@ -95,7 +95,7 @@ def test_a_longer_memory_is_enumerated_too() -> None:
     first, second = cv.MarkovChain.fit(x, public=True), HigherOrderChain.fit(x, 2, 2)
     channel = cv.Channel.binary(0.2, 0.3)
     assert found(first, channel, 4).epsilon == pytest.approx(
-        cv.privacy_loss(first, channel, 4).epsilon,
+        cv.privacy_loss(first, channel, length=4).epsilon,
         abs=1e-9,
     )
     law = second.series_law(4)
@@ -123,5 +123,5 @@ def test_several_releases_lose_what_their_joint_channel_loses() -> None:
     chain, channels = cv.MarkovChain.binary(0.2, 0.3), [cv.Channel.binary(0.2, 0.3)] * 2
     problem = read_problem(chain, channels, 3, "any")
     assert solves(problem)
-    truth = cv.privacy_loss(chain, channels, 3)
+    truth = cv.privacy_loss(chain, channels, length=3)
     assert truth.lower <= loss(problem).epsilon <= truth.epsilon + 1e-9
