@@ -104,11 +104,7 @@ def review(document: Certificate, original: Readable, release: Readable) -> Revi
         tuple(document["discretization.labels"]),
         series,
         _or_reason(lambda: attack_release(plan, held.truth, held.seen, held.known)),
-        _or_reason(
-            lambda: misfit(
-                runs, plan, ORDERS, pseudocount=PSEUDOCOUNT, effort=STEPS
-            )
-        ),
+        _or_reason(lambda: misfit(runs, plan, ORDERS, pseudocount=PSEUDOCOUNT, effort=STEPS)),
         tuple(document["release.kept"]),
         _or_reason(lambda: _leaks(document, original, release)),
     )
