@@ -223,7 +223,7 @@ class Search:
         return rows, refused
 
     def _settled(self, setting: Setting, rows: list[Row]) -> Setting:
-        """The error after smoothing counts points that report: how many is taken from flips."""
+        """Smoothing is judged at points that report: as many as the fewest wrong reports have."""
         if setting.objective != "smoothed" or setting.every != "auto":
             return setting
         for row in rows:
