@@ -41,6 +41,7 @@ ORDER = [
     "device",
     "table",
     "spark",
+    "next",
     "plot",
     "report",
     "comparison",

@@ -1,0 +1,1 @@
+"""What was guaranteed and published, as JSON that anyone can check again."""

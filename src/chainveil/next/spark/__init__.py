@@ -1,0 +1,1 @@
+"""Releases of tables that one machine does not hold."""

@@ -1,0 +1,1 @@
+"""From a table to its release and back."""
