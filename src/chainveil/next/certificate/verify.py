@@ -335,8 +335,8 @@ def _gaps(certificate: Certificate) -> Iterator[Check]:
 
 def _release(certificate: Certificate, seen: Seen | None) -> Iterator[Check]:
     if certificate["release"] is None:
-        given = "" if seen is None else "; a release was given but the certificate knows of none"
-        yield Check("release", "open" if seen is None else "fails", "a plan, no release" + given)
+        extra = "" if seen is None else "; a release was given but the certificate knows of none"
+        yield Check("release", "open" if seen is None else "fails", "a plan, no release" + extra)
         return
     if seen is None:
         yield Check("release", "open", "not checked: the release was not given")

@@ -144,9 +144,9 @@ def _check_series(points: Points, transition: Floats, request: Request) -> None:
     seen = int(np.count_nonzero(changes))
     if expected <= 0 or seen >= FEW_CHANGE * expected:
         return
-    # Chernoff's bound for a sum of independent events.
-    chance = -expected + seen + (seen * math.log(expected / seen) if seen else 0.0)
-    if chance < math.log(CHANCE):
+    # At most the sum, over all sets of as many series, of the chance that none of them changes.
+    sets = math.lgamma(len(stays) + 1) - math.lgamma(seen + 1) - math.lgamma(len(stays) - seen + 1)
+    if sets + float(stays[changes == 0].sum()) < math.log(CHANCE):
         name = str(request.series)
         raise InvalidInput(
             "series", f"the series column {name}: its series are stretches of one state",

@@ -247,6 +247,8 @@ def open_table(
     form, header, delimiter, multiline
         How a text file is read: its format, whether the first line names the columns, what stands
         between the cells of CSV, and whether its quoted cells may hold line ends.
+    argument : str
+        The argument that names the table, for messages.
     """
     if isinstance(place, Table):
         return place

@@ -453,8 +453,10 @@ def _in_words(goals: Sequence[Path]) -> Iterator[None]:
     try:
         yield
     except (OSError, pl.exceptions.PolarsError) as error:
-        code = getattr(error, "errno", None)
-        if code in _FULL or "No space left" in str(error):
+        # Polars tells the number of an error of the system in its message alone.
+        told = re.search(r"os error (\d+)", str(error))
+        code = getattr(error, "errno", None) or (int(told[1]) if told else None)
+        if code in _FULL:
             raise InvalidInput("output", f"no space left in {folder}", "room for the whole release",
                                "Nothing was written.") from None  # fmt: skip
         if code in (errno.EACCES, errno.EPERM, errno.EROFS):
