@@ -114,17 +114,18 @@ def test_every_input_kind_gives_the_same_release(tmp_path: Path) -> None:
 def test_bytes_under_nulls_change_nothing(tmp_path: Path) -> None:
     import pyarrow as pa
 
-    def table(hidden: int) -> pa.Table:
+    def table(hidden: int) -> pl.DataFrame:
         age = pa.Array.from_buffers(
             pa.int64(), 4, [pa.py_buffer(b"\x05"), pa.py_buffer(np.array([1, hidden, 3, hidden]))]
         )
-        return pa.table({"bpm": [50, 80, 90, 60], "minute": [0, 1, 2, 3], "age": age})
+        held = {"bpm": [50, 80, 90, 60], "minute": [0, 1, 2, 3], "age": age}
+        return pl.DataFrame(pa.table(held))
 
     asked = request(series=None, public=("age",), allow_leak=("age",))
     found = []
     for hidden in (123456789, 987654321):
         goal = Goal(str(tmp_path / "r.arrow"), force=True)
-        sanitize_to_file(opened(pl.from_arrow(table(hidden)), "polars", tmp_path), asked, goal,
+        sanitize_to_file(opened(table(hidden), "polars", tmp_path), asked, goal,
                          seeded(1))  # fmt: skip
         found.append((tmp_path / "r.arrow").read_bytes())
     assert found[0] == found[1]

@@ -20,7 +20,8 @@ from tests.next.table.tables import request
 def positions(frame: pl.DataFrame, **how: Any) -> list[int]:
     table = open_table(frame)
     asked = request(**{"series": None} | how)
-    return arrange(table, asked, find_discretizer(table, asked)).position.tolist()
+    found: list[int] = arrange(table, asked, find_discretizer(table, asked)).position.tolist()
+    return found
 
 
 def frame(minutes: list[Any], **more: Any) -> pl.DataFrame:

@@ -445,7 +445,7 @@ FIELDS = (
 # The fields of each plan, of which a release has one, or one for each group of series.
 PLAN_FIELDS = (
     Field("label", "label?", "release", "the group; null: one plan for all rows"),
-    Field("gaps", "truth", "recomputed", "whether points may be missing anywhere without more loss "
+    Field("gaps", "truth", "bounded", "whether points may be missing anywhere without more loss "
           "than is stated"),
     Field("model.transition", "matrix", "recomputed", "probability of each next state, a row a "
           "state"),

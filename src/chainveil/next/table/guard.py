@@ -5,13 +5,14 @@ Three questions are asked before noise is drawn, of the private data and of the 
 - *Series.* Does the state never change within a series, although the model says that it should?
   Then the series are stretches of one state, and their names or lengths publish it.
 - *Functions.* Is the state of a row, of the row before or after it, or whether it changed, a
-  function of the column? Asked of all rows. If a column with K different values were independent of
-  the states, one of the k^K functions would fit a path x with a probability of at most
-  k^K Pr[x]; a column is refused where that is below ``CHANCE``.
+  function of the column? Asked of all rows. If a column were independent of the states, one of F
+  functions of its values would fit a path x with a probability of at most F Pr[x]; a column is
+  refused where that is below ``CHANCE``.
 - *Prediction.* On a sample of at most ``SAMPLED`` rows: are held-out states, or changes, predicted
   better from the column than by the model from the state before? What the adversary of the
   guarantee knows already, the column may say too. It is refused where its log loss is below
-  ``EFFECT`` times that of the model, significantly over blocks of neighbouring rows.
+  ``EFFECT`` times that of the model, and of the shares of the states, significantly over blocks of
+  neighbouring rows.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ Floats = NDArray[np.float64]
 CHANCE = 1e-6
 # Rows of the sample, the pieces of neighbours that it is made of, and rows that are too few.
 SAMPLED, PIECES, FEWEST = 50_000, 16, 100
+# Rows beside those of the commonest state; with fewer, one coincidence would decide.
+FEWEST_OTHERS = 10
 # A column predicts better than the model where its loss is below this share of the model's.
 EFFECT = 0.8
 # Standard errors over blocks (t with 15 degrees: a chance of 2e-4) that make it significant.
@@ -178,24 +181,24 @@ def _leak(column: pl.Series, row: IntArray, place: IntArray, every: Rows, some: 
     shown = list(features(column.gather(row[place]), some.begin))
     for number, feature in enumerate(shown):
         for what, target, known in _targets(some):
-            if not _is_pure(feature, target, known):
+            if not _is_function(feature, some, target, known, what):
                 continue
-            full = next(
-                found for place, found in enumerate(features(column.gather(row), every.begin))
-                if place == number
-            )  # fmt: skip
-            target, known = next((t, k) for w, t, k in _targets(every) if w == what)
-            if _is_pure(full, target, known) and _is_no_chance(full, every, known, what):
-                return f"{what} is a function of {feature.name}"
+            if len(place) < len(row):
+                whole = enumerate(features(column.gather(row), every.begin))
+                full = next(found for place, found in whole if place == number)
+                held, there = next((t, k) for w, t, k in _targets(every) if w == what)
+                if not _is_function(full, every, held, there, what):
+                    continue
+            return f"{what} is a function of {feature.name}"
     if len(place) < FEWEST:
         return None
     for what, change in (("the states", False), ("the changes of state", True)):
         for feature in shown:
-            right = _predicts(feature, some, change)
-            if right is not None:
+            found = _predicts(feature, some, change)
+            if found is not None:
                 return (
                     f"{feature.name} tells {what} better than the model does, with a log loss of "
-                    f"{right[0]:.3f} on held-out rows against {right[1]:.3f}"
+                    f"{found[0]:.3f} on held-out rows against {found[1]:.3f}"
                 )
     return None
 
@@ -210,20 +213,24 @@ def _targets(rows: Rows) -> Iterator[tuple[str, IntArray, Mask]]:
     yield "whether the next state is another", (rows.codes != after).astype(np.int64), known
 
 
-def _is_pure(feature: Feature, target: IntArray, known: Mask) -> bool:
-    """Whether each value of a feature goes with one value of the target, of which there are two."""
+def _is_function(feature: Feature, rows: Rows, target: IntArray, known: Mask, what: str) -> bool:
+    """Whether a target is a function of a feature, which no independent column would be.
+
+    A function of K values with c changes along them is one of C(K - 1, c) k^(c + 1).
+    """
+    change = what.startswith("whether")
     values, target = feature.values[known], target[known]
-    if len(target) < 2 or feature.count > len(target) // 2 or (target == target[0]).all():
+    if len(target) < 2 or (target == target[0]).all():
         return False
     first = np.full(feature.count, -1, np.int64)
     first[values] = target
-    return bool((first[values] == target).all())
-
-
-def _is_no_chance(feature: Feature, rows: Rows, known: Mask, what: str) -> bool:
-    """Whether a column that is independent of the states would hardly fit them."""
-    change = what.startswith("whether")
-    functions = feature.count * math.log(2 if change else rows.states)
+    if not (first[values] == target).all():
+        return False
+    first = first[first >= 0]
+    size, kinds = len(first), math.log(2 if change else rows.states)
+    turns = int(np.count_nonzero(np.diff(first)))
+    simple = math.lgamma(size) - math.lgamma(turns + 1) - math.lgamma(size - turns)
+    functions = min(size * kinds, math.log(size) + simple + (turns + 1) * kinds)
     return bool(functions - rows.path_loss(change).sum() < math.log(CHANCE))
 
 
@@ -236,10 +243,12 @@ def _predicts(feature: Feature, rows: Rows, change: bool) -> tuple[float, float]
     if len(place) < FEWEST:
         return None
     values, target = _binned(feature, rows)[place], target[place]
+    if len(place) - np.bincount(target).max() < FEWEST_OTHERS:
+        return None
     model = rows.path_loss(change)[place]
     block = np.arange(len(place)) * PIECES // len(place)
     size = int(values.max(initial=0)) + 1
-    loss = np.empty(len(place))
+    loss, blind = np.empty(len(place)), np.empty(len(place))
     for fold in range(FOLDS):
         here = block % FOLDS == fold
         table = np.bincount(values[~here] * kinds + target[~here], minlength=size * kinds)
@@ -247,11 +256,13 @@ def _predicts(feature: Feature, rows: Rows, change: bool) -> tuple[float, float]
         share = (table.sum(axis=0) + 0.5) / (table.sum() + 0.5 * kinds)
         law = (table + 2.0 * share) / (table.sum(axis=1, keepdims=True) + 2.0)
         loss[here] = -np.log(law[values[here], target[here]])
-    gain = EFFECT * model - loss
-    means = np.bincount(block, gain, PIECES) / np.bincount(block, minlength=PIECES)
-    spread = float(means.std(ddof=1)) / math.sqrt(PIECES)
-    if means.mean() <= SIGNIFICANT * max(spread, 1e-12):
-        return None
+        blind[here] = -np.log(share[target[here]])
+    counts = np.bincount(block, minlength=PIECES)
+    for known_anyway in (model, blind):
+        means = np.bincount(block, EFFECT * known_anyway - loss, PIECES) / counts
+        spread = float(means.std(ddof=1)) / math.sqrt(PIECES)
+        if means.mean() <= SIGNIFICANT * max(spread, 1e-12):
+            return None
     return float(loss.mean()), float(model.mean())
 
 

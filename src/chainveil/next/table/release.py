@@ -385,40 +385,80 @@ def rebuilt(column: pl.Series) -> pl.Series:
 
 # --- digests ---------------------------------------------------------------------------------
 
-KINDS = ("text", "truth", "whole", "number", "decimal", "date", "time", "datetime", "duration",
-         "nothing")  # fmt: skip
-
 
 def digest(codes: Codes) -> str:
     """SHA-256 of codes, a byte each."""
     return hashlib.sha256(np.ascontiguousarray(codes, np.uint8).data).hexdigest()
 
 
+class ColumnDigest:
+    """The digest of the values of a column, of which pieces come in their order.
+
+    SHA-256 of the logical type and of three digests: of a byte a row that is 1 where there is no
+    value; of the lengths of texts in bytes, as 4 bytes each; and of the texts, or of numbers of 8
+    bytes. Numbers are whole or floats, in little-endian order.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name, self._kind = name, ""
+        self._parts = [hashlib.sha256() for _ in range(3)]
+
+    def update(self, column: pl.Series) -> None:
+        """Take the next rows."""
+        self._kind, values = _logical(plain(column))
+        absent, lengths, data = self._parts
+        absent.update(values.is_null().to_numpy().astype(np.uint8).data)
+        if values.dtype == pl.Float64:
+            held = values.fill_null(0.0).to_numpy(writable=True)
+            held[np.isnan(held)] = np.nan
+            data.update(np.ascontiguousarray(held + 0.0, "<f8").data)
+        elif values.dtype == pl.String:
+            for begin in range(0, len(values), PIECE):
+                piece = values.slice(begin, PIECE).fill_null("")
+                lengths.update(np.ascontiguousarray(piece.str.len_bytes().to_numpy(), "<u4").data)
+                data.update((piece.str.join("").item() or "").encode())
+        elif len(values):
+            data.update(np.ascontiguousarray(values.fill_null(0).to_numpy(), "<i8").data)
+
+    @property
+    def described(self) -> Column:
+        """Name, type and digest of what came so far."""
+        parts = b"".join(part.digest() for part in self._parts)
+        found = hashlib.sha256(self._kind.encode() + b"\0" + parts)
+        return Column(self._name, self._kind, found.hexdigest())
+
+
+class RowsDigest:
+    """The digest of the series and the position of each row, of which pieces come in order."""
+
+    def __init__(self) -> None:
+        self._parts = [ColumnDigest(SERIES), ColumnDigest(POSITION)]
+
+    def update(self, frame: pl.DataFrame) -> None:
+        """Take the next rows."""
+        series, position = self._parts
+        if SERIES in frame.columns:
+            series.update(plain(frame.get_column(SERIES)).cast(pl.String))
+        position.update(frame.get_column(POSITION).cast(pl.Int64))
+
+    def hexdigest(self) -> str:
+        """Of what came so far."""
+        texts = "".join(part.described.sha256 for part in self._parts)
+        return hashlib.sha256(texts.encode()).hexdigest()
+
+
 def rows_digest(frame: pl.DataFrame) -> str:
-    """SHA-256 of the series and the position of each row, in their order."""
-    found = hashlib.sha256()
-    if SERIES in frame.columns:
-        _add_text(found, plain(frame.get_column(SERIES)).cast(pl.String))
-    position = frame.get_column(POSITION).cast(pl.Int64)
-    found.update(np.ascontiguousarray(position.to_numpy(), "<i8").data)
+    """The digest of the series and positions of a whole release."""
+    found = RowsDigest()
+    found.update(frame)
     return found.hexdigest()
 
 
 def described(column: pl.Series) -> Column:
-    """The name, the logical type and the digest of the values of a column."""
-    kind, values = _logical(plain(column))
-    found = hashlib.sha256(kind.encode() + b"\0")
-    absent = values.is_null()
-    found.update(np.packbits(absent.to_numpy()).data)
-    if values.dtype == pl.String:
-        _add_text(found, values)
-    elif values.dtype == pl.Float64:
-        held = values.fill_null(0.0).to_numpy(writable=True)
-        held[np.isnan(held)] = np.nan
-        found.update(np.ascontiguousarray(held + 0.0, "<f8").data)
-    elif len(values):
-        found.update(np.ascontiguousarray(values.fill_null(0).to_numpy(), "<i8").data)
-    return Column(column.name, kind, found.hexdigest())
+    """The name, the logical type and the digest of the values of a whole column."""
+    found = ColumnDigest(column.name)
+    found.update(column)
+    return found.described
 
 
 def _logical(column: pl.Series) -> tuple[str, pl.Series]:
@@ -459,15 +499,6 @@ def _fine_us(column: pl.Series) -> pl.Series:
     """Nanoseconds as microseconds where none is lost, else as texts."""
     ticks = column.to_physical()
     return ticks // 1000 if not (ticks % 1000).any() else ticks.cast(pl.String)
-
-
-def _add_text(found: Any, column: pl.Series) -> None:
-    """Add the lengths of texts, in bytes, and then the texts."""
-    for begin in range(0, len(column), PIECE):
-        piece = column.slice(begin, PIECE).fill_null("")
-        lengths = np.ascontiguousarray(piece.str.len_bytes().to_numpy(), "<u4")
-        found.update(lengths.data)
-        found.update("".join(piece.to_list()).encode())
 
 
 def _certificate(
