@@ -160,6 +160,7 @@ def _start() -> Any:
     settings = {
         "spark.ui.enabled": False,
         "spark.ui.showConsoleProgress": False,
+        "spark.io.encryption.enabled": True,
         "spark.sql.shuffle.partitions": 3,
         # Few rows and many partitions: Spark would otherwise join them to one.
         "spark.sql.adaptive.enabled": False,

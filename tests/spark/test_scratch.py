@@ -176,7 +176,14 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_session_that_does_not_encrypt_is_told(spark_session: Any) -> None:
+def test_a_session_that_does_not_encrypt_is_told(
+    spark_session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark import SparkConf
+
+    # As if it had been started without.
+    context = type(spark_session.sparkContext)
+    monkeypatch.setattr(context, "getConf", lambda _: SparkConf(loadDefaults=False))
     other = spark_session.newSession()
     # Too late to have an effect, and so to be believed.
     other._jsparkSession.sessionState().conf().setConfString(ENCRYPTION, "true")

@@ -43,10 +43,12 @@ def test_rare_reports_are_those_of_the_plan() -> None:
     assert held.certificate["release.points"] == 200
     for name in frame.get_column("person").unique():
         states = (frame.filter(pl.col("person") == name).sort("minute")["bpm"] >= 70).to_numpy()
-        made: Any = plan.reports(states.astype(np.uint8), rng=seeded(3).at(series=series_number(name)))
+        made: Any = plan.reports(
+            states.astype(np.uint8), rng=seeded(3).at(series=series_number(name))
+        )
         here = held.frame.filter(pl.col("series") == name)
         assert here.get_column("bpm").to_list() == list(made.values)
-        assert here.get_column("position").to_list() == list(made.points)
+        assert here.get_column("position").to_list() == list(made.places)
     assert verify(held.certificate, held.frame).failures == ()
 
 

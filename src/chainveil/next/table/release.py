@@ -259,10 +259,8 @@ def draw(prepared: Prepared, empty: str | None = None) -> Release:
     public columns are texts then, as they will be read.
     """
     points, request = prepared.points, prepared.request
-    reports, made = _reports(prepared)
-    kept = np.flatnonzero(made)
-    reports, owner = reports[kept], points.owner[kept]
-    frame = _framed(prepared, reports, kept, empty)
+    frame, reports, kept = drawn_frame(prepared, empty)
+    owner = points.owner[kept]
     columns = tuple(described(frame.get_column(name)) for name in request.public)
     base = Released(
         column=request.column,
@@ -281,6 +279,15 @@ def draw(prepared: Prepared, empty: str | None = None) -> Release:
     who = tuple(zip(points.names, points.published, strict=True)) if request.series else ()
     kind = "polars" if prepared.table.kind == "file" else prepared.table.kind
     return Release(frame, certificate, who, kind)
+
+
+def drawn_frame(
+    prepared: Prepared, empty: str | None = None
+) -> tuple[pl.DataFrame, Codes, NDArray[np.int64]]:
+    """The frame of a release, its reports, and the numbers of the points that report."""
+    reports, made = _reports(prepared)
+    kept = np.flatnonzero(made)
+    return _framed(prepared, reports[kept], kept, empty), reports[kept], kept
 
 
 def _reports(prepared: Prepared) -> tuple[Codes, Mask]:
