@@ -20,8 +20,12 @@ COMMON = (
     "plugins",
 )  # fmt: skip
 BASE = "errors, checks, …"
-# Names that point forward: a plan hands out its certificate, plans and answers draw themselves.
-FORWARD = {("plan", "certificate"), ("plan", "plot"), ("estimate", "plot"), ("table", "plot")}
+# Names that point forward: a plan hands out its certificate, plans and answers draw themselves, and
+# the checks of a model and of a noise are public beside them.
+FORWARD = {
+    ("plan", "certificate"), ("plan", "plot"), ("estimate", "plot"), ("table", "plot"),
+    ("model", "contract"), ("noise", "contract"),
+}  # fmt: skip
 WORDS = {
     BASE: "what every room needs", "model": "what data may follow",
     "noise": "how a report is drawn", "privacy": "exact loss, least noise",
@@ -29,14 +33,15 @@ WORDS = {
     "calibration": "from budget to plan", "inference": "hidden models",
     "attack": "attackers, audits", "estimate": "what may be learnt",
     "certificate": "promised and done", "device": "a program for devices",
-    "table": "files and frames", "spark": "the same on a cluster", "plot": "figures",
+    "table": "files and frames", "contract": "checks for extensions",
+    "spark": "the same on a cluster", "plot": "figures",
     "report": "pages", "comparison": "before a release",
     "cli": "parse, call, print",
 }  # fmt: skip
 # The way of the data, in the order in which they pass.
 WAY = ("table", "model", "calibration", "plan", "mechanism", "certificate")
 COLUMNS = {
-    "attack": 0, "estimate": 1, "spark": 2.5, "device": 4, "plot": 5, "report": 3.5,
+    "attack": 0, "estimate": 1, "spark": 2.5, "device": 4, "contract": 0, "plot": 5, "report": 3.5,
     "comparison": 1, "cli": 2.5,
     "table": 2.5, "calibration": 2, "certificate": 3, "plan": 2.5, "inference": 1, "mechanism": 2,
     "privacy": 3, "noise": 2.5, "model": 2.5, BASE: 2.5,

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chainveil import checks
 from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
-from chainveil.model.base import Box, DataModel, check_model
+from chainveil.model.base import Box, DataModel, require_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.disclosure import too_few
 from chainveil.model.family import ModelFamily
@@ -160,7 +160,7 @@ def calibrate(
     >>> plan.loss.epsilon <= 3
     True
     """
-    check_model(chain)
+    require_model(chain)
     budgets, single = _budgets(epsilon)
     points = read_length(length)
     who = read_adversary(adversary, points)

@@ -47,6 +47,17 @@ class UnreachableBudget(ChainveilError, ValueError):
     """A privacy budget that a method cannot meet with any amount of noise it can describe."""
 
 
+class BrokenContract(ChainveilError, AssertionError):
+    """A noise or a model that does not satisfy a clause of its contract."""
+
+    def __init__(self, subject: str, clause: str, found: str) -> None:
+        self.subject, self.clause, self.found = subject, clause, found
+        super().__init__(f"{subject} breaks the clause {clause!r} of its contract: {found}")
+
+    def __reduce__(self) -> tuple[type[BrokenContract], tuple[str, str, str]]:
+        return type(self), (self.subject, self.clause, self.found)
+
+
 class MissingExtra(ChainveilError, ImportError):
     """An optional package is needed; the message says which extra to install."""
 

@@ -25,7 +25,7 @@ def _flips(noise: Any, x: tuple[int, ...], z: Any, gaps: Any) -> float:
     if isinstance(noise, Channel):
         seen = [noise.matrix[a, b] for a, b, gap in zip(x, z, gaps, strict=True) if not gap]
         return float(np.prod(seen))
-    law, total = noise.chain, 0.0
+    law, total = noise.flips, 0.0
     for y in product((0, 1), repeat=len(x)):
         if all(gap or a ^ b == c for a, b, c, gap in zip(x, y, z, gaps, strict=True)):
             steps = [law.transition[a, b] for a, b in pairwise(y)]
@@ -72,9 +72,9 @@ def test_the_path_is_the_likeliest_of_series_and_flips(gaps: Any) -> None:
     likeliest: tuple[int, ...] = ()
     for x, y in product(product((0, 1), repeat=6), repeat=2):
         if all(gap or a ^ b == c for a, b, c, gap in zip(x, y, Z, gaps, strict=True)):
-            weight = CHAIN.stationary[x[0]] * STICKY.chain.stationary[y[0]]
+            weight = CHAIN.stationary[x[0]] * STICKY.flips.stationary[y[0]]
             for t in range(5):
-                weight *= CHAIN.transition[x[t], x[t + 1]] * STICKY.chain.transition[y[t], y[t + 1]]
+                weight *= CHAIN.transition[x[t], x[t + 1]] * STICKY.flips.transition[y[t], y[t + 1]]
             if weight > best * (1 + 1e-12):
                 best, likeliest = weight, x
     assert tuple(Viterbi(CHAIN, STICKY).reconstruct(z)) == likeliest
@@ -115,7 +115,7 @@ def test_errors() -> None:
 
 
 def test_expected_success_agrees_with_every_series_and_every_release() -> None:
-    flips = STICKY.chain.series_law(3)
+    flips = STICKY.flips.series_law(3)
     joint = np.zeros((2, 2, 2, 2))
     for x in np.ndindex(2, 2, 2):
         for z in np.ndindex(2, 2, 2):

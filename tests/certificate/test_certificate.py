@@ -55,6 +55,8 @@ def _changed(value: Any) -> list[Any]:
         return [value * (1 + 2**-50) if value else 0.5, value * 0.999]
     if isinstance(value, str):
         return [value[:-1] + ("0" if value[-1:] != "0" else "1"), value + " "]
+    if isinstance(value, dict):
+        return [{**value, name: other} for name in value for other in _changed(value[name])]
     results: list[Any] = [value[:-1]] if value else [[1]]
     for index, item in enumerate(value):
         for other in _changed(item):

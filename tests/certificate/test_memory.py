@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -129,10 +130,12 @@ def test_earlier_releases_cannot_be_left_out_or_changed() -> None:
 
 
 def test_a_witness_with_missing_points_needs_a_plan_that_covers_them() -> None:
-    document = json.loads(plan_of("sticky").certificate().to_json())
-    witness = document["loss"]["witness"]
-    # The number after the last report is nothing published.
-    witness["output"] = [[[None], _length(witness)]]
+    plan = plan_of("sticky")
+    document = json.loads(plan.certificate().to_json())
+    attack = plan.loss.witness
+    assert attack is not None
+    silent = replace(attack, runs=(((None,), attack.length),))
+    document["loss"]["witness"].update(attack_section(silent), words=str(silent))
     document["loss"]["lower"] = 0.0
     result = resealed(document).verify()
     assert "a report is due" in str([check.text for check in result.failures])
@@ -187,7 +190,7 @@ def test_heavy_questions_are_not_asked_here() -> None:
 def test_more_labels_than_are_offered_is_said() -> None:
     document = json.loads(plan_of("sticky").certificate().to_json())
     sticky = {"kind": "sticky", "matrix": document["noise"]["matrix"]}
-    document["noise"]["spent"] = [sticky] * 6
+    document["noise"]["spent"] = [sticky] * 8
     failures = resealed(document).verify(max_seconds=30).failures
     assert any("labels" in check.text for check in failures)
 

@@ -15,7 +15,7 @@ from tests.cli.program import called
 from tests.documents import plain, put, resealed
 
 HOW = ["--column", "x", "--q", "0.1", "--r", "0.2", "--epsilon", "2"]
-SPENT = [cv.Channel.binary(0.45, 0.45).on_grid().matrix.tolist()]
+SPENT = [cv.Channel.binary(0.45, 0.45).on_grid().to_json()]
 
 
 @pytest.fixture

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,38 +19,9 @@ from chainveil.mechanism import Stream, register_sampler, samplers, sanitize, se
 from chainveil.mechanism.kernel_walk import KernelWalk
 from chainveil.privacy import engines
 from chainveil.privacy.result import PrivacyLoss
+from tests.extending import page
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
-MODULE = re.compile(r"^```python\n# (\w+)\.py\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CHAIN = cv.MarkovChain.binary(0.1, 0.2)
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder with the modules of the page and the metadata that a package of them would have."""
-    folder = tmp_path_factory.mktemp("site")
-    found = dict(MODULE.findall(PAGE.read_text(encoding="utf-8")))
-    for name, code in found.items():
-        (folder / f"{name}.py").write_text(code)
-    metadata = folder / "toys-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(
-        "[chainveil.noise]\nrepeating = repeating\n\n[chainveil.model]\nseasonal = seasonal\n"
-    )
-    sys.path.insert(0, str(folder))
-    yield folder
-    sys.path.remove(str(folder))
-
-
-@pytest.fixture(scope="module")
-def repeating(installed: Path) -> ModuleType:
-    return importlib.import_module("repeating")
-
-
-@pytest.fixture(scope="module")
-def seasonal(installed: Path) -> ModuleType:
-    return importlib.import_module("seasonal")
 
 
 def enumerated(law: Any, noise: Any, n: int) -> float:
@@ -77,6 +44,14 @@ def enumerated(law: Any, noise: Any, n: int) -> float:
             zero, one = np.take(ratio, 0, axis), np.take(ratio, 1, axis)
             worst = max(worst, float(np.abs(np.log(zero / one)).max()))
     return worst
+
+
+def test_what_the_page_does_with_its_modules(repeating: Any, seasonal: Any) -> None:
+    names: dict[str, Any] = {}
+    for code in page.steps():
+        exec(code, names)
+    assert names["plan"].loss.epsilon <= 2.0
+    assert names["release"].shape == (1000,)
 
 
 def test_the_loss_is_that_of_the_definition(repeating: Any, seasonal: Any) -> None:
@@ -105,10 +80,14 @@ def test_the_loss_on_two_states_holds_for_every_length(repeating: Any) -> None:
 def test_calibrated_noise_keeps_the_budget(repeating: Any, seasonal: Any) -> None:
     plan = cv.calibrate(CHAIN, 2.0, 4, mechanism="repeating")
     assert 1.99 < enumerated(CHAIN.series_law(4), plan.noise, 4) <= 2.0
+    assert isinstance(plan.noise, repeating.RepeatingNoise)
+    # Noise that repeats half of the time is sticky noise, and independent noise is not.
+    sticky = cv.calibrate(CHAIN, 2.0, 4, mechanism="sticky")
+    assert sticky.expected_flips <= plan.expected_flips + 1e-4
     model = seasonal.SeasonalChain(0.1, 0.4)
     plan = cv.calibrate(model, 2.0, 4)
     assert 1.99 < enumerated(model.series_law(4), plan.noise, 4) <= 2.0
-    assert "answer afresh" in str(cv.calibrate(CHAIN, 2.0, 4, mechanism="repeating"))
+    assert "repeat the last report" in str(cv.calibrate(CHAIN, 2.0, 4, mechanism="repeating"))
 
 
 def test_reports_follow_the_kernel_in_arrays_and_streams(repeating: Any) -> None:
@@ -162,7 +141,8 @@ print(json.dumps(codes), file=sys.stderr)
 
 def run(folder: Path, *commands: list[str]) -> tuple[list[int], str]:
     """The exit codes of the commands, and all that they told."""
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, "-c", COMMANDS], input=json.dumps(commands),
         capture_output=True, text=True, env=environment, check=True,

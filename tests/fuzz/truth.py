@@ -119,9 +119,6 @@ def releases(fields: Any) -> list[Any]:
     }  # fmt: skip
     noises: list[Any] = []
     for words in (*fields["noise.spent"], own):
-        if not isinstance(words, dict):
-            noises.append(cv.Channel(words))
-            continue
         rows, every = np.array(words["matrix"], float), words.get("every", 1)
         if words["kind"] == "correlated":
             noises.append(cv.CorrelatedNoise(rows[0, 1], rows[1, 0]))
@@ -154,7 +151,8 @@ def least_loss(question: str) -> float:
     if fields["noise.mechanism"] == "correlated":
         return _least_correlated(fields, points)
     noise = np.ones((len(fields["noise.matrix"]), 1))
-    for matrix in (*fields["noise.spent"], fields["noise.matrix"]):
+    spent = (words["matrix"] for words in fields["noise.spent"])
+    for matrix in (*spent, fields["noise.matrix"]):
         shape = len(noise), -1
         noise = (noise[:, :, None] * np.array(matrix, float)[:, None, :]).reshape(shape)
     if noise.shape[1] > 16:

@@ -10,6 +10,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 import chainveil as cv
+from chainveil.noise import Noise
 
 Exact = NDArray[np.object_]
 
@@ -20,10 +21,10 @@ def exact_rows(rows: Sequence[Sequence[float]]) -> Exact:
     return np.array([[entry / sum(row, fmpq(0)) for entry in row] for row in fractions])
 
 
-def exact_channel(channel: cv.Channel) -> Exact:
+def exact_channel(channel: Noise) -> Exact:
     """The channel (k, m); several releases are multiplied out."""
     if not channel.parts:
-        return exact_rows(channel.matrix.tolist())
+        return exact_rows(channel.first_law().tolist())
     parts = [exact_channel(part) for part in channel.parts]
     rows = []
     for x in range(channel.states):

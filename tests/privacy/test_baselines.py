@@ -12,6 +12,7 @@ from chainveil.privacy import baselines
 
 N10 = cv.MarkovChain.binary(0.0893, 0.1092)
 N5 = cv.MarkovChain.binary(0.2384, 0.3831)
+ROUNDING = 1e-11  # relative; upper bounds are rounded up, and these losses lie at the budget
 
 
 @pytest.mark.parametrize(("chain", "lange", "zhao"), [(N10, 9.29, 13.80), (N5, 4.65, 5.70)])
@@ -106,7 +107,9 @@ def test_every_bdp_baseline_is_private_but_needs_more(chain: cv.MarkovChain) -> 
             loss = cv.privacy_loss(chain, channel, 30).epsilon
             if answer.method.startswith("DP"):
                 assert loss > epsilon
-                assert cv.privacy_loss(chain, channel, 30, "informed").epsilon <= epsilon
+                informed = cv.privacy_loss(chain, channel, 30, "informed")
+                assert informed.lower <= epsilon
+                assert informed.epsilon <= epsilon * (1 + ROUNDING)
             else:
                 assert loss <= epsilon
                 assert 2 * answer.rho >= float(exact.channel.flip_probabilities.sum()) * (1 - 1e-9)

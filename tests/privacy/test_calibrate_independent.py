@@ -15,6 +15,8 @@ import chainveil as cv
 
 N10 = cv.MarkovChain.binary(0.0893, 0.1092)
 N5 = cv.MarkovChain.binary(0.2384, 0.3831)
+UNUSED = 0.01  # of the budget; what a plan may leave over where less noise would do
+NOISE = 2e-5  # wrong reports by which a plan may be above the least ones
 
 
 @pytest.mark.parametrize(
@@ -60,10 +62,8 @@ def test_within_the_budget_and_close_to_it(
     chain = cv.MarkovChain.binary(q, r)
     plan = cv.calibrate(chain, epsilon, length, adversary, objective=objective)  # type: ignore[call-overload]
     assert plan.loss.epsilon <= epsilon
-    # Noise levels on a grid of 2^-53 limit how close; the slower the chain, the coarser.
-    grid = 2.0**-50 / min(q, r, 1 - q, 1 - r)
     corner = np.all(plan.channel.flip_probabilities == 0.5)
-    assert corner or plan.loss.epsilon >= epsilon * (1 - 1e-9) - grid
+    assert corner or plan.loss.epsilon >= epsilon * (1 - UNUSED)
     again = cv.privacy_loss(chain, plan.channel, length, adversary)  # type: ignore[arg-type]
     assert again.epsilon == plan.loss.epsilon
 
@@ -97,7 +97,7 @@ def test_no_noise_on_a_grid_does_better(
 def test_chains_whose_neighbours_tend_to_differ(chain: cv.MarkovChain) -> None:
     plan = cv.calibrate(chain, 1.5, 40)
     assert plan.half_planes is None
-    assert 1.5 * (1 - 1e-9) <= plan.loss.epsilon <= 1.5
+    assert 1.5 * (1 - UNUSED) <= plan.loss.epsilon <= 1.5
     best = plan.expected_flips
     for rho0, rho1 in itertools.product(np.linspace(0.02, 0.5, 13), repeat=2):
         if float(chain.stationary @ np.array([rho0, rho1])) < best * (1 - 1e-4):
@@ -113,13 +113,15 @@ def test_alternating_symmetric_chain_needs_what_its_mirror_needs() -> None:
 def test_start_that_is_not_stationary() -> None:
     chain = cv.MarkovChain.binary(0.05, 0.1, [0.99, 0.01])
     plan = cv.calibrate(chain, 2.0, 15)
-    assert 2.0 * (1 - 1e-9) <= plan.loss.epsilon <= 2.0
+    assert 2.0 * (1 - UNUSED) <= plan.loss.epsilon <= 2.0
 
 
 def test_named_adversary_needs_less_noise() -> None:
     named = cv.calibrate(N10, 2.0, 30, cv.Adversary(10, {9, 11}))
     assert named.expected_flips < cv.calibrate(N10, 2.0, 30).expected_flips
-    assert named.expected_flips == pytest.approx(1 / (1 + math.exp(2.0)), rel=1e-9)
+    # Both neighbours are known: nobody can do with less than for a single report.
+    least = 1 / (1 + math.exp(2.0))
+    assert least * (1 - 1e-12) <= named.expected_flips <= least + NOISE
 
 
 def test_many_budgets_at_once() -> None:

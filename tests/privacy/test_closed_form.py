@@ -11,6 +11,11 @@ import chainveil as cv
 from chainveil.privacy import closed_form
 from tests.oracle.enumeration import loss_of_every_adversary
 
+TOLERANCE = 1e-4  # relative distance of the bounds on a loss
+ROUNDING = 1e-12  # relative; of the formulas, which are evaluated in floats
+NOISE = 2e-5  # wrong reports by which a plan may be above the least ones
+BORDERS = 1e-5  # relative accuracy of the borders of noise levels
+
 
 def _lazy_parameters(count: int, seed: int) -> list[tuple[float, float, float, float]]:
     rng = np.random.default_rng(seed)
@@ -27,8 +32,9 @@ def test_theorem_1_is_the_ignorant_loss(q: float, r: float, rho0: float, rho1: f
     exact = cv.privacy_loss(
         cv.MarkovChain.binary(q, r), cv.Channel.binary(rho0, rho1), None, "ignorant"
     )
-    formula = closed_form.theorem1(q, r, rho0, rho1)
-    assert max(formula) == pytest.approx(exact.epsilon, rel=1e-11)
+    formula = max(closed_form.theorem1(q, r, rho0, rho1))
+    assert exact.lower * (1 - ROUNDING) <= formula <= exact.epsilon * (1 + ROUNDING)
+    assert exact.epsilon <= formula * (1 + TOLERANCE)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.5, 2.0, 10.0, 600.0])
@@ -52,7 +58,8 @@ def test_symmetric_noise_is_exact_and_corollary_2_is_loose() -> None:
             printed = _corollary_2_as_printed(theta, epsilon)
             assert loose == pytest.approx(printed, rel=1e-12)
     plan = cv.calibrate(cv.MarkovChain.symmetric(0.2), 1.0, adversary="ignorant")
-    assert plan.expected_flips == pytest.approx(closed_form.symmetric_noise(0.2, 1.0), rel=1e-10)
+    least = closed_form.symmetric_noise(0.2, 1.0)
+    assert least * (1 - ROUNDING) <= plan.expected_flips <= least + NOISE
 
 
 def _corollary_2_as_printed(theta: float, epsilon: float) -> float:
@@ -85,8 +92,8 @@ def test_half_planes_match_calibration() -> None:
             planes = closed_form.half_planes(q, r, epsilon)
             plan = cv.calibrate(cv.MarkovChain.binary(q, r), epsilon, adversary="ignorant")
             assert plan.half_planes is not None
-            assert plan.half_planes.u == pytest.approx(planes.u, rel=1e-10)
-            assert plan.half_planes.w == pytest.approx(planes.w, rel=1e-10)
+            assert plan.half_planes.u == pytest.approx(planes.u, rel=BORDERS)
+            assert plan.half_planes.w == pytest.approx(planes.w, rel=BORDERS)
             rho0, rho1 = planes.corner
             assert planes.contains(rho0 + 1e-12, rho1 + 1e-12)
             assert not planes.contains(rho0 - 1e-9, rho1 - 1e-9)

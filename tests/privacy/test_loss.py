@@ -11,6 +11,9 @@ import pytest
 import chainveil as cv
 from chainveil.privacy.bounds import Attack
 
+# Relative distance of the bounds at every length, and the same for slow chains.
+TOLERANCE, CLOSE = 1e-4, 4e-3
+
 
 def _witness(loss: cv.PrivacyLoss) -> Attack:
     assert loss.witness is not None
@@ -39,16 +42,16 @@ def test_slow_chains_of_any_length(length: int | None, size: float) -> None:
     loss = cv.privacy_loss(chain, channel, length)
     witness = _witness(loss)
     assert max(abs(witness.target - j) for j in witness.known) > 0.1 / size
-    assert loss.epsilon - loss.lower <= 1e-9 * loss.epsilon
+    assert loss.gap <= CLOSE * loss.epsilon
     assert witness.replay(chain, channel) == pytest.approx(loss.lower, rel=1e-11)
 
 
 def test_the_loss_grows_with_the_length_and_meets_the_supremum() -> None:
     chain, channel = cv.MarkovChain.binary(0.05, 0.2), cv.Channel.binary(0.3, 0.2)
-    losses = [cv.privacy_loss(chain, channel, n).epsilon for n in (1, 2, 3, 5, 9, 30, 1000)]
-    assert all(a <= b for a, b in itertools.pairwise(losses))
+    losses = [cv.privacy_loss(chain, channel, n) for n in (1, 2, 3, 5, 9, 30, 1000)]
+    assert all(a.epsilon <= b.epsilon for a, b in itertools.pairwise(losses))
     supremum = cv.privacy_loss(chain, channel).epsilon
-    assert losses[-1] == pytest.approx(supremum, rel=1e-12)
+    assert losses[-1].lower <= supremum <= losses[-1].epsilon * (1 + TOLERANCE)
 
 
 def test_adversaries_in_order() -> None:
@@ -76,7 +79,7 @@ def test_relabelling_the_states_changes_nothing() -> None:
 
 def test_independent_points_lose_what_one_output_says() -> None:
     loss = cv.privacy_loss(cv.MarkovChain.binary(0.25, 0.75), cv.Channel.binary(0.25, 0.25))
-    assert loss.epsilon == pytest.approx(math.log(3), rel=1e-15)
+    assert loss.lower <= math.log(3) <= loss.epsilon <= math.log(3) * (1 + TOLERANCE)
 
 
 def test_noise_that_says_nothing_loses_nothing() -> None:
@@ -101,7 +104,7 @@ def test_named_adversary_for_every_length() -> None:
     chain, channel = cv.MarkovChain.binary(0.1, 0.2), cv.Channel.binary(0.2, 0.1)
     unbounded = cv.privacy_loss(chain, channel, None, cv.Adversary(4, {1}))
     long = cv.privacy_loss(chain, channel, 400, cv.Adversary(4, {1}))
-    assert unbounded.epsilon == pytest.approx(long.epsilon, rel=1e-13)
+    assert long.lower <= unbounded.epsilon <= long.epsilon * (1 + TOLERANCE)
     assert _witness(unbounded).replay(chain, channel) == pytest.approx(unbounded.lower, rel=1e-13)
 
 
@@ -113,12 +116,15 @@ def test_known_points_beyond_the_nearest_change_nothing() -> None:
 
 
 def test_witness_travels() -> None:
-    loss = cv.privacy_loss(cv.MarkovChain.binary(0.8, 0.7), cv.Channel.binary(0.2, 0.1), 9)
+    chain, channel = cv.MarkovChain.binary(0.8, 0.7), cv.Channel.binary(0.2, 0.1)
+    loss = cv.privacy_loss(chain, channel, 9)
     copy = pickle.loads(pickle.dumps(loss))
     assert copy == loss
     witness = _witness(copy)
     output = witness.output()
-    assert len(output) == witness.length == 9
+    # Points beyond the known ones say nothing more.
+    assert len(output) == witness.length <= 9
+    assert witness.replay(chain, channel) == pytest.approx(loss.lower, rel=1e-12)
     assert len(set(output)) == 2  # neighbours tend to differ, and so does the worst output
 
 

@@ -24,7 +24,7 @@ from chainveil.attack.success import clopper_pearson
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import DataModel
-from chainveil.noise.base import Noise, check_noise
+from chainveil.noise.base import Noise, require_noise
 from chainveil.noise.channel import Channel
 from chainveil.privacy.adversary import AdversaryName
 from chainveil.privacy.rounding import lower
@@ -136,7 +136,7 @@ def audit_sanitizer(
     if not callable(sanitizer):
         found = f"an object of type {type(sanitizer).__name__}"
         raise InvalidInput("sanitizer", found, "a function from states to outputs")
-    check_noise(noise)
+    require_noise(noise)
     trials = checks.whole("trials", trials, 100)
     confidence = checks.probability("confidence", confidence, zero=False, one=False)
     witness = choose_witness(chain, noise, length, adversary, trials, confidence)
@@ -190,7 +190,7 @@ def audit_release(
     Under noise on one point in several all windows begin where a block does.
     """
     confidence = checks.probability("confidence", confidence, zero=False, one=False)
-    check_noise(noise)
+    require_noise(noise)
     length = checks.whole("length", length, 1)
     truth = as_sequences("x", x, chain.states)
     release = as_sequences("z", z, noise.outputs)

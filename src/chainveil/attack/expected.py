@@ -25,8 +25,8 @@ from chainveil.attack.outputs import Outputs
 from chainveil.attack.success import estimated_epsilon
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.base import DataModel, check_model
-from chainveil.noise.base import Noise, check_noise
+from chainveil.model.base import DataModel, require_model
+from chainveil.noise.base import Noise, require_noise
 
 # Messages on one side that are held at once (two states), and products in all (more states).
 MOST_MESSAGES = 1 << 20
@@ -66,8 +66,8 @@ def expected_success(
     to 20 reports on either side of the target; of a longer memory as many in all), else from
     ``samples`` simulated series.
     """
-    check_model(chain)
-    check_noise(noise)
+    require_model(chain)
+    require_noise(noise)
     length = checks.whole("length", length, 1)
     target = (length - 1) // 2 if target is None else checks.whole("target", target, 0)
     if target >= length:

@@ -27,7 +27,7 @@ from chainveil.model.fit_test import p_value
 from chainveil.model.fitting import first_order
 from chainveil.model.higher_order import HigherOrderChain, read_pseudocount
 from chainveil.model.orders import ENOUGH_POINTS
-from chainveil.noise.base import Noise, check_noise
+from chainveil.noise.base import Noise, require_noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.loss import privacy_loss
@@ -183,7 +183,7 @@ def _read_question(plan: Any, promise: Any, effort: Effort) -> _Question:
             (*plan.spent, plan.noise), plan.noise, loss.length, loss.adversary, plan.event,
             plan.gaps, *limits,
         )  # fmt: skip
-    check_noise(plan)
+    require_noise(plan)
     return _Question((plan,), plan, None, "any", 1, False, *limits)
 
 

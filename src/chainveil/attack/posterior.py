@@ -10,8 +10,8 @@ import numpy as np
 from chainveil import inference
 from chainveil.attack.base import Attack
 from chainveil.attack.expected import ExpectedSuccess, expected_success
-from chainveil.model.base import DataModel, check_model
-from chainveil.noise.base import Noise, check_noise
+from chainveil.model.base import DataModel, require_model
+from chainveil.noise.base import Noise, require_noise
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Posterior(Attack):
     noise: Noise
 
     def __post_init__(self) -> None:
-        check_model(self.chain)
-        check_noise(self.noise)
+        require_model(self.chain)
+        require_noise(self.noise)
 
     def probabilities(self, z: Any, known: Any = None) -> Any:
         """``Pr[X_t = x | z, known]``; see :func:`chainveil.inference.smoothed`."""

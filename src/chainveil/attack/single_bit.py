@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chainveil.attack.base import Attack, put_known
 from chainveil.inference.observations import is_masked, read, with_marks
-from chainveil.noise.base import Noise, check_noise
+from chainveil.noise.base import Noise, require_noise
 from chainveil.sequences import Sequences
 
 
@@ -27,7 +27,7 @@ class SingleBit(Attack):
     noise: Noise
 
     def __post_init__(self) -> None:
-        check_noise(self.noise)
+        require_noise(self.noise)
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from chainveil import inference
 from chainveil.attack.base import Attack
-from chainveil.model.base import DataModel, check_model
-from chainveil.noise.base import Noise, check_noise
+from chainveil.model.base import DataModel, require_model
+from chainveil.noise.base import Noise, require_noise
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Viterbi(Attack):
     noise: Noise
 
     def __post_init__(self) -> None:
-        check_model(self.chain)
-        check_noise(self.noise)
+        require_model(self.chain)
+        require_noise(self.noise)
 
     def reconstruct(self, z: Any, known: Any = None) -> Any:
         """Guess the series behind ``z``; see :meth:`chainveil.attack.Attack.reconstruct`."""

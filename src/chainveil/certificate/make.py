@@ -14,7 +14,7 @@ from chainveil.certificate.groups import SECTIONS, apart, totals
 from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, Origin
 from chainveil.model.chain import MarkovChain
-from chainveil.noise.base import GRID, Noise
+from chainveil.noise.base import GRID
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName, describe
 from chainveil.privacy.bounds import Attack
@@ -222,27 +222,16 @@ def exact_chain(chain: MarkovChain) -> MarkovChain:
 
 def noise_section(plan: NoisePlan) -> dict[str, Any]:
     """The noise as it is realised: on the grid of 2^-53."""
-    matrix = noise_matrix(plan.noise.on_grid())
+    matrix = plan.noise.on_grid().to_matrix()
     return {
         "mechanism": plan.mechanism,
         "matrix": matrix,
         "units": units(matrix),
         **({"every": plan.noise.every} if plan.noise.every > 1 else {}),
-        "spent": [noise_words(earlier) for earlier in plan.spent],
+        "spent": [earlier.to_json() for earlier in plan.spent],
         "expected_flips": plan.expected_flips,
         "objective": plan.objective,
     }
-
-
-def noise_words(noise: Noise) -> Any:
-    """An earlier release: its matrix where that says all, else its kind and its numbers."""
-    plain = not noise.ordered and noise.every == 1
-    return noise_matrix(noise) if plain else noise.to_json()
-
-
-def noise_matrix(noise: Noise) -> list[list[float]]:
-    """The noise in numbers: a channel's matrix, or the transitions of the chain of flips."""
-    return noise.to_matrix()
 
 
 def units(matrix: list[list[float]]) -> list[list[int]]:

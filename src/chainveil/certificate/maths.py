@@ -17,8 +17,6 @@ from chainveil.certificate.document import Certificate
 from chainveil.certificate.make import (
     adversary_section,
     exact_chain,
-    noise_matrix,
-    noise_words,
     units,
 )
 from chainveil.certificate.questions import Claim
@@ -124,7 +122,7 @@ def _chain_entries(certificate: Certificate, asked: Claim) -> Check:
 
 
 def _realised(certificate: Certificate, asked: Claim) -> Check:
-    matrix = noise_matrix(asked.noise.on_grid())
+    matrix = asked.noise.on_grid().to_matrix()
     sound = certificate["noise.matrix"] == matrix and certificate["noise.units"] == units(matrix)
     sound = sound and all(sum(row) == 1 << 53 for row in units(matrix))
     text = "multiples of 2^-53, realised exactly" if sound else "matrix and units disagree"
@@ -132,7 +130,7 @@ def _realised(certificate: Certificate, asked: Claim) -> Check:
 
 
 def _realised_before(certificate: Certificate, asked: Claim) -> Check:
-    realised = [noise_words(earlier.on_grid()) for earlier in asked.spent]
+    realised = [earlier.on_grid().to_json() for earlier in asked.spent]
     sound = certificate["noise.spent"] == realised
     text = f"{len(asked.spent)} earlier releases, their noise on multiples of 2^-53"
     return check_line("noise.spent", sound, text if sound else "not what could be realised")

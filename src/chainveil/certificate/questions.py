@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 from chainveil.certificate.document import Certificate
 from chainveil.errors import InvalidInput
+from chainveil.model import base as model_base
 from chainveil.model.base import DataModel, read_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
+from chainveil.noise import base as noise_base
 from chainveil.noise.base import Noise, noise_class, read_noise
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.plugins import made_here
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary
 from chainveil.privacy.bounds import Attack, NotAnAttack
@@ -28,10 +29,9 @@ from chainveil.privacy.result import PrivacyLoss
 
 # How close the bounds of more than two states are brought, as where a plan is calibrated.
 TOLERANCE = 1e-7
-# Two states and so many reports, probabilities no smaller (those of noise with a memory, whose
-# recursion goes point by point), counts no larger, and a replay of no more steps than this take
-# a moment.
-FEW_REPORTS, LEAST, LEAST_CORRELATED, LARGEST_COUNT, FEW_STEPS = 64, 1e-9, 1e-3, 1 << 60, 2_000
+# Two states and so many reports, probabilities no smaller (the second: of noise that sees more
+# than a point), counts no larger, and a replay of no more steps than this take a moment.
+FEW_REPORTS, LEAST, LEAST_REMEMBERED, LARGEST_COUNT, FEW_STEPS = 64, 1e-9, 1e-3, 1 << 60, 2_000
 # Of noise that remembers, of rare reports and of events: so many releases of two reports each,
 # points that repeat, points of a series, and steps of the chain that are no rarer.
 FEW_RELEASES, FEW_PHASES, FEW_POINTS, LEAST_STEP = 2, 16, 200, 1e-2
@@ -129,23 +129,16 @@ def _fields(certificate: Certificate) -> dict[str, Any]:
 def claim(question: str) -> Claim:
     """What a question is about; an error where it makes no sense."""
     fields = json.loads(question)
-    spent = tuple(map(_noise, fields["noise.spent"]))
+    spent = tuple(map(read_noise, fields["noise.spent"]))
     length, secret = fields["promise.length"], (fields["promise.event"], fields["promise.gaps"])
-    noise = _noise(noise_of(fields))
+    noise = read_noise(noise_of(fields))
     return Claim(_model(fields), noise, spent, length, _adversary(fields, length), *secret)
 
 
-def noise_of(fields: dict[str, Any]) -> Any:
+def noise_of(fields: dict[str, Any]) -> dict[str, Any]:
     """The noise of the release itself, as one of its earlier releases would be written."""
     named = {"kind": "mechanism", "matrix": "matrix", "every": "every"}
-    words = {name: fields[f"noise.{field}"] for name, field in named.items()}
-    plain = (words["kind"], words["every"]) == (Channel.kind, 1)
-    return words["matrix"] if plain else words
-
-
-def _noise(words: Any) -> Noise:
-    """A matrix is independent noise on every point; everything else has a kind."""
-    return read_noise(words) if isinstance(words, dict) else Channel(words)
+    return {name: fields[f"noise.{field}"] for name, field in named.items()}
 
 
 def _model(fields: dict[str, Any]) -> DataModel:
@@ -173,10 +166,7 @@ def entries(question: str) -> float:
 
 def _matrices(fields: dict[str, Any]) -> list[Any]:
     """The matrices of all releases, the one in question last."""
-    spent = [
-        words["matrix"] if isinstance(words, dict) else words for words in fields["noise.spent"]
-    ]
-    return [*spent, fields["noise.matrix"]]
+    return [*(words["matrix"] for words in fields["noise.spent"]), fields["noise.matrix"]]
 
 
 def is_light(task: str, question: str) -> bool:
@@ -195,36 +185,47 @@ def is_light(task: str, question: str) -> bool:
     known, target = fields["promise.adversary.known"], fields["promise.adversary.target"]
     counts = [fields["promise.length"] or 0, target or 0, *known]
     numbers += fields["chain.initial"] or []
-    kind = noise_class(fields["noise.mechanism"])
     if not _is_plain(fields):
         return _is_light_memory(fields, numbers, counts)
-    if kind.sees != "point" and kind.kind != CorrelatedNoise.kind:
-        return False
-    if kind.sees != "point":
-        return bool(min(numbers) >= LEAST_CORRELATED and max(counts) <= FEW_STEPS)
     plain = all(number == 0 or number >= LEAST for number in numbers)
     return plain and max(counts) <= LARGEST_COUNT and len(known) <= FEW_STEPS
 
 
-def _is_plain(fields: dict[str, Any]) -> bool:
-    """Whether one point is the secret and noise without memory of reports is on all of them."""
-    held = noise_class(fields["noise.mechanism"]).holds
-    usual = fields["promise.event"] == fields["noise.every"] == 1
-    return (
-        usual and not held and not any(isinstance(words, dict) for words in fields["noise.spent"])
+def is_known_elsewhere(question: str) -> bool:
+    """Whether a process of its own has all kinds of noise and of models that are asked about.
+
+    It has those of the package, and those of packages that name them by an entry point.
+    """
+    groups = (
+        (noise_base.ENTRY_POINTS, noise_base.KINDS),
+        (model_base.ENTRY_POINTS, model_base.KINDS),
     )
+    return not any(json.dumps(name) in question for group in groups for name in made_here(*group))
+
+
+def _releases(fields: dict[str, Any]) -> list[dict[str, Any]]:
+    return [noise_of(fields), *fields["noise.spent"]]
+
+
+def _is_plain(fields: dict[str, Any]) -> bool:
+    """Whether one point is the unit, and all points have reports that see nothing else."""
+    alone = (
+        noise_class(one["kind"]).sees == "point" and one.get("every", 1) == 1
+        for one in _releases(fields)
+    )
+    return fields["promise.event"] == 1 and all(alone)
 
 
 def _is_light_memory(fields: dict[str, Any], numbers: list[float], counts: list[int]) -> bool:
-    """The same for noise that remembers, for rare reports and for events."""
-    releases = [noise_of(fields), *fields["noise.spent"]]
-    phases = math.prod(one["every"] for one in releases if isinstance(one, dict) and "every" in one)
+    """The same for noise that sees more, for rare reports and for events."""
+    releases = _releases(fields)
+    phases = math.prod(one.get("every", 1) for one in releases)
     steps = [entry for row in fields["chain.transition"] for entry in row]
     small = len(releases) <= FEW_RELEASES and all(len(m[0]) == 2 for m in _matrices(fields))
     small = small and phases <= FEW_PHASES and fields["promise.event"] <= 3
     return bool(
         small and max(counts) <= FEW_POINTS
-        and min(steps) >= LEAST_STEP and min(numbers) >= LEAST_CORRELATED
+        and min(steps) >= LEAST_STEP and min(numbers) >= LEAST_REMEMBERED
     )  # fmt: skip
 
 

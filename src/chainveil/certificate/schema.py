@@ -102,8 +102,7 @@ FIELDS = (
     Field("noise.every", "every", "recomputed", "how many points there are to a report, which is "
           "that of the middle one. Absent: every point reports"),
     Field("noise.spent", "noises", "recomputed", "the noise of earlier releases of the same "
-          "series, a matrix or, where it is not independent on every point, its kind, matrix and "
-          "every; the loss is that of all together"),
+          "series: kind, matrix and every of each; the loss is that of all together"),
     Field("noise.expected_flips", "share", "recomputed", "share of points changed on average"),
     Field("noise.objective", "objective", "open", "what was minimised: `flips`, `estimate`, "
           "`distance` or `decoded`"),
@@ -329,9 +328,9 @@ def _is_mechanism(value: Any) -> bool:
 
 
 def _is_noise(value: Any) -> bool:
-    """A matrix for independent noise on every point, else the kind with all its numbers."""
+    """A kind of noise with all its numbers."""
     if not isinstance(value, dict):
-        return _is_matrix(value, _is_number)
+        return False
     parts = dict(value)
     named = _is_mechanism(parts.pop("kind", None))
     whole = _is_kernel(parts.pop("matrix", None), _is_number)
@@ -401,7 +400,7 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "noises": (
         lambda v: _is_list(v, _is_noise, 0, MOST_RELEASES),
-        f"a list of matrices, or of kinds with their matrices, at most {MOST_RELEASES}",
+        f"a list of kinds of noise with their matrices, at most {MOST_RELEASES}",
     ),
     "every": (lambda v: _is_count(v) and 2 <= v <= MOST_EVERY, f"2 to {MOST_EVERY}"),
     "event": (lambda v: _is_count(v) and 2 <= v <= MOST_EVENT, f"2 to {MOST_EVENT}"),

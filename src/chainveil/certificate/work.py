@@ -1,7 +1,8 @@
 """Work on behalf of a document that anyone may have written: so much time and memory, no more.
 
-What is certain to be small is computed at once. Everything else runs in a process of its own
-that is stopped when its time is over, whatever it is doing then.
+What is certain to be small is computed at once, and so is what is about a kind of noise or of
+models that this process alone knows, such as a class in a notebook. Everything else runs in a
+process of its own that is stopped when its time is over, whatever it is doing then.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def _bounded(task: str, question: str, seconds: float) -> Any:
             f"{TOO_LARGE}: the reports of all releases together have {size:.2g} probabilities, "
             f"and no more than {ENTRIES:.2g} are tried."
         )
-    if questions.is_light(task, question):
+    if questions.is_light(task, question) or not questions.is_known_elsewhere(question):
         return questions.TASKS[task](question, seconds)
     answer = _apart(task, question, seconds)
     if isinstance(answer, ChainveilError):

@@ -28,7 +28,7 @@ from chainveil.comparison.study import Study, read_study
 from chainveil.errors import ChainveilError, InvalidInput
 from chainveil.mechanism.reading import Missing
 from chainveil.model.base import DataModel
-from chainveil.noise.base import Noise
+from chainveil.noise.base import Noise, noise_class
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.closed_form import budget
@@ -254,7 +254,8 @@ def chosen(
 def _weight(setting: Setting) -> int:
     if slow(setting, 2):
         return SLOWLY
-    tracked = setting.mechanism == "tracking"
+    kind = noise_class(setting.mechanism)
+    tracked = kind.holds and kind.sees == "series"
     return THINNED if setting.every != 1 else TRACKED if tracked else ONCE
 
 

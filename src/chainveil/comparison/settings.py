@@ -7,17 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from chainveil import checks
-from chainveil.noise.base import kinds, noise_class
-from chainveil.noise.channel import Channel
-from chainveil.noise.memory import StickyNoise
+from chainveil.noise.base import form_of, kinds, noise_class
 
 Often = int | Literal["best"]
 OBJECTIVES = ("flips", "estimate", "decoded")
 # With the fewest wrong reports first: the others lean on the number that it finds.
 USUAL = OBJECTIVES[0]
-# Kinds whose search for the best number of points to a report takes about a second, for two
-# states; that of the others, and of more states, takes from many seconds to minutes.
-QUICK_TO_THIN = (Channel.kind, StickyNoise.kind)
 SLOW = (
     "left out, as the search takes from seconds to minutes for each budget; naming the mechanism "
     "compares it"
@@ -101,6 +96,9 @@ def slow(setting: Setting, states: int) -> str:
     """Why a setting is only compared where its mechanism is named; empty where it always is."""
     if setting.every == 1:
         return ""
-    if states > 2 or setting.mechanism not in QUICK_TO_THIN:
+    # The search for the best number of points to a report takes about a second where two states
+    # have it; that of the others, and of more states, takes from many seconds to minutes.
+    form = form_of(setting.mechanism)
+    if states > 2 or form is None or not form.thins:
         return SLOW
     return SAME_AS_FLIPS if setting.objective == "decoded" else ""

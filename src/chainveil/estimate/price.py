@@ -16,9 +16,8 @@ from chainveil.calibration import calibrate
 from chainveil.errors import ChainveilError
 from chainveil.estimate.answer_table import Kind, framed
 from chainveil.estimate.planning import error_at
-from chainveil.model.base import DataModel, check_model
-
-MECHANISMS = ("independent", "sticky", "tracking", "correlated")
+from chainveil.model.base import DataModel, require_model
+from chainveil.noise.base import kinds
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def prices(
     epsilon: float,
     points: int,
     *,
-    mechanisms: Sequence[str] = MECHANISMS,
+    mechanisms: Sequence[str] | None = None,
     judged: DataModel | None = None,
 ) -> PriceTable:
     """What each mechanism costs if its promise has to hold for each of several models.
@@ -92,8 +91,8 @@ def prices(
         The budget.
     points : int
         Points of the release from which a share is estimated.
-    mechanisms : sequence of str
-        Kinds of noise.
+    mechanisms : sequence of str, optional
+        Kinds of noise; by default all that there are.
     judged : MarkovChain or HigherOrderChain, optional
         The chain that wrong reports and errors are those of; by default the likeliest of the
         first model.
@@ -109,12 +108,12 @@ def prices(
     """
     checks.whole("points", points, 2)
     for name, model in models.items():
-        check_model(model, f"models[{name!r}]")
+        require_model(model, f"models[{name!r}]")
     law = next(iter(models.values())).likeliest if judged is None else judged
     found = [
         _price(name, model, epsilon, points, mechanism, law)
         for name, model in models.items()
-        for mechanism in mechanisms
+        for mechanism in (kinds() if mechanisms is None else mechanisms)
     ]
     return PriceTable(tuple(found), float(epsilon), points, law)
 

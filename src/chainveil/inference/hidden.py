@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.inference.labels import report_labels
-from chainveil.model.base import check_model
-from chainveil.noise.base import Noise, check_noise
+from chainveil.model.base import require_model
+from chainveil.noise.base import Noise, require_noise
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ def step_weights(model: Any, noise: Noise, gaps: bool = False) -> StepWeights:
 
 def check_states(model: Any, noise: Noise) -> None:
     """Error unless the two are what they should be, for as many states."""
-    check_model(model)
-    check_noise(noise)
+    require_model(model)
+    require_noise(noise)
     if model.states != noise.states:
         raise InvalidInput("noise", f"{noise.states} states", f"noise for {model.states} states")
 

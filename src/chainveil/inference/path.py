@@ -18,7 +18,7 @@ from chainveil.inference.tables import (
     odds,
     read_release,
 )
-from chainveil.model.base import check_model
+from chainveil.model.base import require_model
 from chainveil.noise.base import Noise
 
 
@@ -28,7 +28,7 @@ def viterbi(chain: Any, noise: Noise, z: Any, known: Any = None) -> Any:
     The arguments are as in :func:`chainveil.inference.smoothed`. Where several paths are
     equally likely, comparisons that tie go to the lower state.
     """
-    check_model(chain)
+    require_model(chain)
     # Of several hidden paths of one series none would be as likely as the series.
     model, seen = read_release(chain.unfolded(), noise, z, known)
     ratios = odds(model)

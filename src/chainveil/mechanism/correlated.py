@@ -12,8 +12,7 @@ from chainveil.mechanism.draws import Draws, RowRuns
 from chainveil.mechanism.pieces import PIECE, Piece
 from chainveil.mechanism.randomness import Plane, Source
 from chainveil.mechanism.turns import WORD, Turns, Words, memory_kernels
-from chainveil.noise.base import GRID
-from chainveil.noise.correlated import CorrelatedNoise
+from chainveil.noise.base import GRID, Noise
 
 # Unseen points that the noise runs beneath, in one batch: minutes of work.
 MOST_UNSEEN = 1 << 34
@@ -29,7 +28,7 @@ class ChainFlips:
 
     def __init__(
         self,
-        noise: CorrelatedNoise,
+        noise: Noise,
         source: Source,
         draws: Draws | None = None,
     ) -> None:
@@ -40,8 +39,10 @@ class ChainFlips:
                 "a start at point 0: correlated noise at a point depends on all before it",
                 "Split the work by series, or carry on with a Stream.",
             )
-        grid = noise.on_grid()
-        self._begin, self._stop = int(grid.rho0 * GRID), int(grid.rho1 * GRID)
+        law = noise.on_grid().flips
+        assert law is not None
+        begin, stop = law.transition[0, 1], law.transition[1, 0]
+        self._begin, self._stop = int(begin * GRID), int(stop * GRID)
         self._draws = Draws(source) if draws is None else draws
         # The chance to turn away from either noise state, whatever the point: one context.
         planes = (Plane.CHAIN, Plane.CHAIN_REFINED)
@@ -99,7 +100,7 @@ class ChainFlips:
 class ChainRows:
     """One noise chain for each series, each carried on from row to row."""
 
-    def __init__(self, noise: CorrelatedNoise, source: Source) -> None:
+    def __init__(self, noise: Noise, source: Source) -> None:
         self._runs = RowRuns(source)
         self._draws = self._runs.draws
         self._flips = ChainFlips(noise, source, self._draws)

@@ -22,7 +22,7 @@ from chainveil.mechanism.randomness import (
     fill_up,
     this_process,
 )
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 
 IntArray = NDArray[np.int64]
 
@@ -257,7 +257,7 @@ class Flips(Independent):
     notices = True
     stretch = LONG
 
-    def __init__(self, channel: Channel, draws: Draws) -> None:
+    def __init__(self, channel: Noise, draws: Draws) -> None:
         self.table = thresholds.channel_flip_table(channel)
         self._draws = draws
         self._high = (np.uint8(self.table.high[0]), np.uint8(self.table.high[1]))
@@ -293,7 +293,7 @@ class Reports(Independent):
     notices = False
     stretch = PIECE
 
-    def __init__(self, channel: Channel, draws: Draws) -> None:
+    def __init__(self, channel: Noise, draws: Draws) -> None:
         self.table = thresholds.report_table(channel)
         self.states, self.outputs = channel.states, channel.outputs
         self.dtype = self.table.last.dtype

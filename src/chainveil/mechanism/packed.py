@@ -21,7 +21,6 @@ from chainveil.mechanism.pieces import LONG, PIECE, Piece, Table, even_pieces
 from chainveil.mechanism.randomness import Bytes, Plane, Source, as_source
 from chainveil.mechanism.release import Release, Report, check_destination, source_word
 from chainveil.noise.base import Noise
-from chainveil.noise.channel import Channel
 
 # Packed bytes that share eight planes of random bytes.
 GROUP = 64
@@ -30,7 +29,7 @@ BitOrder = Literal["big", "little"]
 
 def sanitize_packed(
     bits: NDArray[np.uint8],
-    channel: Channel,
+    channel: Noise,
     count: int | None = None,
     out: NDArray[np.uint8] | None = None,
     rng: Source | None = None,
@@ -56,7 +55,7 @@ def sanitize_packed(
 
 def release_packed(
     bits: NDArray[np.uint8],
-    channel: Channel,
+    channel: Noise,
     count: int | None = None,
     out: NDArray[np.uint8] | None = None,
     rng: Source | None = None,
@@ -81,7 +80,7 @@ def release_packed(
 class PackedFlips:
     """Independent noise on packed points."""
 
-    def __init__(self, channel: Channel, source: Source) -> None:
+    def __init__(self, channel: Noise, source: Source) -> None:
         plain = isinstance(channel, Noise) and not channel.ordered
         if not plain or (channel.states, channel.outputs) != (2, 2):
             raise InvalidInput("channel", channel, "a Channel with two states and two outputs")

@@ -1,8 +1,8 @@
-"""Who draws which kind of noise: a sampler for each, and one for kernels of any kind.
+"""Which sampler draws a noise: the one that was registered for its kind, or one by its tags.
 
-A kind of noise that registers nothing here is drawn from its laws (``holding`` where it holds
-its last report over missing points, ``kernel_walk`` else): right, and often slower than a
-sampler made for it.
+There are samplers for reports that depend on their own point alone (``draws``), for flips by a
+chain (``correlated``), for reports that are held over missing points (``holding``), and for all
+other laws of a report (``kernel_walk``).
 """
 
 from __future__ import annotations
@@ -106,13 +106,9 @@ MakeSampler = Callable[[Any, Source, Draws], Sampler]
 MakeRowSampler = Callable[[Any, Source], RowSampler]
 
 
-def _independent(channel: Any, source: Source, draws: Draws) -> Sampler:
-    """The short way for two states, the general one else."""
-    return Flips(channel, draws) if channel.matrix.shape == (2, 2) else Reports(channel, draws)
-
-
-_SAMPLERS: dict[str, MakeSampler] = {"independent": _independent, "correlated": ChainFlips}
-_ROW_SAMPLERS: dict[str, MakeRowSampler] = {"correlated": ChainRows}
+# Of kinds of noise from elsewhere.
+_SAMPLERS: dict[str, MakeSampler] = {}
+_ROW_SAMPLERS: dict[str, MakeRowSampler] = {}
 
 
 def register_sampler(kind: str, make: MakeSampler, rows: MakeRowSampler | None = None) -> None:
@@ -129,11 +125,21 @@ def sampler(noise: Noise, source: Source, draws: Draws | None = None) -> Sampler
     """
     if not isinstance(noise, Noise):
         raise InvalidInput("noise", noise, "a Channel or another noise", "Channel.binary(0.3, 0.2)")
-    make = _SAMPLERS.get(noise.kind, HoldingWalk if noise.holds else KernelWalk)
-    return make(noise, source, Draws(source) if draws is None else draws)
+    draws = Draws(source) if draws is None else draws
+    if noise.kind in _SAMPLERS:
+        return _SAMPLERS[noise.kind](noise, source, draws)
+    if not noise.ordered:
+        plain = (noise.states, noise.outputs) == (2, 2)
+        return Flips(noise, draws) if plain else Reports(noise, draws)
+    if noise.flips is not None:
+        return ChainFlips(noise, source, draws)
+    return (HoldingWalk if noise.holds else KernelWalk)(noise, source, draws)
 
 
 def row_sampler(noise: Noise, source: Source) -> RowSampler:
     """An ordered noise at work on the rows of a table."""
-    make = _ROW_SAMPLERS.get(noise.kind, HoldingRows if noise.holds else KernelRows)
-    return make(noise, source)
+    if noise.kind in _ROW_SAMPLERS:
+        return _ROW_SAMPLERS[noise.kind](noise, source)
+    if noise.flips is not None:
+        return ChainRows(noise, source)
+    return (HoldingRows if noise.holds else KernelRows)(noise, source)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chainveil.errors import NotSupported
-from chainveil.noise.base import GRID
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import GRID, Noise
 
 GRID_BITS = 53
 # Up to here all rows are compared without using the state as an address.
@@ -73,14 +72,14 @@ class ReportTable:
         return 64 - self.rest
 
 
-def grid_numbers(channel: Channel) -> list[list[int]]:
+def grid_numbers(channel: Noise) -> list[list[int]]:
     """``channel.on_grid()`` in units of 2^-53: k rows of m whole numbers, each summing to 2^53."""
-    realised = channel.on_grid().matrix
+    realised = channel.on_grid().first_law()
     return [[int(entry * GRID) for entry in row] for row in realised.tolist()]
 
 
 @lru_cache(maxsize=256)
-def channel_flip_table(channel: Channel) -> FlipTable:
+def channel_flip_table(channel: Noise) -> FlipTable:
     """The table of a channel of two states and two outputs."""
     numbers = grid_numbers(channel)
     return flip_table((numbers[0][1], numbers[1][0]))
@@ -96,7 +95,7 @@ def flip_table(flips: tuple[int, int]) -> FlipTable:
 
 
 @lru_cache(maxsize=64)
-def report_table(channel: Channel) -> ReportTable:
+def report_table(channel: Noise) -> ReportTable:
     """The table of any channel; symbols of one byte where states and outputs are few."""
     k, m = channel.states, channel.outputs
     if k > MOST_STATES or m > MOST_OUTPUTS:

@@ -124,12 +124,12 @@ ENTRY_POINTS = "chainveil.model"
 
 ModelT = TypeVar("ModelT", bound=type[DataModel])
 
-_KINDS: dict[str, type[DataModel]] = {}
+KINDS: dict[str, type[DataModel]] = {}
 
 
 def register(model: ModelT) -> ModelT:
     """Make a kind of model known by its name; usable as a decorator of the class."""
-    _KINDS[model.kind] = model
+    KINDS[model.kind] = model
     return model
 
 
@@ -137,14 +137,14 @@ def read_model(kind: str, words: Mapping[str, Any]) -> DataModel:
     """A model from its kind and numbers."""
     if not isinstance(kind, str):
         raise InvalidInput("model", f"an object of type {type(kind).__name__}", "a name")
-    if kind not in _KINDS:
-        load_installed(ENTRY_POINTS, _KINDS)
-    if kind not in _KINDS:
-        raise InvalidInput("model", kind, " or ".join(f'"{name}"' for name in _KINDS))
-    return _KINDS[kind].from_json(words)
+    if kind not in KINDS:
+        load_installed(ENTRY_POINTS, KINDS)
+    if kind not in KINDS:
+        raise InvalidInput("model", kind, " or ".join(f'"{name}"' for name in KINDS))
+    return KINDS[kind].from_json(words)
 
 
-def check_model(model: Any, argument: str = "chain") -> None:
+def require_model(model: Any, argument: str = "chain") -> None:
     """Error unless it is a model of the data; what it is instead may be data, and is not shown."""
     if not isinstance(model, DataModel):
         found = f"an object of type {type(model).__name__}"

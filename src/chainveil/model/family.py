@@ -18,9 +18,9 @@ from chainveil.model.base import (
     DataModel,
     HiddenChain,
     Origin,
-    check_model,
     read_model,
     register,
+    require_model,
 )
 from chainveil.model.chain import MarkovChain, read_public
 from chainveil.model.higher_order import read_pseudocount
@@ -298,7 +298,7 @@ def _read_members(members: Any) -> tuple[DataModel, ...]:
     if not 1 <= len(held) <= MOST_MEMBERS:
         raise InvalidInput("members", f"{len(held)} of them", f"1 to {MOST_MEMBERS} models")
     for number, member in enumerate(held):
-        check_model(member, f"members[{number}]")
+        require_model(member, f"members[{number}]")
         if member.members != (member,):
             allowed = "chains and boxes, no family"
             raise InvalidInput(f"members[{number}]", "a family", allowed, "List its members.")
@@ -320,7 +320,7 @@ def _read_names(names: Any, count: int) -> tuple[str, ...]:
 
 
 def _read_typical(typical: Any, members: tuple[DataModel, ...]) -> DataModel:
-    check_model(typical, "typical")
+    require_model(typical, "typical")
     if not typical.single or typical.states != members[0].states:
         found = f"{typical.describe()}"
         raise InvalidInput("typical", found, f"one chain on {members[0].states} states")

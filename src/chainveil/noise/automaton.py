@@ -153,15 +153,14 @@ def remembering(
     start = m if after_gap is None else 2 * m
     reports: list[_Step] = [(z, w, w, kernel[z, :, :, w]) for z in range(m) for w in range(m)]
     reports += [(start, w, w, _by_point(first[:, w])) for w in range(m)]
-    if after_gap is None:
-        silent: list[_Step] = [(label, label, None, ones) for label in range(start + 1)]
-        return _automaton(k, start + 1, start, reports, silent, every)
-    reports += [(m + z, w, w, _by_point(after_gap[z, :, w])) for z in range(m) for w in range(m)]
-    unreported: list[_Step] = [(label, label, None, ones) for label in range(start + 1)]
-    missing: list[_Step] = [
-        (label, label if label >= m else m + label, None, ones) for label in range(start + 1)
-    ]
+    labels, missing = range(start + 1), list[_Step]()
+    if after_gap is not None:
+        reports += [
+            (m + z, w, w, _by_point(after_gap[z, :, w])) for z in range(m) for w in range(m)
+        ]
+        missing = [(label, label if label >= m else m + label, None, ones) for label in labels]
     # A point that is missing where no report is due changes nothing.
+    unreported: list[_Step] = [(label, label, None, ones) for label in labels]
     return _automaton(k, start + 1, start, reports, unreported, every, missing)
 
 

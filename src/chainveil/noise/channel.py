@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,19 +11,14 @@ from numpy.typing import ArrayLike
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.base import check_model
 from chainveil.noise.automaton import Automaton, independent
-from chainveil.noise.base import GRID, Noise, Sees, independent_step, register
+from chainveil.noise.base import GRID, Noise, Sees, register, require_channel
 from chainveil.noise.parametrization import (
     FARTHEST,
     Parametrization,
     logits_of,
     probabilities,
 )
-from chainveil.noise.wrong import wrong_share
-
-if TYPE_CHECKING:
-    from chainveil.model.base import DataModel
 
 
 @register
@@ -56,10 +49,10 @@ class Channel(Noise):
 
     kind: ClassVar[str] = "independent"
     sees: ClassVar[Sees] = "point"
+    finite = "response"
 
     matrix: FloatArray
-    # The releases a joint channel was made of; privacy figures multiply them exactly.
-    parts: tuple[Channel, ...]
+    parts: tuple[Noise, ...]
     every: int
 
     def __init__(self, matrix: ArrayLike, every: int = 1) -> None:
@@ -83,11 +76,8 @@ class Channel(Noise):
 
         ``rho`` is the probability that the report differs from the truth.
         """
-        states = checks.whole("states", states, 2)
-        rho = checks.probability("rho", rho)
-        matrix = np.full((states, states), rho / (states - 1))
-        np.fill_diagonal(matrix, 1 - rho)
-        return cls(matrix)
+        states, rho = checks.whole("states", states, 2), checks.probability("rho", rho)
+        return cls.per_state_response(np.full(states, rho))
 
     @classmethod
     def ordinal(cls, states: int, decay: float) -> Channel:
@@ -117,14 +107,15 @@ class Channel(Noise):
         return cls(matrix)
 
     @classmethod
-    def joint(cls, *channels: Channel) -> Channel:
-        """Several releases of the same series, each with noise of its own, seen together.
+    def joint(cls, *channels: Noise) -> Channel:
+        """Several releases of the same series, each with independent noise, seen together.
 
         Output ``z`` stands for one output of each channel, counted like the digits of a
         number: the last channel's output runs fastest.
         """
         for number, channel in enumerate(channels):
-            if not isinstance(channel, Channel) or channel.every != 1:
+            require_channel(channel, f"channels[{number}]")
+            if channel.every != 1:
                 raise InvalidInput(f"channels[{number}]", channel, "a Channel on every point")
             if channel.states != channels[0].states:
                 raise InvalidInput(
@@ -134,13 +125,14 @@ class Channel(Noise):
                 )
         if not channels:
             raise InvalidInput("channels", "none", "at least one channel")
-        if len(channels) == 1:
-            return channels[0]
-        matrix = channels[0].matrix
-        for channel in channels[1:]:
-            matrix = (matrix[:, :, None] * channel.matrix[:, None, :]).reshape(len(matrix), -1)
-        result = cls(matrix / matrix.sum(axis=1, keepdims=True))
         parts = tuple(part for channel in channels for part in (channel.parts or (channel,)))
+        matrix = parts[0].first_law()
+        if len(parts) == 1:
+            return cls(matrix)
+        for part in parts[1:]:
+            law = part.first_law()
+            matrix = (matrix[:, :, None] * law[:, None, :]).reshape(len(matrix), -1)
+        result = cls(matrix / matrix.sum(axis=1, keepdims=True))
         object.__setattr__(result, "parts", parts)
         return result
 
@@ -174,12 +166,7 @@ class Channel(Noise):
 
         The result is made from the reports alone, so that its loss is no larger on any model.
         """
-        anew = weights @ self.matrix
-        return Channel((1 - share) * self.matrix + share * anew / anew.sum(), self.every)
-
-    def automaton(self, gaps: bool = False) -> Automaton:
-        """One label: a report depends on its own point alone."""
-        return independent(self.matrix, self.every, gaps)
+        return Channel(mixed(self.matrix, share, weights), self.every)
 
     @classmethod
     def parametrization(
@@ -192,18 +179,9 @@ class Channel(Noise):
         """The matrix itself: every report is a first one."""
         return self.matrix
 
-    def step_law(self) -> FloatArray:
-        """The matrix at every last report and state, shape (m, k, k, m)."""
-        return independent_step(self.matrix)
-
-    def joint_law(self, offsets: Sequence[int]) -> FloatArray:
-        """The Kronecker product of the matrix with itself, whatever the distances."""
-        factors = [np.asarray(self.matrix)] * len(offsets)
-        return reduce(lambda left, right: np.asarray(np.kron(left, right)), factors)
-
     def to_matrix(self) -> list[list[float]]:
         """A row a state."""
-        return [[float(entry) for entry in row] for row in self.matrix]
+        return list(self.matrix.tolist())
 
     @classmethod
     def from_matrix(cls, rows: Any) -> Channel:
@@ -213,67 +191,13 @@ class Channel(Noise):
     def describe(self) -> str:
         """How often each state is reported as another one."""
         often = f" on one point in {self.every}" if self.every != 1 else ""
-        if self.states != 2 or self.outputs != 2:
+        if self.states != self.outputs:
+            return f"report one of {self.outputs} values by the point alone{often}"
+        if self.states != 2:
             levels = ", ".join(f"{float(rho):.4f}" for rho in self.flip_probabilities)
             return f"report another state with {levels}, state by state{often}"
         rho0, rho1 = (float(rho) for rho in self.flip_probabilities)
         return f"flip 0 with {rho0:.6f} and 1 with {rho1:.6f}{often}"
-
-    @property
-    def states(self) -> int:
-        """Number of input states k."""
-        return int(self.matrix.shape[0])
-
-    @property
-    def outputs(self) -> int:
-        """Number of outputs m."""
-        return int(self.matrix.shape[1])
-
-    @property
-    def flip_probabilities(self) -> FloatArray:
-        """``Pr[Z != X | X = x]`` for each state, shape (k,). Needs as many outputs as states."""
-        if self.states != self.outputs:
-            raise InvalidInput(
-                "matrix",
-                f"{self.states} states and {self.outputs} outputs",
-                "as many outputs as states, for a flip to mean anything",
-            )
-        off_diagonal = self.matrix * (1 - np.eye(self.states))
-        return np.asarray(off_diagonal.sum(axis=1))
-
-    def expected_flips(self, chain: DataModel) -> float:
-        """Share of points that are changed on average, under the chain's stationary law.
-
-        For two states this is the paper's expected noise (Corollary 1):
-        ``pi_0 * rho0 + pi_1 * rho1``. A report on one point in several stands for its block.
-        """
-        check_model(chain)
-        if chain.states != self.states:
-            raise InvalidInput(
-                "chain", f"{chain.states} states", f"a chain with {self.states} states"
-            )
-        if self.every != 1:
-            return wrong_share(self, chain)
-        # Not a dot product, whose last digit depends on the machine: certificates hold this.
-        return float((chain.stationary * self.flip_probabilities).sum())
-
-    def expected_distance(self, chain: DataModel) -> float:
-        """Mean distance between a state and its report, for ordered states (stationary law).
-
-        A report on one point in several stands for its block.
-        """
-        check_model(chain)
-        if self.every != 1:
-            return super().expected_distance(chain)
-        if self.states != self.outputs or chain.states != self.states:
-            raise InvalidInput(
-                "matrix",
-                f"{self.states} states and {self.outputs} outputs",
-                f"{chain.states} states and as many outputs, for a distance to mean anything",
-            )
-        places = np.arange(self.states)
-        distance = np.abs(places[:, None] - places[None, :])
-        return float(chain.stationary @ (self.matrix * distance).sum(axis=1))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -300,6 +224,12 @@ class Channel(Noise):
         if self.parts:
             return Channel.joint, self.parts
         return Channel, (np.array(self.matrix), self.every)
+
+
+def mixed(law: FloatArray, share: float, weights: FloatArray) -> FloatArray:
+    """A law, shape (k, m), drawn anew with probability ``share``, whatever the state is."""
+    anew = weights @ law
+    return np.asarray((1 - share) * law + share * anew / anew.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,6 +266,13 @@ class _Response(Parametrization):
     def limits(self, size: int) -> tuple[FloatArray, FloatArray]:
         most = float(logits_of(self.max_noise))
         return np.array([-FARTHEST, -most]), np.array([most, FARTHEST])
+
+    def slowed(self, logits: FloatArray, rate: float) -> FloatArray | None:
+        # What a report says of its point gets as much less: there are as many more of them.
+        if self.max_noise < 0.5:
+            return None
+        middle = 0.0 if self.max_noise == 0.5 else logits.mean()
+        return np.asarray(middle + rate * (logits - middle))
 
     def quiet(self, logits: FloatArray) -> FloatArray:
         least, most = self.limits(2)

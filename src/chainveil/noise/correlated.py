@@ -13,7 +13,7 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
-from chainveil.noise.base import GRID, Noise, Sees, register
+from chainveil.noise.base import Noise, Sees, register
 from chainveil.noise.parametrization import Parametrization, logits_of, probabilities
 
 # z = x XOR y: the flip behind a state and its report.
@@ -58,15 +58,6 @@ class CorrelatedNoise(Noise):
     def __repr__(self) -> str:
         return f"CorrelatedNoise(rho0={self.rho0!r}, rho1={self.rho1!r})"
 
-    def on_grid(self) -> CorrelatedNoise:
-        """The nearest noise whose probabilities are multiples of 2^-53, but never zero.
-
-        This is what sanitizing realises, exactly. Neither direction is the private one for
-        every chain, so a loss that is promised must be computed from the result.
-        """
-        rho0, rho1 = (max(1.0, float(round(rho * GRID))) / GRID for rho in (self.rho0, self.rho1))
-        return CorrelatedNoise(rho0, rho1)
-
     def quieter(self, share: float, weights: FloatArray) -> CorrelatedNoise:
         """A share of the way to tossing a coin for every flip."""
         rho0, rho1 = ((1 - share) * rho + share / 2 for rho in (self.rho0, self.rho1))
@@ -78,19 +69,9 @@ class CorrelatedNoise(Noise):
         return self.rho0 / (self.rho0 + self.rho1)
 
     @property
-    def chain(self) -> MarkovChain:
-        """The chain of flips itself (state 1 flips)."""
+    def flips(self) -> MarkovChain:
+        """The chain of flips: a point in state 1 of it is flipped."""
         return MarkovChain.binary(self.rho0, self.rho1)
-
-    @property
-    def states(self) -> int:
-        """Two: a flip is what noise does to them."""
-        return 2
-
-    @property
-    def outputs(self) -> int:
-        """Two."""
-        return 2
 
     @property
     def memory(self) -> float:
@@ -99,7 +80,7 @@ class CorrelatedNoise(Noise):
 
     def first_law(self) -> FloatArray:
         """The stationary law of the flips: shape (2, 2)."""
-        return np.asarray(self.chain.stationary[_FLIP])
+        return np.asarray(self.flips.stationary[_FLIP])
 
     @classmethod
     def parametrization(
@@ -112,13 +93,13 @@ class CorrelatedNoise(Noise):
     def step_law(self) -> FloatArray:
         """``W(z XOR x, z' XOR x')`` at ``[z, x, x', z']``."""
         before, after = _FLIP[:, :, None, None], _FLIP[None, None, :, :]
-        return np.asarray(self.chain.transition[before, after])
+        return np.asarray(self.flips.transition[before, after])
 
     def joint_law(self, offsets: Sequence[int]) -> FloatArray:
         """The law of the flips at the offsets, read as reports given states."""
-        law = np.array(self.chain.stationary)
+        law = np.array(self.flips.stationary)
         for step in np.diff(offsets):
-            moved = law.reshape(-1, 2)[:, :, None] * self.chain.power(int(step))[None, :, :]
+            moved = law.reshape(-1, 2)[:, :, None] * self.flips.power(int(step))[None, :, :]
             law = moved.reshape(-1)
         size = len(law)
         return np.asarray(law[np.arange(size)[:, None] ^ np.arange(size)[None, :]])
@@ -137,14 +118,10 @@ class CorrelatedNoise(Noise):
     def from_matrix(cls, rows: Any) -> CorrelatedNoise:
         """The noise whose flips have these transitions."""
         matrix = checks.stochastic_matrix("noise.matrix", rows)
-        if matrix.shape != (2, 2):
-            raise InvalidInput(
-                "noise.matrix", matrix.shape, "two rows of two, for a chain of flips"
-            )
-        noise = cls(float(matrix[0, 1]), float(matrix[1, 0]))
-        if noise.to_matrix() != np.asarray(rows).tolist():
-            allowed = "rows whose diagonal is what is left of one"
-            raise InvalidInput("noise.matrix", "another diagonal", allowed)
+        noise = cls(float(matrix[0, -1]), float(matrix[-1, 0]))
+        if noise.to_matrix() != matrix.tolist():
+            allowed = "two rows of two whose diagonal is what is left of one"
+            raise InvalidInput("noise.matrix", f"shape {matrix.shape}", allowed)
         return noise
 
     def describe(self) -> str:
@@ -180,6 +157,10 @@ class _Flips(Parametrization):
         rates = (0.45, 0.3, 0.15)
         chances = [np.array([rate, 1 - rate]) * both for both in sums for rate in rates]
         return [logits_of(one) for one in chances if one.max() < 1]
+
+    def slowed(self, logits: FloatArray, rate: float) -> FloatArray:
+        # The share of flipped points comes as much closer to a half.
+        return np.asarray(logits.mean() + rate * (logits - logits.mean()))
 
     def quiet(self, logits: FloatArray) -> FloatArray:
         # A fair coin for every flip.

@@ -14,12 +14,10 @@ from numpy.typing import ArrayLike
 from chainveil import checks
 from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput
-from chainveil.model.base import DataModel, check_model
 from chainveil.noise.automaton import Automaton
-from chainveil.noise.base import GRID, Noise, Sees, check_channel, register
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise, Sees, read_noise, register, require_channel
+from chainveil.noise.channel import Channel, mixed
 from chainveil.noise.parametrization import Parametrization, probabilities, repeating
-from chainveil.noise.wrong import wrong_share
 
 # Within this, a kernel is described as one that repeats its last report or answers afresh.
 ALIKE = 1e-9
@@ -38,32 +36,20 @@ class RememberingNoise(Noise):
     kernel: FloatArray
     first: FloatArray
 
-    @property
-    def states(self) -> int:
-        """Number of states k."""
-        return len(self.first)
-
-    @property
-    def outputs(self) -> int:
-        """Number of different reports m."""
-        return int(self.first.shape[1])
-
     def first_law(self) -> FloatArray:
         """``first``, shape (k, m)."""
         return self.first
 
-    def expected_flips(self, chain: DataModel) -> float:
-        """Share of points that differ from the report that stands for them, in the long run."""
-        check_model(chain)
-        return wrong_share(self, chain)
-
     def to_matrix(self) -> list[list[float]]:
         """The rows of the first law, then those of the kernels."""
         rows = np.vstack([law.reshape(-1, self.outputs) for law in self._laws()])
-        return [[float(entry) for entry in row] for row in rows]
+        return list(rows.tolist())
 
     def _laws(self) -> tuple[FloatArray, ...]:
         return self.first, self.kernel
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return read_noise, (self.to_json(),)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -103,6 +89,7 @@ class StickyNoise(RememberingNoise):
 
     kind: ClassVar[str] = "sticky"
     sees: ClassVar[Sees] = "last report"
+    finite = "sticky response"
 
     every: int
 
@@ -141,8 +128,8 @@ class StickyNoise(RememberingNoise):
         every : int
             Report one point in so many, the middle of each block.
         """
-        check_channel(answer, "answer")
-        check_channel(first, "first")
+        require_channel(answer, "answer")
+        require_channel(first, "first")
         k, m = answer.states, answer.outputs
         if (first.states, first.outputs) != (k, m):
             found = f"{first.states} states and {first.outputs} reports"
@@ -171,10 +158,6 @@ class StickyNoise(RememberingNoise):
         """The kernel itself: missing points leave the last report as it is."""
         return self.kernel
 
-    def on_grid(self) -> StickyNoise:
-        """The nearest noise whose probabilities are multiples of 2^-53."""
-        return StickyNoise(nearest_on_grid(self.kernel), nearest_on_grid(self.first), self.every)
-
     def thinned(self, every: int) -> StickyNoise:
         """The same kernel on one point in ``every``."""
         return self if every == self.every else StickyNoise(self.kernel, self.first, every)
@@ -183,7 +166,7 @@ class StickyNoise(RememberingNoise):
         """Changes of the report depend less and less on the state."""
         silent = np.einsum("x,zxy->zy", weights, self.kernel)
         return StickyNoise(
-            hushed(self.kernel, silent, share), _mixed(self.first, share, weights), self.every
+            hushed(self.kernel, silent, share), mixed(self.first, share, weights), self.every
         )
 
     @classmethod
@@ -219,9 +202,6 @@ class StickyNoise(RememberingNoise):
     def __repr__(self) -> str:
         every = f", every={self.every}" if self.every != 1 else ""
         return f"StickyNoise({self.kernel.tolist()!r}, {self.first.tolist()!r}{every})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return StickyNoise, (np.array(self.kernel), np.array(self.first), self.every)
 
 
 @register
@@ -292,16 +272,11 @@ class TrackingNoise(RememberingNoise):
         """``after_gap``, shape (m, k, m)."""
         return self.after_gap
 
-    def on_grid(self) -> TrackingNoise:
-        """The nearest noise whose probabilities are multiples of 2^-53."""
-        kernel, first, gap = map(nearest_on_grid, (self.kernel, self.first, self.after_gap))
-        return TrackingNoise(kernel, first, gap)
-
     def quieter(self, share: float, weights: FloatArray) -> TrackingNoise:
         """Changes of the report depend less and less on the states."""
         silent = np.einsum("x,zxxy->zy", weights, self.kernel)
         kernel, gap = (hushed(law, silent, share) for law in (self.kernel, self.after_gap))
-        return TrackingNoise(kernel, _mixed(self.first, share, weights), gap)
+        return TrackingNoise(kernel, mixed(self.first, share, weights), gap)
 
     def _laws(self) -> tuple[FloatArray, ...]:
         return self.first, self.kernel, self.after_gap
@@ -329,10 +304,6 @@ class TrackingNoise(RememberingNoise):
         laws = ", ".join(repr(part.tolist()) for part in (self.kernel, self.first, self.after_gap))
         return f"TrackingNoise({laws})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        laws = tuple(np.array(part) for part in (self.kernel, self.first, self.after_gap))
-        return TrackingNoise, laws
-
 
 @dataclass(frozen=True, eq=False)
 class _Remembering(Parametrization):
@@ -341,9 +312,14 @@ class _Remembering(Parametrization):
     """
 
     def slowed(self, logits: FloatArray, rate: float) -> FloatArray:
-        # Reports turn as much more rarely as the chain does.
-        towards = np.log(rate) * np.array([[1.0], [-1.0]])
-        return np.asarray((logits.reshape(2, -1) + towards).ravel())
+        # Reports turn as much more rarely as the chain does. A report that turns at every point
+        # gains, in each pair of turns, the difference between what a turn to 1 and a turn back say
+        # of a state that stays; it can do so for as long as the state stays.
+        by_label = logits.reshape(2, -1) + np.log(rate) * np.array([[1.0], [-1.0]])
+        zero, one = by_label[:, 0], by_label[:, -1]
+        unequal = (1 - rate) * ((one - zero) - (one - zero).mean()) / 2
+        by_label[:, 0], by_label[:, -1] = zero + unequal, one - unequal
+        return np.asarray(by_label.ravel())
 
     def quiet(self, logits: FloatArray) -> FloatArray:
         return np.repeat(logits.reshape(2, -1).mean(axis=1), logits.size // 2)
@@ -409,12 +385,6 @@ def hushed(kernel: FloatArray, silent: FloatArray, share: float) -> FloatArray:
     return np.asarray(mixed / mixed.sum(axis=-1, keepdims=True))
 
 
-def _mixed(first: FloatArray, share: float, weights: FloatArray) -> FloatArray:
-    """The first law, drawn anew with probability ``share``."""
-    anew = weights @ first
-    return np.asarray((1 - share) * first + share * anew / anew.sum())
-
-
 def law(
     argument: str, value: ArrayLike, axes: int, shape: tuple[int, ...] | None = None
 ) -> FloatArray:
@@ -468,17 +438,3 @@ def numbers(rows: Any) -> FloatArray:
     if table.ndim != 2 or table.shape[1] < 1:
         raise InvalidInput("noise.matrix", table.shape, "rows of probabilities")
     return table
-
-
-def nearest_on_grid(kernel: FloatArray) -> FloatArray:
-    """Each row in multiples of 2^-53, its largest entry taking what is left of one.
-
-    What is possible stays so, and what is impossible too. Neither direction is the private one
-    for every model, so a loss that is promised must be computed from the result.
-    """
-    rows = kernel.reshape(-1, kernel.shape[-1])
-    units = np.where(rows > 0, np.maximum(np.rint(rows * GRID), 1.0), 0.0).astype(np.int64)
-    largest, place = np.argmax(rows, axis=1), np.arange(len(rows))
-    units[place, largest] = 0
-    units[place, largest] = int(GRID) - units.sum(axis=1)
-    return (units / GRID).reshape(kernel.shape)

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from chainveil import checks
 from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
-from chainveil.model.base import DataModel, check_model
+from chainveil.model.base import DataModel, require_model
 from chainveil.model.chain import MarkovChain, check_chain
 from chainveil.privacy.closed_form import budget
 
@@ -103,7 +103,7 @@ def compare(chain: DataModel, epsilon: float, length: int | None = None) -> list
     Theorem 6 of Zhao et al. is adapted here for two states alone. The methods of Lange and Zhao
     are made for chains of order 1; of other models only the first and the last have an answer.
     """
-    check_model(chain)
+    require_model(chain)
     k = chain.states
     first = cast(MarkovChain, chain)
     methods: dict[str, Callable[[], float]] = {
@@ -147,7 +147,7 @@ def success_bound(chain: DataModel, epsilon: float) -> float:
     >>> round(cv.success_bound(cv.MarkovChain.symmetric(0.1), epsilon=1.0), 3)
     0.731
     """
-    check_model(chain)
+    require_model(chain)
     if not chain.single:
         raise InvalidInput("chain", "a set of chains", "one chain", "Take each of its chains.")
     settled = getattr(chain, "initial", None) is None

@@ -18,7 +18,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import cast
+from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,8 +27,11 @@ from chainveil.checks import FloatArray
 from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
+from chainveil.model.family import ModelFamily
+from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise, noise_class
 from chainveil.noise.parametrization import Parametrization
+from chainveil.privacy.adversary import Adversary
 from chainveil.privacy.borders import half_planes
 from chainveil.privacy.costs import Cost
 from chainveil.privacy.gains import Known, Laws
@@ -39,11 +43,12 @@ WIDTH = 1e-6  # logits; of the differences that stand for derivatives, half of t
 REACH = 2.0  # logits; how far one programme may lead from where attacks were asked for
 ROUNDS = 40  # programmes of one descent; most take three to eight
 STEPS = 30  # iterations of one programme; most take ten
-DIGITS = 6  # decimal places of logits that a programme is taken to have found
 EXCESS = 1e-4  # of the budget; attacks that gain so much more end a descent
 SAME = 1e-5  # of the cost; less progress ends a descent
 UNUSED = 1e-3  # of the budget; more of it left over is a reason to search on
-SLOW = 0.01  # q + r; on slower chains a search begins on a chain that is so fast
+SLOW = 0.01  # q + r; noise for slower chains is sought on a chain that is so fast
+SECANTS = 8  # budgets of that search that are tried
+LEFT = 5e-3  # of the budget; what may be left over then
 HANDY = 9  # points to a report; searches for more of them begin with so many
 LIKE = 1e-4  # of the cost; plans that are no better than others by so much are looked at again
 FORGOTTEN = 6.0  # memories of the chain; with more points to a report reports say nothing
@@ -56,6 +61,25 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     The releases of ``problem`` are earlier ones; the budget holds for all together.
     """
     _check(kind, problem, aim)
+    # The last digits of linear algebra depend on the number of its threads: a plan shall not.
+    with _thread_pools().limit(limits=1):
+        rate = _rate(kind, problem, aim)
+        slowed = _slowed_noise(kind, problem, aim, rate) if rate < 1 else None
+        return slowed or _found_noise(kind, problem, aim)
+
+
+@cache
+def _thread_pools() -> Any:
+    """The thread pools of all libraries of linear algebra."""
+    # Their imports take long.
+    import scipy.optimize  # noqa: F401 - loads the libraries that the search uses
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _found_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
+    """The best noise that a search on the model itself finds, certified."""
     if aim.every == "best":
         search, v = _best_every(kind, problem, aim)
     else:
@@ -213,8 +237,7 @@ class _Search:
             }],
             options={"maxiter": STEPS, "ftol": 1e-9},
         )  # fmt: skip
-        # The last digits depend on the threads of linear algebra: a plan shall not.
-        found: FloatArray = np.clip(np.round(result.x, DIGITS), least, most)
+        found: FloatArray = np.clip(result.x, least, most)
         if not np.isfinite(found).all():
             return v
         if weight > 0 and self.excess(found[None], epsilon)[0] > EXCESS * epsilon:
@@ -378,25 +401,72 @@ def _starts(search: _Search) -> list[FloatArray]:
     problem, aim, every = search.problem, search.aim, search.every
     model = problem.model
     plain = problem.event == 1 and problem.length is None and isinstance(problem.adversary, str)
-    if not plain or problem.releases or model.members != (model,):
+    if every <= HANDY or not plain or problem.releases or model.members != (model,):
         return usual
     asked = question(problem, model, search.laws.blank)
     q, r = asked.box[0], asked.box[2]
+    if q + r >= 0.5:
+        return usual
     aim = replace(aim, objective="flips") if aim.objective == "decoded" else aim
-    if every == 1 and q + r < SLOW:
-        rate = (q + r) / SLOW
-        slowed = search.form.slowed(np.zeros(len(usual[0])), rate)
-        if slowed is None:
-            return usual
-        faster = problem.on(MarkovChain.binary(q / rate, r / rate))
-        v = _searched(search.kind, faster, aim, 1)[1]
-        return [cast(FloatArray, search.form.slowed(v, rate)), usual[0]]
-    if every > HANDY and q + r < 0.5:
-        # From report to report it forgets as much as the chain does.
-        forgets = -math.expm1(every / HANDY * math.log1p(-(q + r)))
-        alike = MarkovChain.binary(q / (q + r) * forgets, r / (q + r) * forgets)
-        return [_searched(search.kind, problem.on(alike), aim, HANDY)[1], usual[0]]
-    return usual
+    # From report to report it forgets as much as the chain does.
+    forgets = -math.expm1(every / HANDY * math.log1p(-(q + r)))
+    alike = MarkovChain.binary(q / (q + r) * forgets, r / (q + r) * forgets)
+    return [_searched(search.kind, problem.on(alike), aim, HANDY)[1], usual[0]]
+
+
+# -------------------------------------------------------------------------------- slow chains
+def _rate(kind: str, problem: Problem, aim: Aim) -> float:
+    """How much more slowly the slowest chain of a problem changes than one with q + r = `SLOW`.
+
+    1 where the search takes place on the model itself.
+    """
+    form = noise_class(kind).parametrization(
+        np.full((2, 2), 0.5), 1, problem.gaps, _most_noise(problem, aim)
+    )
+    named = isinstance(problem.adversary, Adversary)
+    if aim.every != 1 or problem.releases or problem.length is not None or named:
+        return 1.0
+    if form.slowed(form.starts(aim.epsilon)[0], 0.5) is None:
+        return 1.0
+    return min(1.0, min(map(_pace, _members(problem.model))) / SLOW)
+
+
+def _slowed_noise(kind: str, problem: Problem, aim: Aim, rate: float) -> Calibrated | None:
+    """Noise for chains that hardly ever change: that for faster ones, which changes as rarely.
+
+    As q and r go to zero in proportion, so do the probabilities that a report turns, and the best
+    noise and its loss have limits. At q + r = `SLOW` the loss differs from its limit by about 2%,
+    which the budget of the search makes up for. None if no noise was certified.
+    """
+    fast, v = _searched(kind, problem.on(_scaled(problem.model, 1 / rate)), aim, 1)
+    slow = _Search(kind, problem, aim, 1)
+    best, target = None, aim.epsilon
+    for _ in range(SECANTS):
+        noise = slow.noise(cast(FloatArray, slow.form.slowed(v, rate)))
+        found = loss(problem.with_release(noise))
+        if found.epsilon <= aim.epsilon:
+            if best is None or found.epsilon > best.loss.epsilon:
+                best = Calibrated(noise, found)
+            if aim.epsilon - found.epsilon <= LEFT * aim.epsilon:
+                break
+        target *= min(max((1 - 0.2 * LEFT) * aim.epsilon / max(found.epsilon, 1e-9), 0.05), 1.5)
+        before, v = v, fast.descend(v, target)
+        if best is not None and np.allclose(v, before, rtol=0, atol=WIDTH):
+            break  # A budget that makes no difference: nothing less would do.
+    return best
+
+
+def _scaled(model: DataModel, factor: float) -> DataModel:
+    """The model whose chains change ``factor`` times as often."""
+    if model.members != (model,):
+        several = cast(ModelFamily, model)
+        return ModelFamily([_scaled(one, factor) for one in several.members], several.names)
+    if not model.single:
+        q0, q1, r0, r1 = cast(tuple[float, float, float, float], model.box)
+        return ChainRegion((q0 * factor, q1 * factor), (r0 * factor, r1 * factor))
+    chain = cast(MarkovChain, model)
+    step = chain.transition
+    return MarkovChain.binary(float(step[0, 1]) * factor, float(step[1, 0]) * factor, chain.initial)
 
 
 def _refined(search: _Search, v: FloatArray) -> FloatArray:

@@ -2,8 +2,9 @@
 
 A solver is a package with two files of the same names: ``loss`` (``solves`` and ``loss``) and,
 where it can look for noise, ``calibrate`` (``least_noise``). The first solver that solves a
-problem gets it; the noise to look for is named by its kind. Packages are imported when they are
-used, so that a question about two states does not pay for the others.
+problem gets it. Noise on two states is searched for by its parametrization, whatever its kind; on
+other models by the search of finite states that its class names. Packages are imported when they
+are used, so that a question about two states does not pay for the others.
 """
 
 from __future__ import annotations
@@ -13,13 +14,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from chainveil.errors import NotSupported
 from chainveil.model.base import DataModel
-from chainveil.noise.base import noise_class
-from chainveil.noise.channel import Channel
-from chainveil.noise.memory import StickyNoise
+from chainveil.noise.base import form_of, noise_class
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 
@@ -30,9 +27,6 @@ class Engine:
 
     solves: Callable[[Problem], bool]
     loss: Callable[[Problem], PrivacyLoss]
-
-
-LeastNoise = Callable[[Problem, Aim], Calibrated]
 
 
 def _in_room(name: str, file: str, function: str) -> Callable[..., Any]:
@@ -53,16 +47,16 @@ def is_family(model: DataModel) -> bool:
     return model.members != (model,)
 
 
-# Asked in this order: families first, which hand their members on. What enumerates the definition
-# comes last: it is for short series alone.
-_ENGINES = [_engine(name) for name in ("odds", "family", "letters", "orders", "enumeration")]
-# Of kinds of noise from elsewhere.
-_CALIBRATORS: dict[str, LeastNoise] = {}
+# For short series alone, whatever the model, the noise and the unit.
+_ENUMERATION = _engine("enumeration")
+# Asked in this order; families hand their members on.
+_ENGINES = [*map(_engine, ("odds", "family", "letters", "orders")), _ENUMERATION]
 
 
 def covers_regions(kind: str) -> bool:
     """Whether noise of a kind is looked for over a region, for units of one point."""
-    return noise_class(kind).parametrization(np.full((2, 2), 0.5)).covers_boxes
+    form = form_of(kind)
+    return form is not None and form.covers_boxes
 
 
 def register_engine(engine: Engine) -> None:
@@ -70,14 +64,14 @@ def register_engine(engine: Engine) -> None:
     _ENGINES.insert(0, engine)
 
 
-def register_calibrator(kind: str, least_noise: LeastNoise) -> None:
-    """Let ``calibrate`` look for a kind of noise."""
-    _CALIBRATORS[kind] = least_noise
-
-
 def loss(problem: Problem) -> PrivacyLoss:
-    """The loss, by the first engine that solves the problem."""
-    return find(problem).loss(problem)
+    """The loss, by the first engine that solves the problem, or else enumerated."""
+    try:
+        return find(problem).loss(problem)
+    except NotSupported:
+        if not _ENUMERATION.solves(problem):
+            raise
+    return _ENUMERATION.loss(problem)
 
 
 def find(problem: Problem) -> Engine:
@@ -94,9 +88,7 @@ def find(problem: Problem) -> Engine:
 
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     """The least noise of a kind within the budget; the releases of the problem are earlier ones."""
-    noise_class(kind)
-    if kind in _CALIBRATORS:
-        return _CALIBRATORS[kind](problem, aim)
+    finite = noise_class(kind).finite
     file, name = "calibrate", "least_noise"
     if _in_room("odds", "loss", "solves")(problem):
         from chainveil.privacy import calibrate
@@ -106,12 +98,12 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     if is_family(model):
         over: Calibrated = _in_room("family", file, name)(kind, problem, aim)
         return over
-    if kind not in (Channel.kind, StickyNoise.kind):
+    if finite is None:
         raise NotSupported(
             f"mechanism: {kind} noise is offered for two-state chains of order 1; for others take "
             "independent or sticky noise"
         )
-    if kind == StickyNoise.kind:
+    if finite == "sticky response":
         name = "least_sticky"
         room = "orders" if (model.order or 1) > 1 else "letters"
     elif model.single and model.order == 1:

@@ -56,7 +56,9 @@ def long_run(kernel: FloatArray, move: FloatArray, law: FloatArray, numbers: Flo
                         numbers[n, 2 + 8 * z + 4 * x + 2 * y + w] = K[z, x, y, w]
         numbers[n, 0], numbers[n, 1] = 0.0, 1.0
         for k in range(3, 0, -1):
-            left = max(M[k, :k].sum(), 1e-300)
+            left = 1e-300
+            for i in range(k):
+                left += M[k, i]
             for i in range(k):
                 M[i, k] /= left
                 for j in range(k):
@@ -66,7 +68,7 @@ def long_run(kernel: FloatArray, move: FloatArray, law: FloatArray, numbers: Flo
             weight[k] = 0.0
             for i in range(k):
                 weight[k] += weight[i] * M[i, k]
-        total = weight.sum()
+        total = weight[0] + weight[1] + weight[2] + weight[3]
         for z in range(2):
             for x in range(2):
                 law[n, z, x] = weight[2 * z + x] / total

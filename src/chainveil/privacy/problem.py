@@ -9,13 +9,12 @@ from functools import cached_property
 from typing import Any, Literal, cast
 
 from chainveil import checks
-from chainveil.errors import InvalidInput, NotSupported
-from chainveil.model.base import DataModel, check_model
+from chainveil.errors import InvalidInput
+from chainveil.model.base import DataModel, require_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.region import ChainRegion
 from chainveil.noise.automaton import Automaton, product
-from chainveil.noise.base import Noise, check_every
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise, require_noise
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
 from chainveil.privacy.bounds import Attack, replay
 from chainveil.privacy.closed_form import budget
@@ -98,17 +97,6 @@ class Problem:
         return any(noise.ordered for noise in self.releases)
 
     @cached_property
-    def noise(self) -> Noise:
-        """The noise of all releases together, as one."""
-        if len(self.releases) == 1:
-            return self.releases[0]
-        if self.ordered:
-            raise NotSupported(
-                "several releases together are offered where each is of independent noise"
-            )
-        return Channel.joint(*cast("tuple[Channel, ...]", self.releases))
-
-    @cached_property
     def automaton(self) -> Automaton:
         """All releases together, as an automaton."""
         return product([release.automaton(self.gaps) for release in self.releases])
@@ -117,11 +105,6 @@ class Problem:
         """What an attack attains on a model that is one law, by default that of the problem."""
         chain = (self.model if model is None else model).hidden_chain()
         return replay(chain, self.automaton, attack)
-
-    @property
-    def channel(self) -> Channel:
-        """The noise of all releases, for engines of independent noise."""
-        return cast(Channel, self.noise)
 
     @property
     def chain(self) -> MarkovChain:
@@ -188,11 +171,14 @@ def read_problem(
     """A problem whose parts fit together; ``noise`` is one, or a sequence of several."""
     points = read_length(length)
     who = read_adversary(adversary, points)
-    check_model(model)
+    require_model(model)
     several = isinstance(noise, Sequence) and not isinstance(noise, str | bytes)
     releases = tuple(noise) if several else (noise,)
     for release in releases:
-        _check_noise(model, release)
+        require_noise(release)
+        if model.states != release.states:
+            found = f"{release.states} states"
+            raise InvalidInput("noise", found, f"{model.states} states, as the chain has")
     if not releases:
         raise InvalidInput("noise", "none", "at least one noise")
     window = read_event(event, points)
@@ -205,13 +191,3 @@ def read_event(event: Any, length: int | None) -> int:
     if length is not None and window > length:
         raise InvalidInput("event", window, f"at most {length}, the length of the series")
     return window
-
-
-def _check_noise(model: DataModel, noise: Any) -> None:
-    if not isinstance(noise, Noise):
-        raise InvalidInput("noise", noise, "a Channel or another noise", "Channel.binary(…)")
-    check_every(noise, noise.every)
-    if model.states != noise.states:
-        raise InvalidInput(
-            "noise", f"{noise.states} states", f"{model.states} states, as the chain has"
-        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from chainveil.model.chain import MarkovChain
-from chainveil.noise.channel import Channel
+from chainveil.noise.base import Noise
 
 Pair = tuple[Fraction, Fraction]
 
@@ -29,7 +29,7 @@ def start_law(chain: MarkovChain) -> Pair:
     return zero / (zero + one), one / (zero + one)
 
 
-def channel_entries(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
+def channel_entries(channel: Noise) -> tuple[list[Fraction], list[Fraction]]:
     """The rows of a two-state channel; with two outputs the larger entry is one minus the other.
 
     A float next to one is rounded by more than its small neighbour is worth to a likelihood ratio.
@@ -39,7 +39,7 @@ def channel_entries(channel: Channel) -> tuple[list[Fraction], list[Fraction]]:
     if channel.parts:
         rows = [channel_entries(part) for part in channel.parts]
         return joint_row([row[0] for row in rows]), joint_row([row[1] for row in rows])
-    zero, one = ([Fraction(float(entry)) for entry in row] for row in channel.matrix)
+    zero, one = ([Fraction(float(entry)) for entry in row] for row in channel.first_law())
     if channel.outputs == 2:
         for row in (zero, one):
             larger = int(row[1] > row[0])

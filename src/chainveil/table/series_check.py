@@ -10,7 +10,7 @@ from typing import Any
 from chainveil.attack.series_check import SeriesCheck, check_series
 from chainveil.calibration import calibrate, usual_plan
 from chainveil.errors import InvalidInput, TooLarge
-from chainveil.estimate.price import MECHANISMS, PriceTable, prices
+from chainveil.estimate.price import PriceTable, prices
 from chainveil.model.base import DataModel, Origin
 from chainveil.model.family import ModelFamily
 from chainveil.plan import NoisePlan
@@ -95,7 +95,7 @@ def priced(
     if progress is not None:
         progress("pricing", 0)
     points = int(check.points.sum())
-    kinds = MECHANISMS if mechanism is None else (mechanism,)
+    kinds = None if mechanism is None else (mechanism,)
     return prices(models, check.promise, points, mechanisms=kinds)
 
 

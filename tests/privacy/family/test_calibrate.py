@@ -137,7 +137,7 @@ def test_three_states() -> None:
     plan = calibrate(models, 2.0)
     alone = [calibrate(one, 2.0).expected_flips for one in models.members]
     assert plan.loss.epsilon <= 2
-    assert plan.noise.flip_probabilities[0] == pytest.approx(max(alone), rel=1e-3)  # type: ignore[attr-defined]
+    assert plan.noise.flip_probabilities[0] == pytest.approx(max(alone), rel=1e-3)
 
 
 def test_the_noise_of_one_member_alone_is_not_enough() -> None:

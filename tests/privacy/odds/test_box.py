@@ -50,7 +50,7 @@ def test_models_and_lengths_over_a_region() -> None:
     assert cv.privacy_loss(region, channel, 5).epsilon >= cv.privacy_loss(slow, channel, 5).lower
     with pytest.raises(cv.NotSupported, match="below 1"):
         cv.privacy_loss(cv.ChainRegion((0.1, 0.6), (0.1, 0.5)), channel)
-    with pytest.raises(cv.NotSupported, match="named"):
+    with pytest.raises(cv.NotSupported, match="give one chain"):
         cv.privacy_loss(region, channel, adversary=cv.Adversary(3))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import InvalidInput
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.privacy.adversary import Adversary
@@ -20,8 +20,11 @@ from chainveil.privacy.loss import privacy_loss
 from chainveil.privacy.result import PrivacyLoss
 from tests.batches import batches
 from tests.oracle import correlated as oracle
+from tests.oracle.memory import memory_loss
 
 INSTANCES = 600
+# Relative distance of the bounds: at one length, and at every length.
+ROUNDING, TOLERANCE = 1e-9, 1e-4
 
 
 def instances() -> Iterator[tuple[tuple[float, float, float, float], int, np.random.Generator]]:
@@ -46,12 +49,16 @@ def attack(loss: PrivacyLoss) -> Attack:
 def check(chain: MarkovChain, noise: CorrelatedNoise, loss: PrivacyLoss, truth: float) -> None:
     """Both bounds, and the attack, agree with the true loss."""
     assert loss.lower <= loss.epsilon
+    if loss.witness is None:
+        assert loss.lower == 0
+        assert truth <= loss.epsilon + 1e-15 <= 1e-11
+        return
     replayed = attack(loss).replay(chain, noise)
     if math.isinf(truth):
         assert loss.epsilon == loss.lower == replayed == math.inf
         return
     for value in (loss.epsilon, loss.lower, replayed):
-        assert value == pytest.approx(truth, rel=1e-9, abs=1e-12)
+        assert value == pytest.approx(truth, rel=ROUNDING, abs=1e-12)
 
 
 def test_agrees_with_enumeration_for_every_kind_of_adversary() -> None:
@@ -66,7 +73,7 @@ def test_agrees_with_enumeration_for_every_kind_of_adversary() -> None:
         for adversary, truth in expected.items():
             loss = privacy_loss(chain, noise, n, adversary)
             check(chain, noise, loss, truth)
-            assert attack(loss).length == n
+            assert loss.witness is None or loss.witness.length <= n
 
 
 @pytest.mark.slow
@@ -79,8 +86,9 @@ def test_agrees_with_enumeration_for_single_adversaries() -> None:
             target, known = everyone[pick]
             loss = privacy_loss(chain, noise, n, Adversary(target, known))
             check(chain, noise, loss, losses[target, known])
-            assert attack(loss).target == target
-            assert set(attack(loss).known) == known
+            if loss.witness is not None:
+                assert loss.witness.target == target
+                assert set(loss.witness.known) <= known
 
 
 def exact_supremum(parameters: tuple[float, ...], steps: int) -> Any:
@@ -146,7 +154,7 @@ def test_the_loss_grows_with_the_length_up_to_the_supremum(adversary: Any) -> No
     losses = [privacy_loss(chain, noise, n, adversary) for n in lengths]
     for shorter, longer in itertools.pairwise(losses):
         assert shorter.lower <= longer.epsilon
-    assert losses[-2].epsilon == pytest.approx(losses[-1].epsilon, rel=1e-9)
+    assert losses[-1].epsilon <= losses[-2].lower * (1 + TOLERANCE)
 
 
 @pytest.mark.parametrize("adversary", ["any", "ignorant", "informed"])
@@ -155,7 +163,8 @@ def test_the_loss_grows_with_the_length_up_to_the_supremum(adversary: Any) -> No
 def test_witness_replays_and_bounds_meet(q: float, length: int | None, adversary: Any) -> None:
     chain, noise = MarkovChain.binary(q, 0.3 * q), CorrelatedNoise(0.3, 0.4)
     loss = privacy_loss(chain, noise, length, adversary)
-    assert loss.lower <= loss.epsilon <= loss.lower * (1 + 1e-9)
+    apart = TOLERANCE if length is None else ROUNDING
+    assert loss.lower <= loss.epsilon <= loss.lower * (1 + apart)
     assert attack(loss).replay(chain, noise) == pytest.approx(loss.lower, rel=1e-9)
 
 
@@ -185,14 +194,14 @@ def test_a_series_with_alternating_signs_is_as_private_as_the_plain_one() -> Non
     noise = CorrelatedNoise(0.12, 0.5)
     plain = privacy_loss(MarkovChain.symmetric(0.2), noise)
     turned = privacy_loss(MarkovChain.symmetric(0.8), noise)
-    assert turned.epsilon == pytest.approx(plain.epsilon, rel=1e-9)
+    assert turned.epsilon == pytest.approx(plain.epsilon, rel=TOLERANCE)
 
 
 def test_swapping_the_states_changes_nothing() -> None:
     noise = CorrelatedNoise(0.12, 0.5)
     one = privacy_loss(MarkovChain.binary(0.2, 0.35), noise)
     other = privacy_loss(MarkovChain.binary(0.35, 0.2), noise)
-    assert one.epsilon == pytest.approx(other.epsilon, rel=1e-9)
+    assert one.epsilon == pytest.approx(other.epsilon, rel=TOLERANCE)
 
 
 def test_single_adversary_without_length_is_the_limit_of_long_series() -> None:
@@ -200,7 +209,7 @@ def test_single_adversary_without_length_is_the_limit_of_long_series() -> None:
     adversary = Adversary(3, frozenset({1}))
     endless = privacy_loss(chain, noise, None, adversary)
     long = privacy_loss(chain, noise, 300, adversary)
-    assert endless.epsilon == pytest.approx(long.epsilon, rel=1e-9)
+    assert long.lower <= endless.epsilon <= long.epsilon * (1 + TOLERANCE)
     replayed = attack(endless).replay(chain, noise)
     assert replayed == pytest.approx(endless.lower, rel=1e-9)
 
@@ -228,16 +237,41 @@ def test_bad_input_names_the_argument(arguments: tuple[Any, ...], name: str) -> 
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("chain", "noise"),
     [
         (MarkovChain.binary(0.2, 0.2, initial=[0.9, 0.1]), NOISE),
+        (MarkovChain.binary(0.3, 0.1, initial=[0.0, 1.0]), NOISE),
         (MarkovChain.binary(1.0, 0.5), NOISE),
-        (CHAIN, NOISE, 10_000_000),
         (CHAIN, CorrelatedNoise(1e-40, 0.5)),
-        (MarkovChain.symmetric(0.5), CorrelatedNoise(3e-7, 7e-7), None, "ignorant"),
-        (MarkovChain.symmetric(0.3), CorrelatedNoise(1.0, 1.0), None, "ignorant"),
     ],
+    ids=str,
 )
-def test_what_cannot_be_certified_is_refused(arguments: tuple[Any, ...]) -> None:
-    with pytest.raises(NotSupported):
-        privacy_loss(*arguments)
+def test_any_first_point_and_zeros(chain: MarkovChain, noise: CorrelatedNoise) -> None:
+    every = privacy_loss(chain, noise)
+    for n in (1, 2, 4, 6):
+        truth = memory_loss(chain, [noise], n)
+        found = privacy_loss(chain, noise, n)
+        check(chain, noise, found, truth)
+        assert found.lower <= every.epsilon
+    long = privacy_loss(chain, noise, 300)
+    assert long.lower <= every.epsilon <= long.epsilon * (1 + TOLERANCE)
+
+
+def test_very_long_series_lose_what_every_length_loses() -> None:
+    long, shorter = privacy_loss(CHAIN, NOISE, 10_000_000), privacy_loss(CHAIN, NOISE, 1000)
+    assert shorter.lower <= long.epsilon <= privacy_loss(CHAIN, NOISE).epsilon
+
+
+def test_fair_points_hide_all_flips_but_their_own() -> None:
+    """Reports of fair, independent points are fair whatever the flips."""
+    chain, noise = MarkovChain.symmetric(0.5), CorrelatedNoise(3e-7, 7e-7)
+    for length in (1, 4, 300, None):
+        loss = privacy_loss(chain, noise, length, "ignorant")
+        assert loss.lower <= math.log(7 / 3) <= loss.epsilon <= math.log(7 / 3) * (1 + TOLERANCE)
+
+
+@pytest.mark.parametrize("length", [1, 5, 300])
+def test_flips_that_alternate_tell_an_ignorant_adversary_nothing(length: int) -> None:
+    """A series of a symmetric chain is published, or its opposite."""
+    loss = privacy_loss(MarkovChain.symmetric(0.3), CorrelatedNoise(1, 1), length, "ignorant")
+    assert 0 == loss.lower <= loss.epsilon <= ROUNDING

@@ -30,8 +30,7 @@ def _beam(noise: object, points: int | None, adversary: str = "any") -> Beam:
 
 
 def _replayed(word: Word, noise: object) -> float:
-    outputs: int = noise.outputs  # type: ignore[attr-defined]
-    reports = tuple(outputs if report == SILENT else report for report in word.reports)
+    reports = tuple(None if report == SILENT else report for report in word.reports)
     attack = attack_on(word.target, word.pair, word.known, reports)
     return attack.replay(CHAIN, noise)  # type: ignore[arg-type]
 

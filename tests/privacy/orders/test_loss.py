@@ -31,7 +31,8 @@ def _random_problem(seed: int) -> Problem:
 
 
 def _agrees(problem: Problem) -> None:
-    truth = letters_loss(problem.model, problem.noise, problem.length or 0, str(problem.adversary))
+    (noise,) = problem.releases
+    truth = letters_loss(problem.model, noise, problem.length or 0, str(problem.adversary))
     found = loss(problem)
     assert solves(problem)
     assert found.lower <= truth + 1e-9

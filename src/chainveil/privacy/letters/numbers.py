@@ -18,7 +18,6 @@ from chainveil.checks import FloatArray
 from chainveil.errors import NotSupported
 from chainveil.model.chain import MarkovChain
 from chainveil.noise.base import Noise
-from chainveil.noise.channel import Channel
 from chainveil.privacy.rationals import channel_entries, joint_row, start_law, transition_entries
 
 Rows = Sequence[Sequence[Fraction]]
@@ -83,14 +82,14 @@ def _kept_floats(transition: bytes, states: int) -> tuple[FloatArray, FloatArray
     return found
 
 
-def exact_emission(channel: Channel) -> Rows:
+def exact_emission(channel: Noise) -> Rows:
     """The channel in rationals; rows of more than two states sum to one exactly."""
     if channel.states == 2:
         return list(channel_entries(channel))
     if channel.parts:
         parts = [exact_emission(part) for part in channel.parts]
         return [joint_row([list(part[x]) for part in parts]) for x in range(channel.states)]
-    return [_normalised(row) for row in channel.matrix.tolist()]
+    return [_normalised(row) for row in channel.first_law().tolist()]
 
 
 def exact_start(chain: MarkovChain) -> Sequence[Fraction]:
@@ -148,7 +147,7 @@ def _both_floats(transition: Rows) -> tuple[FloatArray, FloatArray]:
 
 def _laws(noise: Noise) -> tuple[FloatArray, FloatArray]:
     if noise.sees == "point":
-        first = _floats(exact_emission(noise))  # type: ignore[arg-type]
+        first = _floats(exact_emission(noise))
         return first, np.zeros((0, *first.shape))
     kernel = noise.step_law()[:, 0]
     rows = _rows(kernel.reshape(-1, kernel.shape[-1]))

@@ -66,7 +66,7 @@ def cost(model: DataModel, noise: Noise, aim: Aim) -> float:
     if aim.objective == "distance":
         return float(mean_distance(noise, model))
     if aim.objective == "estimate" and noise.sees == "point":
-        return float(noise.flip_probabilities.mean())  # type: ignore[attr-defined]
+        return float(noise.flip_probabilities.mean())
     return float(wrong_share(noise, model))
 
 

@@ -138,7 +138,8 @@ def weights_between(
         if parities == 2:
             low, high = first + (first + p) % 2, last - (last + p) % 2
             if low > last:
-                W[p] = 0.0
+                for x in range(4):
+                    W[p, 0, x] = W[p, 1, x] = 0.0
                 continue
         fresh = True
         for corner in range(4):
@@ -174,6 +175,23 @@ def image(W: FloatArray, K: FloatArray, R: float) -> tuple[float, float]:
     return low / most, high / least
 
 
+# Arrays are filled by loops: an expression of whole arrays takes the compiler ten times as long.
+
+
+@compiled(error_model="numpy")
+def assign(out: FloatArray, V: FloatArray) -> None:
+    """Copy intervals."""
+    for node in range(len(V)):
+        out[node, 0], out[node, 1] = V[node, 0], V[node, 1]
+
+
+@compiled(error_model="numpy")
+def clear(out: FloatArray) -> None:
+    """Make intervals empty."""
+    for node in range(len(out)):
+        out[node, 0], out[node, 1] = np.inf, -1.0
+
+
 @compiled(error_model="numpy")
 def sweep(
     V: FloatArray,
@@ -191,8 +209,9 @@ def sweep(
     """
     parities = len(W)
     nodes = len(V) // parities
-    new[:, 0], new[:, 1] = np.inf, -1.0
-    policy[:] = -1
+    clear(new)
+    for node in range(len(policy)):
+        policy[node, 0] = policy[node, 1] = -1
     for p in range(parities):
         begin, into = p * nodes, (parities - 1 - p) * nodes
         for e in range(len(source)):
@@ -205,8 +224,9 @@ def sweep(
                     new[t, 0], policy[t, 0] = low, 2 * e + end
                 if high > new[t, 1]:
                     new[t, 1], policy[t, 1] = high, 2 * e + end
-    new[:, 0] *= 1 - OUTWARD
-    new[:, 1] *= 1 + OUTWARD
+    for node in range(len(new)):
+        new[node, 0] *= 1 - OUTWARD
+        new[node, 1] *= 1 + OUTWARD
 
 
 @compiled(error_model="numpy")
@@ -220,7 +240,11 @@ def gain_of(V: FloatArray, low: float, high: float, t: int, end: int) -> float:
 
 @compiled(error_model="numpy")
 def cycle_means(
-    policy: PolicyArray, source: IntArray, parities: int, gain: FloatArray, g: FloatArray,
+    policy: PolicyArray,
+    source: IntArray,
+    parities: int,
+    gain: FloatArray,
+    g: FloatArray,
     c: FloatArray,
 ) -> None:
     """Growth per step along the cycle of a policy that leads to each end of an interval.
@@ -231,7 +255,8 @@ def cycle_means(
     size = len(policy)
     nodes = size // parities
     number, path = np.zeros(2 * size, np.int64), np.empty(2 * size, np.int64)
-    g[:], c[:] = 0.0, 0.0
+    for i in range(size):
+        g[i, 0], g[i, 1], c[i, 0], c[i, 1] = 0.0, 0.0, 0.0, 0.0
     for begin in range(2 * size):
         # Against the steps until a cycle closes, or an end is met that is done.
         i, length = begin, 0
@@ -289,10 +314,11 @@ def growth(
     """
     parities = len(W)
     nodes = len(V) // parities
-    gain = np.zeros_like(g)
+    gain = np.empty_like(g)
     for i in range(len(V)):
         p = parities - 1 - i // nodes
         for end in range(2):
+            gain[i, end] = 0.0
             if policy[i, end] >= 0:
                 e, before = policy[i, end] // 2, policy[i, end] % 2
                 low, high = image(W[p], law[e], V[p * nodes + source[e], before])
@@ -418,42 +444,43 @@ def attain_block(
     nodes = size // parities
     p0, p1 = law_at(q, r, row, d)
     after0, after1 = law_at(q, r, row, d + steps)
-    if p0 == 0 or p1 == 0 or after0 == 0 or after1 == 0:
-        R[:] = np.nan
-        return
-    # From each (node, end): where it comes from, and the product of the matrices since.
-    came, M = np.empty(2 * size, np.int64), np.empty((2 * size, 2, 2))
-    total, N = np.empty(2 * size, np.int64), np.empty((2 * size, 2, 2))
+    # From each (node, end): where it comes from, and the product of the matrices since; of one
+    # step doubled again and again, and of all steps taken.
+    came, M = np.empty((3, 2 * size), np.int64), np.empty((3, 2 * size, 2, 2))
+    step, total, spare = 0, 1, 2
     for i in range(2 * size):
-        total[i] = i
-        N[i, 0, 0], N[i, 0, 1], N[i, 1, 0], N[i, 1, 1] = 1.0, 0.0, 0.0, 1.0
+        came[total, i] = i
+        M[total, i, 0, 0], M[total, i, 0, 1] = 1.0, 0.0
+        M[total, i, 1, 0], M[total, i, 1, 1] = 0.0, 1.0
         chosen = policy[i // 2, i % 2]
-        came[i] = -1
+        came[step, i] = -1
         if chosen >= 0:
             e = chosen // 2
             first = (parities - 1 - i // 2 // nodes) * nodes
-            came[i] = 2 * (first + source[e]) + chosen % 2
-            M[i, 0, 0], M[i, 0, 1] = (1 - q) * law[e, 0, 0], q * law[e, 0, 1]
-            M[i, 1, 0], M[i, 1, 1] = r * law[e, 1, 0], (1 - r) * law[e, 1, 1]
+            came[step, i] = 2 * (first + source[e]) + chosen % 2
+            M[step, i, 0, 0], M[step, i, 0, 1] = (1 - q) * law[e, 0, 0], q * law[e, 0, 1]
+            M[step, i, 1, 0], M[step, i, 1, 1] = r * law[e, 1, 0], (1 - r) * law[e, 1, 1]
     left = steps
-    came_next, M_next = np.empty_like(came), np.empty_like(M)
     while True:
         if left & 1:
-            join(total, N, came, M, came_next, M_next)
-            total[:], N[:] = came_next, M_next
+            join(came[total], M[total], came[step], M[step], came[spare], M[spare])
+            total, spare = spare, total
         left >>= 1
         if left == 0:
             break
-        join(came, M, came, M, came_next, M_next)
-        came[:], M[:] = came_next, M_next
-    flat = R.copy().ravel()
+        join(came[step], M[step], came[step], M[step], came[spare], M[spare])
+        step, spare = spare, step
+    before = np.empty_like(R)
+    assign(before, R)
     for i in range(2 * size):
         R[i // 2, i % 2] = np.nan
-        if total[i] >= 0 and flat[total[i]] >= 0:
+        at = came[total, i]
+        if at >= 0 and before[at // 2, at % 2] >= 0 and p0 * p1 * after0 * after1 > 0:
             # p0 : p1 R, scaled so that infinite odds have a place.
-            odds = flat[total[i]]
+            odds = before[at // 2, at % 2]
             u0, u1 = (p0, p1 * odds) if odds <= 1 else (p0 / odds, p1)
-            a, b = u0 * N[i, 0, 0] + u1 * N[i, 1, 0], u0 * N[i, 0, 1] + u1 * N[i, 1, 1]
+            a = u0 * M[total, i, 0, 0] + u1 * M[total, i, 1, 0]
+            b = u0 * M[total, i, 0, 1] + u1 * M[total, i, 1, 1]
             R[i // 2, i % 2] = (b / after1) / (a / after0)
 
 
@@ -503,7 +530,7 @@ def walk(
     Parameters
     ----------
     V : array of shape (parities * nodes, 2)
-        The intervals at distance 0.
+        The intervals at distance 0; overwritten.
     box, row : arrays of shape (4,) and (2,)
         The chains, and the law at distance 0, as in :func:`weights_between`.
     source, target, law : arrays of shape (arcs,), (arcs,) and (arcs, 2, 2)
@@ -536,14 +563,16 @@ def walk(
     size, nodes = len(V), len(hull)
     parities = size // nodes
     d, work, segments = 0, 0, 0
-    nothing = np.empty_like(V)
-    nothing[:, 0], nothing[:, 1] = np.inf, -1.0
-    recent, turn, left, again = V.copy(), 0, max(4, 2 * places), 0
-    anything = np.zeros_like(hull)
-    anything[:, 1] = np.inf
+    turn, left, again = 0, max(4, 2 * places), 0
+    recent, anything, R = np.empty_like(V), np.empty_like(hull), np.empty_like(V)
     X, new, g, c = np.empty_like(V), np.empty_like(V), np.empty_like(V), np.empty_like(V)
     W, policy = np.zeros((parities, 2, 4)), np.empty((size, 2), np.int32)
-    R = np.where(V[:, 1:] >= 0, V, np.nan)
+    assign(recent, V)
+    for node in range(nodes):
+        anything[node, 0], anything[node, 1] = 0.0, np.inf
+    for node in range(size):
+        R[node, 0] = V[node, 0] if V[node, 1] >= 0 else np.nan
+        R[node, 1] = V[node, 1] if V[node, 1] >= 0 else np.nan
     while True:
         if both_possible(box[0], box[2], row, d):
             widen(hull, V)
@@ -556,10 +585,13 @@ def walk(
                     found[place, 0], at[place, 0] = R[node, 0], parities * segments + node // nodes
                 if R[node, 1] > most_found:
                     found[place, 1], at[place, 1] = R[node, 1], parities * segments + node // nodes
-        if V[:, 1].max() < 0:
+        empty = True
+        for node in range(size):
+            empty = empty and V[node, 1] < 0
+        if empty:
             return segments, work
         if work > most:
-            hull[:] = anything
+            assign(hull, anything)
             return segments, work
         steps, far = 1, d >= STEPPED
         if left <= 0:
@@ -584,51 +616,57 @@ def walk(
                         sweep(X, W, source, target, law, new, policy)
                         work += parities * len(source)
                         settled = inside(X, new)
-                        X[:] = new
+                        assign(X, new)
                         if settled:
                             break
                     if settled or by == TIGHT:
-                        recent[:], steps = X, tried
+                        assign(recent, X)
+                        steps = tried
                     else:
                         again = 2 * d
             while steps == 1 and block > 1:
                 weights_between(box, row, d, d + block, False, W)
                 work += 2 * parities * len(source)
                 sweep(recent, W, source, target, law, new, policy)
-                if (
-                    growth(recent, W, source, target, law, block, policy, g, c)
-                    and (c + g * block).max() <= 4 * slack
-                ):
-                    recent[:, 0] *= np.exp(-c[:, 0] - g[:, 0] * block) * (1 - TIGHT)
-                    recent[:, 1] *= np.exp(c[:, 1] + g[:, 1] * block) * (1 + TIGHT)
+                bounded = growth(recent, W, source, target, law, block, policy, g, c)
+                for node in range(size):
+                    for end in range(2):
+                        bounded = bounded and c[node, end] + g[node, end] * block <= 4 * slack
+                if bounded:
+                    for node in range(size):
+                        recent[node, 0] *= np.exp(-c[node, 0] - g[node, 0] * block) * (1 - TIGHT)
+                        recent[node, 1] *= np.exp(c[node, 1] + g[node, 1] * block) * (1 + TIGHT)
                     widen(hull, recent)
                     steps = block
                 block //= 4
             if steps == 1:  # Begin to collect again, every fourth time for longer.
-                recent[:], turn = nothing, turn + 1
+                clear(recent)
+                turn += 1
                 left = max(12, 12 * places) if turn % 4 == 3 else max(4, 2 * places)
         if steps > 1:
-            V = recent.copy()
+            assign(V, recent)
             attain_block(R, policy, box, row, source, law, parities, d, steps)
         else:
             weights_between(box, row, d, d, False, W)
             sweep(V, W, source, target, law, new, policy)
             work += len(source) + 16
-            V = new.copy()
+            assign(V, new)
             widen(recent, V)
             left -= 1
             attain(R, policy, W, source, law, new)
-            R[:] = new
+            assign(R, new)
         if segments < len(counts):
             counts[segments] = steps
-            policies[segments] = policy
+            for node in range(size):
+                policies[segments, node, 0] = policy[node, 0]
+                policies[segments, node, 1] = policy[node, 1]
         segments += 1
         d += steps
 
 
 @compiled(error_model="numpy")
 def table(
-    V: FloatArray,
+    start: FloatArray,
     box: FloatArray,
     row: FloatArray,
     source: IntArray,
@@ -651,29 +689,34 @@ def table(
     are met. ``kept``: any distance from 1 to d; else exactly d. ``policies``, shape (depth, nodes,
     2), is filled as far as it reaches.
     """
-    nodes = len(V)
+    nodes = len(start)
     W, policy = np.zeros((1, 2, 4)), np.empty((nodes, 2), np.int32)
-    new, best, met = np.empty_like(V), np.empty_like(V), np.zeros((nodes, 2), np.int64)
-    best[:, 0], best[:, 1] = np.inf, -1.0
+    V, new, best = np.empty_like(start), np.empty_like(start), np.empty_like(start)
+    met = np.zeros((nodes, 2), np.int64)
+    assign(V, start)
+    clear(best)
     for d in range(depth + 1):
-        possible = both_possible(box[0], box[2], row, d)
         if not kept:
-            best[:, 0], best[:, 1] = np.inf, -1.0
-        if possible:
+            clear(best)
+        if both_possible(box[0], box[2], row, d):
             for node in range(nodes):
                 if V[node, 1] >= 0 and (V[node, 0] < best[node, 0] or best[node, 1] < 0):
                     best[node, 0], met[node, 0] = V[node, 0], d
                 if V[node, 1] > best[node, 1]:
                     best[node, 1], met[node, 1] = V[node, 1], d
         first = ((begin + turn * d) % classes) * labels
-        low_high[d] = best[first : first + labels]
-        far[d] = met[first : first + labels]
+        for label in range(labels):
+            for end in range(2):
+                low_high[d, label, end] = best[first + label, end]
+                far[d, label, end] = met[first + label, end]
         if d < depth:
             weights_between(box, row, d, d, False, W)
             sweep(V, W, source, target, law, new, policy)
-            V = new.copy()
+            assign(V, new)
             if d < len(policies):
-                policies[d] = policy
+                for node in range(nodes):
+                    policies[d, node, 0] = policy[node, 0]
+                    policies[d, node, 1] = policy[node, 1]
 
 
 @compiled(error_model="numpy")
@@ -740,10 +783,12 @@ def windows(
     count = len(begins) - 1
     old, new = np.empty((labels, 2, 2)), np.empty((labels, 2, 2))
     for w in range(len(past)):
-        old[:] = past[w]
+        for i in range(4 * labels):
+            old[i // 4, i // 2 % 2, i % 2] = past[w, i // 4, i // 2 % 2, i % 2]
         place = classes[w]
         for step in range(size - 1):
-            new[:] = -np.inf
+            for i in range(4 * labels):
+                new[i // 4, i // 2 % 2, i % 2] = -np.inf
             for e in range(begins[place % count], begins[place % count + 1]):
                 s, t = source[e] % labels, target[e] % labels
                 for a in range(2):
@@ -761,7 +806,8 @@ def windows(
                                     new[t, c, d] = value
                                     steps[step, t, c, d] = e
                                     pairs[step, t, c, d] = 2 * a + b
-            old[:] = new
+            for i in range(4 * labels):
+                old[i // 4, i // 2 % 2, i % 2] = new[i // 4, i // 2 % 2, i % 2]
             place += 1
         for label in range(labels):
             for a in range(2):

@@ -44,11 +44,11 @@ from chainveil.privacy.result import PrivacyLoss
 Box = tuple[float, float, float, float]
 
 TOLERANCE = 1e-4  # relative distance of the bounds at which refining ends
-CLOSE = 2e-3  # the same where closer bounds take long
+CLOSE = 4e-3  # the same where closer bounds take long
 LIGHT = 1_000_000  # edges visited, about a tenth of a second; what takes more takes long
 SLACK = 0.4  # log odds that may be overestimated in the first round
 ATTACKING = 6e-3  # the same where attacks are sought and no bound
-FINEST = 9  # rounds of refining; each takes an eighth of the slack of the one before
+FINEST = 9  # rounds of refining; each takes a quarter of the slack of the one before, or less
 SHORT = 32  # points; places are told apart where so many or fewer lie beside the window
 SHORT_NAMED = 5000  # points; the same against one adversary, whose points have places
 LONG = 20_000  # points; longer series get the bound of every length
@@ -131,25 +131,22 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         short = _Parts(replace(question, length=points), 0.0).bounds()
         if short.lower == math.inf:
             return short
-    # Most bounds are close with much slack, which takes the fewest steps.
+    # Most bounds are close with much slack, which takes the fewest steps. The distance of the
+    # bounds is about proportional to the slack.
     slack, best = SLACK, Bounds(math.inf, 0.0, None)
     for turn in range(FINEST):
         parts = _Parts(question, slack)
         upper, steps = min(best.upper, parts.upper), best.steps + parts.steps
         best = replace(best, upper=upper, steps=steps)
-
-        def settled(lower: float) -> bool:
-            close = tolerance if best.steps < LIGHT else max(tolerance, CLOSE)
-            return best.upper - lower <= close * best.upper + 1e-9
-
-        final = parts.is_exact or upper == math.inf or steps > question.effort
+        allowed = _allowed(tolerance, steps) * upper + 1e-9
+        last = parts.is_exact or upper == math.inf or steps > question.effort or turn == FINEST - 1
         # The attack is made only where it is expected to settle the question.
-        if final or turn == FINEST - 1 or settled(parts.attained):
+        if last or upper - parts.attained <= allowed:
             found = parts.bounds()
             best = replace(max(best, found, key=lambda one: one.lower), upper=upper, steps=steps)
-            if final or settled(best.lower):
+            if last or upper - best.lower <= allowed:
                 break
-        slack /= 8
+        slack *= min(max(0.6 * allowed / max(upper - parts.attained, allowed), 1 / 64), 1 / 4)
     if best.witness is not None and length is not None and best.witness.length > length:
         # Far from the ends, labels and values count as possible from the first point on, and the
         # end of a long series as open. An attack on the first points of a series is one on it.
@@ -161,6 +158,11 @@ def bounds(question: Question, tolerance: float = TOLERANCE) -> Bounds:
         short = bounds(replace(question, length=fewer), tolerance)
         best = replace(best, lower=min(best.upper, short.lower), witness=short.witness)
     return best
+
+
+def _allowed(tolerance: float, steps: int) -> float:
+    """The relative distance of bounds at which refining ends after so many steps."""
+    return tolerance if steps < LIGHT else max(tolerance, CLOSE)
 
 
 def _says_nothing(automaton: Automaton) -> bool:
@@ -514,7 +516,7 @@ def bound_over(problem: Problem, box: Box) -> float:
     if q0 == q1 and r0 == r1:
         return bounds(whole).upper
     _check_box(whole)
-    return _hull_bound(whole, TOLERANCE)[0]
+    return _hull_bound(whole, 0.0)[0]
 
 
 def _attacked(question: Question, found: Bounds) -> tuple[float, float]:
@@ -563,9 +565,9 @@ def _over_several(questions: Sequence[Question], tolerance: float) -> tuple[Boun
         low, high = boxes.min(axis=0), boxes.max(axis=0)
         box = (float(low[0]), float(high[1]), float(low[2]), float(high[3]))
         if best.lower > 0:
-            bound, spent = _hull_bound(replace(questions[group[0]], box=box), tolerance)
+            bound, spent = _hull_bound(replace(questions[group[0]], box=box), best.lower)
             steps += spent
-            if bound <= best.lower * (1 + tolerance):
+            if bound <= best.lower * (1 + _allowed(tolerance, steps)):
                 upper = max(upper, bound)
                 continue
         axis = 0 if box[1] / box[0] > box[3] / box[2] else 2
@@ -576,9 +578,12 @@ def _over_several(questions: Sequence[Question], tolerance: float) -> tuple[Boun
     return replace(best, upper=upper, steps=steps), place
 
 
-def _hull_bound(question: Question, tolerance: float) -> tuple[float, int]:
-    """Upper bound over a box from the hull of its weights, and what was spent."""
-    parts = _Parts(question, tolerance / 16)
+def _hull_bound(question: Question, lower: float) -> tuple[float, int]:
+    """Upper bound over a box from the hull of its weights, and what was spent.
+
+    ``lower`` is about the loss, of which the bound may overestimate a tenth of `CLOSE`.
+    """
+    parts = _Parts(question, 0.1 * CLOSE * max(lower, 0.1))
     return parts.upper, parts.steps
 
 
@@ -610,12 +615,15 @@ def _over_box(question: Question, tolerance: float) -> Bounds:
 
     def bound(box: Box) -> float:
         nonlocal steps
-        upper, spent = _hull_bound(replace(question, box=box), tolerance)
+        upper, spent = _hull_bound(replace(question, box=box), best.lower)
         steps += spent
         return upper
 
+    def is_settled(upper: float) -> bool:
+        return upper <= best.lower * (1 + _allowed(tolerance, steps)) + 1e-9
+
     boxes, done = [(-bound(question.box), question.box)], 1
-    while -boxes[0][0] > best.lower * (1 + tolerance) + 1e-9 and done < MOST_BOXES:
+    while not is_settled(-boxes[0][0]) and done < MOST_BOXES and steps < question.effort:
         _, (a, b, c, d) = heapq.heappop(boxes)
         x, y = math.sqrt(a * b), math.sqrt(c * d)
         halves = [(a, x, c, d), (x, b, c, d)] if b / a > d / c else [(a, b, c, y), (a, b, y, d)]

@@ -22,7 +22,7 @@ IntArray = NDArray[np.int64]
 Run: TypeAlias = tuple[tuple[int, ...], int]
 
 # Segments of a walk, and policies of nodes in all of them, that there is room for at first.
-RECORDED, MOST_RECORDED = 8192, 2_000_000
+RECORDED, MOST_RECORDED = 65_536, 2_000_000
 # A law that stands for the stationary one.
 STATIONARY = (-1.0, -1.0)
 
@@ -240,9 +240,9 @@ class Everywhere:
         if segments > len(counts):
             # The same steps again, with room for all of them. The hull decides what is tried.
             found, at = _nothing(len(before)), np.zeros_like(self._at[which])
-            counts, policies = self._walk(
-                self.starts[which], before.copy(), found, at, segments
-            )[2:]
+            counts, policies = self._walk(self.starts[which], before.copy(), found, at, segments)[
+                2:
+            ]
             self._walked[which] = before, segments, counts, policies
         return counts, policies
 

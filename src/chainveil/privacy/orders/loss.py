@@ -38,11 +38,16 @@ def solves(problem: Problem) -> bool:
     alone = len(releases) == 1 and replace(problem, releases=(_on_every_point(releases[0]),)).plain
     if not (problem.plain or alone):
         return False
-    if problem.ordered and (len(releases) > 1 or problem.noise.sees != "last report"):
+    if problem.ordered and (len(releases) > 1 or releases[0].sees != "last report"):
         return False
     who = problem.adversary
     offered = who in ("any", "ignorant") or (who == "informed" and problem.length is None)
     return offered and model.states ** (2 * model.order - 1) <= MOST_ENTRIES
+
+
+def _together(releases: tuple[Noise, ...]) -> Noise:
+    """All releases as one; several are independent."""
+    return releases[0] if len(releases) == 1 else Channel.joint(*releases)
 
 
 def _on_every_point(noise: Noise) -> Noise:
@@ -63,7 +68,7 @@ class Closing:
 
     def __init__(self, problem: Problem, like: Closing | None = None) -> None:
         self.problem = problem
-        self._numbers = read_numbers(problem.model, problem.noise)
+        self._numbers = read_numbers(problem.model, _together(problem.releases))
         alphabet = Alphabet(self._numbers, str(problem.adversary))
         _compile()
         cones = None if like is None else like.cones

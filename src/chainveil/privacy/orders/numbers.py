@@ -96,7 +96,7 @@ def _drift(contexts: FloatArray, transition: FloatArray) -> float:
 
 def _laws(noise: Noise) -> tuple[FloatArray, FloatArray]:
     if noise.sees == "point":
-        first = _floats(exact_emission(noise))  # type: ignore[arg-type]
+        first = _floats(exact_emission(noise))
         return first, np.zeros((0, *first.shape))
     kernel, first = noise.step_law()[:, 0], noise.first_law()
     if np.array_equal(kernel, np.broadcast_to(first, kernel.shape)):

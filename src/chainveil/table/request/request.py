@@ -11,7 +11,7 @@ import pyarrow as pa
 from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.mechanism.reading import Missing
-from chainveil.model.base import DataModel, check_model
+from chainveil.model.base import DataModel, require_model
 from chainveil.model.fitting import read_order
 from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
@@ -234,7 +234,7 @@ class Request:
         if self.promise.epsilon is not None:
             checks.real("epsilon", self.promise.epsilon, "one finite number above 0")
         if self.chain is not None:
-            check_model(self.chain)
+            require_model(self.chain)
         if self.plan is not None:
             advice = "calibrate(chain, epsilon) makes one."
             checks.instance("plan", self.plan, NoisePlan, "a NoisePlan", advice)
