@@ -140,7 +140,7 @@ def test_every_field_that_is_checked_is_found_where_it_is_changed(release: Relea
     for path, value in [*leaves({k: v for k, v in whole.items() if k != "plans"}),
                         *((f"plans.{p}", v) for p, v in leaves(whole["plans"][0]))]:  # fmt: skip
         plain = path.removeprefix("plans.")
-        known = BY_PLAN_PATH[plain] if path != plain else BY_PATH.get(plain)
+        known = (BY_PLAN_PATH if path != plain else BY_PATH).get(plain)
         if known is None or known.checked == "open" or plain.startswith(("seal", "loss.witness")):
             continue
         other = _other(value)

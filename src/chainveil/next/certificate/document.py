@@ -258,9 +258,9 @@ def _is_mechanism(value: Any) -> bool:
 
 
 def _is_noise(value: Any) -> bool:
-    """A matrix for independent noise on every point, else the kind with all its numbers."""
+    """A kind of noise with all its numbers."""
     if not isinstance(value, dict):
-        return _is_matrix(value, _is_number)
+        return False
     parts = dict(value)
     named = _is_mechanism(parts.pop("kind", None))
     whole = _is_kernel(parts.pop("matrix", None), _is_number)
@@ -335,7 +335,7 @@ KINDS: dict[str, tuple[Test, str]] = {
                f"a list of rows of numbers, at most {MOST_NUMBERS} in all"),
     "units": (lambda v: _is_kernel(v, _is_count), "a list of rows of whole numbers"),
     "noises": (lambda v: _is_list(v, _is_noise, 0, MOST_RELEASES),
-               f"a list of matrices, or of kinds with their matrices, at most {MOST_RELEASES}"),
+               f"a list of kinds of noise with their matrices, at most {MOST_RELEASES}"),
     "every": (lambda v: _is_count(v) and 1 <= v <= MOST_EVERY, f"1 to {MOST_EVERY}"),
     "unit": (lambda v: _is_count(v) and 1 <= v <= MOST_UNIT, f"1 to {MOST_UNIT}"),
     "region": (lambda v: _is_matrix(v, _is_number) and len(v) == 2 == len(v[0]),
@@ -467,7 +467,7 @@ PLAN_FIELDS = (
     Field("noise.every", "every", "recomputed", "points to a report, which is that of the middle "
           "one"),
     Field("noise.earlier", "noises", "recomputed", "the noise of earlier releases of the same "
-          "series; the loss is that of all together"),
+          "series: kind, matrix and every of each; the loss is that of all together"),
     Field("noise.wrong_reports", "share", "recomputed", "share of points changed on average"),
     Field("noise.objective", "objective", "open", "what was minimised"),
     Field("loss.epsilon", "number", "bounded", "the loss of this noise on this model: an upper "

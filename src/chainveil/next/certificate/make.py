@@ -23,7 +23,7 @@ from chainveil.next.certificate.document import (
     Certificate,
     protects,
 )
-from chainveil.noise.base import GRID, Noise
+from chainveil.noise.base import GRID
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName, describe
 from chainveil.privacy.bounds import Attack
@@ -223,7 +223,7 @@ def plan_section(plan: NoisePlan, origin: Origin | None) -> dict[str, Any]:
             "matrix": matrix,
             "units": units(matrix),
             "every": plan.noise.every,
-            "earlier": [noise_words(earlier) for earlier in plan.spent],
+            "earlier": [earlier.to_json() for earlier in plan.spent],
             "wrong_reports": plan.expected_flips,
             "objective": plan.objective,
         },
@@ -301,12 +301,6 @@ def exact_chain(chain: MarkovChain) -> MarkovChain:
         return chain
     q, r = float(chain.transition[0, 1]), float(chain.transition[1, 0])
     return MarkovChain.binary(q, r, chain.initial)
-
-
-def noise_words(noise: Noise) -> Any:
-    """An earlier release: its matrix where that says all, else its kind and its numbers."""
-    plain = not noise.ordered and noise.every == 1
-    return noise.to_matrix() if plain else noise.to_json()
 
 
 def units(matrix: list[list[float]]) -> list[list[int]]:

@@ -5,8 +5,9 @@ exceed it by more than rounding. Machines differ in the last bits, and a search 
 comes, so nothing is compared to the last bit, and a claim may be looser than need be.
 
 The document may be a stranger's: work on its behalf gets so much time and memory, and no more. What
-is certain to be small is computed at once; everything else runs in a process of its own that is
-stopped when its time is over.
+is certain to be small is computed at once, and so is what is about a kind of noise or of models
+that this process alone knows; everything else runs in a process of its own that is stopped when its
+time is over.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from chainveil import checks, notebook
 from chainveil.errors import ChainveilError, InvalidInput, TooLarge
+from chainveil.model import base as model_base
 from chainveil.model.base import DataModel, read_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.family import ModelFamily
@@ -51,13 +53,12 @@ from chainveil.next.certificate.make import (
     adversary_section,
     exact_chain,
     file_section,
-    noise_words,
     units,
 )
+from chainveil.noise import base as noise_base
 from chainveil.noise.base import NEEDS, Noise, noise_class, read_noise
-from chainveil.noise.channel import Channel
-from chainveil.noise.correlated import CorrelatedNoise
 from chainveil.plan import NoisePlan
+from chainveil.plugins import made_here
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary
 from chainveil.privacy.bounds import Attack, NotAnAttack
@@ -613,21 +614,15 @@ def claim(question: str) -> Claim:
     length, who = asked["length"], asked["adversary"]
     adversary = who["model"] if who["model"] != "one" else Adversary(who["target"], who["known"])
     return Claim(
-        _model(asked), _noise(_own_noise(asked)), tuple(map(_noise, asked["earlier"])), length,
+        _model(asked), read_noise(_own_noise(asked)), tuple(map(read_noise, asked["earlier"])),
+        length,
         read_adversary(adversary, length), asked["unit"], asked["gaps"],
     )  # fmt: skip
 
 
-def _own_noise(asked: Mapping[str, Any]) -> Any:
+def _own_noise(asked: Mapping[str, Any]) -> dict[str, Any]:
     """The noise of the release itself, as one of its earlier releases would be written."""
-    if (asked["mechanism"], asked["every"]) == (Channel.kind, 1):
-        return asked["matrix"]
     return {"kind": asked["mechanism"], "matrix": asked["matrix"], "every": asked["every"]}
-
-
-def _noise(words: Any) -> Noise:
-    """A matrix is independent noise on every point; everything else has a kind."""
-    return read_noise(words) if isinstance(words, dict) else Channel(words)
 
 
 def _model(asked: Mapping[str, Any]) -> DataModel:
@@ -774,7 +769,7 @@ def _described(certificate: Certificate, asked: Claim) -> Iterator[Check]:
     sound = sound and all(sum(row) == 1 << 53 for row in units(matrix))
     text = "multiples of 2^-53, realised exactly" if sound else "matrix and units disagree"
     yield line("noise", sound, text)
-    realised = [noise_words(earlier.on_grid()) for earlier in asked.spent]
+    realised = [earlier.on_grid().to_json() for earlier in asked.spent]
     sound = certificate["noise.earlier"] == realised
     text = f"{len(asked.spent)} earlier releases, their noise on multiples of 2^-53"
     yield line("noise.earlier", sound, text if sound else "not what could be realised")
@@ -873,8 +868,8 @@ SEARCH_SHARE = 0.75
 # Entries of the joint law of all reports, a row a state, that are worth a try.
 ENTRIES = 1 << 24
 TOO_LARGE = "the loss is too large to check here"
-# What takes a moment: states, reports of all releases, least probabilities (of noise with a memory,
-# whose recursion goes point by point), counts, steps of a replay.
+# What takes a moment: states, reports of all releases, least probabilities (the second: of noise
+# that sees more than a point), counts, steps of a replay.
 FEW_STATES, FEW_REPORTS, LEAST_ENTRY, LEAST_WITH_MEMORY = 16, 64, 1e-9, 1e-3
 LARGEST_COUNT, FEW_STEPS = 1 << 60, 2_000
 # Of noise that remembers, of rare reports and of events: releases of two reports each, points that
@@ -929,7 +924,7 @@ def _bounded(task: str, question: str, seconds: float) -> Any:
             f"{TOO_LARGE}: the reports of all releases together have {size:.2g} probabilities, "
             f"and no more than {ENTRIES:.2g} are tried."
         )
-    if _is_light(task, asked):
+    if _is_light(task, asked) or not _is_known_elsewhere(question):
         return TASKS[task](question, seconds)
     answer = _apart(task, question, seconds)
     if isinstance(answer, ChainveilError):
@@ -939,8 +934,7 @@ def _bounded(task: str, question: str, seconds: float) -> Any:
 
 def _matrices(asked: Mapping[str, Any]) -> list[Any]:
     """The matrices of all releases, the one in question last."""
-    earlier = [words["matrix"] if isinstance(words, dict) else words for words in asked["earlier"]]
-    return [*earlier, asked["matrix"]]
+    return [*(words["matrix"] for words in asked["earlier"]), asked["matrix"]]
 
 
 def _entries(asked: Mapping[str, Any]) -> float:
@@ -964,21 +958,29 @@ def _is_light(task: str, asked: Mapping[str, Any]) -> bool:
     entries += asked["initial"] or []
     who = asked["adversary"]
     counts = max([asked["length"] or 0, who["target"] or 0, *who["known"]])
-    kind = noise_class(asked["mechanism"])
-    held = kind.holds or any(isinstance(words, dict) for words in asked["earlier"])
-    if held or asked["unit"] != 1 or asked["every"] != 1:
-        releases = [_own_noise(asked), *asked["earlier"]]
-        phases = math.prod(one.get("every", 1) for one in releases if isinstance(one, dict))
-        steps = [entry for row in asked["transition"] for entry in row]
-        small = len(releases) <= FEW_RELEASES and all(len(m[0]) == 2 for m in matrices[1:])
-        small = small and phases <= FEW_PHASES and asked["unit"] <= FEW_UNITS
-        small = small and counts <= FEW_POINTS and min(steps) >= LEAST_STEP
-        return bool(small and min(entries) >= LEAST_WITH_MEMORY)
-    if kind.sees != "point":
-        known = kind.kind == CorrelatedNoise.kind
-        return bool(known and min(entries) >= LEAST_WITH_MEMORY and counts <= FEW_STEPS)
-    plain = all(entry == 0 or entry >= LEAST_ENTRY for entry in entries)
-    return plain and counts <= LARGEST_COUNT and len(who["known"]) <= FEW_STEPS
+    releases = [_own_noise(asked), *asked["earlier"]]
+    alone = (noise_class(r["kind"]).sees == "point" and r.get("every", 1) == 1 for r in releases)
+    if asked["unit"] == 1 and all(alone):
+        plain = all(entry == 0 or entry >= LEAST_ENTRY for entry in entries)
+        return plain and counts <= LARGEST_COUNT and len(who["known"]) <= FEW_STEPS
+    phases = math.prod(one.get("every", 1) for one in releases)
+    steps = [entry for row in asked["transition"] for entry in row]
+    small = len(releases) <= FEW_RELEASES and all(len(m[0]) == 2 for m in matrices[1:])
+    small = small and phases <= FEW_PHASES and asked["unit"] <= FEW_UNITS
+    small = small and counts <= FEW_POINTS and min(steps) >= LEAST_STEP
+    return bool(small and min(entries) >= LEAST_WITH_MEMORY)
+
+
+def _is_known_elsewhere(question: str) -> bool:
+    """Whether a process of its own has all kinds of noise and of models that are asked about.
+
+    It has those of the package, and those of packages that name them by an entry point.
+    """
+    groups = (
+        (noise_base.ENTRY_POINTS, noise_base.KINDS),
+        (model_base.ENTRY_POINTS, model_base.KINDS),
+    )
+    return not any(json.dumps(name) in question for group in groups for name in made_here(*group))
 
 
 def _apart(task: str, question: str, seconds: float) -> Any:

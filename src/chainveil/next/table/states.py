@@ -23,7 +23,7 @@ from chainveil.compiled import compiled
 from chainveil.counts import order_test, wilson
 from chainveil.errors import ChainveilWarning, InvalidInput, NotSupported
 from chainveil.mechanism.reading import Missing, check_missing
-from chainveil.model.base import DataModel, Origin, check_model
+from chainveil.model.base import DataModel, Origin, require_model
 from chainveil.model.chain import MarkovChain
 from chainveil.model.contexts import MOST_CONTEXTS
 from chainveil.model.family import ModelFamily
@@ -154,7 +154,7 @@ class Request:
         if self.epsilon is not None:
             checks.real("epsilon", self.epsilon, "one finite number above 0")
         if self.chain is not None:
-            check_model(self.chain)
+            require_model(self.chain)
         for name, allowed in (("states", "a list of values"), ("labels", "a list of names")):
             if getattr(self, name) is not None:
                 checks.items(name, getattr(self, name), allowed)
