@@ -50,6 +50,7 @@ from chainveil.next.table.states import (
     find_plans,
     is_category,
     plain,
+    type_name,
 )
 from chainveil.plan import NoisePlan
 
@@ -73,15 +74,12 @@ class Release:
         ``series`` (where there are several), ``position``, the reports under the name of their
         column, and the columns that were declared public; by series, then position.
     certificate : Certificate
-    who : tuple of (name, published name)
-        Who is who. Private: it belongs to the curator alone.
     kind : str
         The kind of data frame that ``table`` is.
     """
 
     frame: pl.DataFrame
     certificate: Certificate
-    who: tuple[tuple[str, str], ...] = ()
     kind: str = "polars"
 
     @property
@@ -276,9 +274,8 @@ def draw(prepared: Prepared, empty: str | None = None) -> Release:
         order=tuple(frame.columns),
     )
     certificate = _certificate(prepared, base, reports, kept)
-    who = tuple(zip(points.names, points.published, strict=True)) if request.series else ()
     kind = "polars" if prepared.table.kind == "file" else prepared.table.kind
-    return Release(frame, certificate, who, kind)
+    return Release(frame, certificate, kind)
 
 
 def drawn_frame(
@@ -367,7 +364,7 @@ def rebuilt(column: pl.Series) -> pl.Series:
     """
     name, kind = column.name, column.dtype
     if kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Unknown):
-        raise InvalidInput("public", f"{name}, a column of type {kind}",
+        raise InvalidInput("public", f"{name}, a column of type {type_name(kind)}",
                            "columns of text, numbers, truth values, dates or times")  # fmt: skip
     if kind == pl.Null:
         return pl.Series(name, [None] * len(column), dtype=pl.Null)

@@ -367,6 +367,11 @@ def is_category(kind: Any) -> bool:
     return bool(kind == pl.Categorical or kind == pl.Enum)
 
 
+def type_name(kind: Any) -> str:
+    """A type for a message: nothing that it holds, such as categories or names of fields."""
+    return str(kind.base_type())
+
+
 def categories(texts: Sequence[str]) -> pl.Enum:
     """The type of a column with these texts and no other."""
     return pl.Enum(list(dict.fromkeys(texts)))
@@ -401,7 +406,8 @@ def numbers(column: pl.Series) -> tuple[NDArray[np.float64], Mask]:
     elif column.dtype.is_numeric():
         read = column.cast(pl.Float64)
     else:
-        raise InvalidInput(name, f"a column of type {column.dtype}", "a column of numbers",
+        found = f"a column of type {type_name(column.dtype)}"
+        raise InvalidInput(name, found, "a column of numbers",
                            "Or list its states.")  # fmt: skip
     values: NDArray[np.float64] = read.fill_null(np.nan).to_numpy(writable=True)
     gaps = np.zeros(len(values), np.bool_)
@@ -436,10 +442,14 @@ def _typed(states: Sequence[Label], column: pl.Series) -> list[Any]:
             return [float(state) for state in states]
     except (TypeError, ValueError):
         raise InvalidInput(
-            column.name, f"a column of type {kind}", f"values such as the states {list(states)!r}"
+            column.name,
+            f"a column of type {type_name(kind)}",
+            f"values such as the states {list(states)!r}",
         ) from None
     if kind != pl.String:
-        raise InvalidInput(column.name, f"a column of type {kind}", "text, numbers or booleans")
+        raise InvalidInput(
+            column.name, f"a column of type {type_name(kind)}", "text, numbers or booleans"
+        )
     return list(label_series(states).cast(pl.String).to_list())
 
 
@@ -602,7 +612,7 @@ def read_times(column: pl.Series) -> Ticks:
             row = int(np.argmin(np.isfinite(values)))
             raise InvalidInput(name, "an infinite time", "a time in every row", at_row(row))
         return Ticks(values)
-    raise InvalidInput(name, f"a column of type {kind}", "numbers, dates or times")
+    raise InvalidInput(name, f"a column of type {type_name(kind)}", "numbers, dates or times")
 
 
 def _times_of_text(column: pl.Series) -> pl.Series:
@@ -820,7 +830,9 @@ def _series_of(
         return np.zeros(frame.height, np.int64), [""], None
     column = frame.get_column(request.series)
     if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
-        raise InvalidInput(request.series, f"a column of type {column.dtype}", "names of series")
+        raise InvalidInput(
+            request.series, f"a column of type {type_name(column.dtype)}", "names of series"
+        )
     text = column.cast(pl.String)
     found = text.fill_null("").cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy()
     numbered, count = _dense(found.astype(np.int64))
@@ -924,7 +936,9 @@ def _groups_of(
     column, name = plain(column), column.name
     kind = column.dtype
     if not (kind.is_integer() or kind.is_float() or kind in (pl.String, pl.Boolean)):
-        raise InvalidInput(name, f"a column of type {kind}", "groups as text, numbers or booleans")
+        raise InvalidInput(
+            name, f"a column of type {type_name(kind)}", "groups as text, numbers or booleans"
+        )
     empty = absent(column)
     if kind.is_float():
         empty = empty | column.is_infinite().fill_null(True).to_numpy()
@@ -991,7 +1005,7 @@ def fit(
         if pseudocount == 0 and np.any(leaving == 0):
             raise InvalidInput(
                 "table",
-                f"no transition out of state {int(np.argmin(leaving))} among {int(counts.sum())}",
+                f"no transition out of state {int(np.argmin(leaving))}",
                 "at least one transition out of every state",
                 "Use other limits, more data, or give the chain by hand.",
             )  # fmt: skip

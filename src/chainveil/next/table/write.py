@@ -545,7 +545,7 @@ def sanitize_to_file(
         if "certificate" in files:
             files["certificate"].file.write(release.certificate.to_json().encode())
         if "private_report" in files:
-            files["private_report"].file.write(who_is_who(release))
+            files["private_report"].file.write(who_is_who(prepared))
         if goal.release == "-":
             for draft in drafts:
                 draft.seal()
@@ -554,9 +554,11 @@ def sanitize_to_file(
     return release
 
 
-def who_is_who(release: Release) -> bytes:
+def who_is_who(prepared: Prepared) -> bytes:
     """The names of the series beside their pseudonyms, as CSV. Private."""
-    names = [name for name, _ in release.who]
-    frame = pl.DataFrame({"series": [published for _, published in release.who], "name": names},
+    named = prepared.request.series is not None
+    names = prepared.points.names if named else []
+    published = prepared.points.published if named else []
+    frame = pl.DataFrame({"series": published, "name": names},
                          schema={"series": pl.String, "name": pl.String})  # fmt: skip
     return frame.write_csv().encode()
