@@ -277,7 +277,9 @@ def _complete(certificate: Certificate) -> Iterator[Check]:
             yield Check(section, "fails", "missing, where there is a release")
     public = [column["name"] for column in certificate["release.public"]]
     fixed = [] if certificate["release.series_names"] is None else ["series"]
-    wanted = [*fixed, "position", certificate["release.column"], *public]
+    # A batch of a stream has no positions.
+    placed = ["position"] if "position" in certificate["release.columns"] else []
+    wanted = [*fixed, *placed, certificate["release.column"], *public]
     same = certificate["release.columns"] == wanted
     text = ", ".join(wanted) if same else "not series, position, report and the public columns"
     yield line("release.columns", same, text)

@@ -112,8 +112,8 @@ def sanitize(
     goal = local_path(path)
     beside = certificate_path(goal) if certificate is None else Path(certificate)
     who = [] if private_report is None else [Path(private_report)]
-    _check_session(frame)
-    table = _schema(frame)
+    check_session(frame)
+    table = schema_of(frame)
     _check_request(request, table)
     _check_elsewhere(frame, goal)
     with staging(goal, force) as place:
@@ -141,7 +141,8 @@ def spark_path(path: Path) -> str:
     return "file://" + re.sub(r"([\\*?\[\]{}])", r"\\\1", str(path))
 
 
-def _check_session(frame: Any) -> None:
+def check_session(frame: Any) -> None:
+    """Error unless it is a Spark frame, of a session that encrypts what it writes to disks."""
     try:
         import pyspark
     except ModuleNotFoundError:
@@ -162,7 +163,7 @@ def _check_session(frame: Any) -> None:
         )  # fmt: skip
 
 
-def _schema(frame: Any) -> Table:
+def schema_of(frame: Any) -> Table:
     """The columns of a Spark frame with their types, and no rows."""
     empty = frame.sparkSession.createDataFrame([], frame.schema)
     with surfaced():
@@ -195,12 +196,12 @@ def _check_elsewhere(frame: Any, goal: Path) -> None:
         raise InvalidInput("output", f"{goal}, the table itself", "another folder")
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     """A column name in which dots and blanks mean nothing."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def _mapped(frame: Any, task: Any, columns: Any) -> Any:
+def mapped(frame: Any, task: Any, columns: Any) -> Any:
     """The frame that a task makes of another, batch by batch."""
     with warnings.catch_warnings():
         # Spark says so of pandas, which is not used here.
@@ -214,7 +215,7 @@ def _with_limit(frame: Any, request: Request, table: Table) -> Table:
 
     if not isinstance(request.threshold, str):
         return table
-    column = functions.col(_quoted(request.column)).cast("double")
+    column = functions.col(quoted(request.column)).cast("double")
     found = functions.avg(column)
     if request.threshold == "median":
         found = functions.percentile(column, functions.lit(0.5))
@@ -225,18 +226,18 @@ def _with_limit(frame: Any, request: Request, table: Table) -> Table:
 
 def _in_order(frame: Any, request: Request, names: Names, columns: Sequence[str]) -> Any:
     """Whole series in each partition, in the order of their published names, each by time."""
-    rows = frame.select(*(_quoted(name) for name in dict.fromkeys(columns)))
-    time = _quoted(str(request.time))
+    rows = frame.select(*(quoted(name) for name in dict.fromkeys(columns)))
+    time = quoted(str(request.time))
     if request.series is None:
         return rows.repartition(1).sortWithinPartitions(time)
-    name = _quoted(request.series)
+    name = quoted(request.series)
     if names.key is not None:
         from pyspark.sql import types
 
         schema = types.StructType(
             [*rows.schema.fields, types.StructField(NAME, types.StringType())]
         )
-        rows, name = _mapped(rows, names.added(request.series, NAME), schema), NAME
+        rows, name = mapped(rows, names.added(request.series, NAME), schema), NAME
     rows = rows.repartitionByRange(name).sortWithinPartitions(name, time)
     return rows.drop(NAME) if names.key is not None else rows
 
@@ -271,7 +272,7 @@ def _plan(frame: Any, request: Request, discretizer: Discretizer) -> NoisePlan:
     task = Count(asked, discretizer, Names(None), orders)
     rows = _in_order(frame, request, Names(None), request.names)
     with surfaced():
-        answers = _mapped(rows, task, COUNTS).collect()
+        answers = mapped(rows, task, COUNTS).collect()
     found, reached = {}, {}
     for place, order in enumerate(orders):
         tables = [np.frombuffer(answer["counts"][place], np.int64) for answer in answers]
@@ -296,11 +297,11 @@ def _check_sample(frame: Any, request: Request, discretizer: Discretizer, plan: 
     from pyspark.sql import functions
 
     columns = list(dict.fromkeys([*request.names, *request.public]))
-    rows = frame.select(*map(_quoted, columns))
-    order = [_quoted(name) for name in (request.series, request.time) if name is not None]
+    rows = frame.select(*map(quoted, columns))
+    order = [quoted(name) for name in (request.series, request.time) if name is not None]
     with surfaced():
         if request.series is not None:
-            name = _quoted(request.series)
+            name = quoted(request.series)
             few = rows.limit(START).select(name).distinct().limit(SAMPLED_SERIES).collect()
             rows = rows.where(functions.col(name).isin([row[0] for row in few]))
         held = rows.orderBy(*order).limit(SAMPLED).toArrow()
@@ -324,7 +325,7 @@ def _written(
         task = Write(asked, discretizer, names, Plans((plan,)), source, str(place.attempts))
         try:
             with surfaced():
-                found = [Part(**row.asDict()) for row in _mapped(rows, task, TELLS).collect()]
+                found = [Part(**row.asDict()) for row in mapped(rows, task, TELLS).collect()]
         except ChainveilError as error:
             if str(error) != COLLISION:
                 raise
@@ -360,7 +361,7 @@ def _who_is_who(frame: Any, request: Request, names: Names) -> bytes:
     found: list[str] = []
     if request.series is not None:
         with surfaced():
-            rows = frame.select(_quoted(request.series)).distinct().toArrow()
+            rows = frame.select(quoted(request.series)).distinct().toArrow()
         found = sorted(pl.Series(rows.column(0)).cast(pl.String).to_list())
     made = pl.DataFrame({"series": names.publish(found), "name": found},
                         schema={"series": pl.String, "name": pl.String})  # fmt: skip

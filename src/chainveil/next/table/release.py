@@ -443,7 +443,8 @@ class RowsDigest:
         series, position = self._parts
         if SERIES in frame.columns:
             series.update(plain(frame.get_column(SERIES)).cast(pl.String))
-        position.update(frame.get_column(POSITION).cast(pl.Int64))
+        if POSITION in frame.columns:
+            position.update(frame.get_column(POSITION).cast(pl.Int64))
 
     def hexdigest(self) -> str:
         """Of what came so far."""

@@ -77,7 +77,8 @@ def read_rows(table: Table, certificate: Certificate, more: Sequence[str] = ()) 
     """Series, positions and reports of a release, and ``more`` of its columns."""
     named = certificate["release.series_names"] is not None
     column = certificate["release.column"]
-    needed = [*([SERIES] if named else []), POSITION, column]
+    placed = POSITION in certificate["release.columns"]
+    needed = [*([SERIES] if named else []), *([POSITION] if placed else []), column]
     for name in needed:
         if name not in table.columns:
             raise InvalidInput("release", f"no column {name!r}", f"the columns {needed}")
@@ -88,7 +89,12 @@ def read_rows(table: Table, certificate: Certificate, more: Sequence[str] = ()) 
         if series.null_count():
             raise InvalidInput("release", "rows without a series", "a series in every row")
     codes = discretizer_of(certificate).read_back(frame.get_column(column))
-    return Rows(frame, series, _positions(frame.get_column(POSITION)), codes)
+    if placed:
+        return Rows(frame, series, _positions(frame.get_column(POSITION)), codes)
+    # The rows of a batch of a stream are places in no order.
+    counted = pl.int_range(pl.len())
+    place = frame.select(counted.over(SERIES) if named else counted).to_series()
+    return Rows(frame, series, place.to_numpy().astype(np.int64), codes)
 
 
 def _positions(column: pl.Series) -> IntArray:
@@ -327,6 +333,8 @@ def read_by_noise(
     notes: tuple[str, ...] = ()
     if not whole:
         notes = (_what_is_missing(rows, document),)
+    if POSITION not in document["release.columns"]:
+        notes = (*notes, "the rows of a stream have no order: shares alone can be answered")
     if column is None:
         return [_laid(rows, np.ones(len(rows.codes), np.bool_), document, how, whole, notes)]
     numbers = group_numbers(rows.frame.get_column(column), list(document.groups))
