@@ -15,6 +15,7 @@ from chainveil.noise.base import Noise
 from chainveil.noise.memory import StickyNoise
 
 CHAIN = cv.MarkovChain.binary(0.0893, 0.1092)
+NOISE = 2e-5  # wrong reports by which a plan may be above the least ones
 
 
 @pytest.mark.parametrize("kind", ["independent", "correlated"])
@@ -56,7 +57,7 @@ def test_correlated_noise_against_independent_noise() -> None:
     symmetric = cv.MarkovChain.symmetric(0.2)
     for epsilon, rate in ((4.0, 0.16415), (2.0, 0.35906)):
         plan = cv.calibrate(symmetric, epsilon, mechanism="correlated")
-        assert plan.expected_flips == pytest.approx(rate, abs=5e-6)
+        assert plan.expected_flips == pytest.approx(rate, abs=NOISE)
         assert plan.expected_flips < cv.calibrate(symmetric, epsilon).expected_flips
 
 

@@ -64,7 +64,8 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
         rare = {("independent", 3, "decoded")} if epsilon == 2.0 else set()
         assert there == rare | {
             ("independent", 1, "flips"), ("independent", 1, "estimate"),
-            ("independent", "best", "flips"), ("independent", "best", "estimate"),
+            ("independent", 1, "decoded"), ("independent", "best", "flips"),
+            ("independent", "best", "estimate"),
             ("sticky", 1, "flips"), ("sticky", 1, "estimate"), ("sticky", 1, "decoded"),
             ("sticky", "best", "flips"), ("sticky", "best", "estimate"),
         }  # fmt: skip
@@ -72,10 +73,13 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
 
 
 def test_what_is_not_compared_is_listed_with_its_reason(found: cv.Comparison) -> None:
-    reasons = {str(one.setting): one.reason for one in found.refused}
-    assert "flips" in reasons["independent, decoded"]
+    assert not found.refused
+    other = cv.compare(_table(), "bpm", BUDGETS, chain=CHAIN, mechanism="correlated", **SAID)
+    reasons = {str(one.setting): one.reason for one in other.refused}
+    assert "flips" in reasons["correlated, decoded"]
     # Refused at every budget alike, and so said once.
-    assert all(one.epsilon is None for one in found.refused)
+    assert all(one.epsilon is None for one in other.refused)
+    assert {str(row.setting) for row in other.rows}.isdisjoint(reasons)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +288,7 @@ def test_more_states_and_gaps() -> None:
         mechanism=["independent", "tracking"],
     )  # fmt: skip
     assert {row.setting.objective for row in found.rows} >= {"flips", "distance"}
-    assert all("states" in one.reason or "left out" in one.reason or "objective" in one.reason
+    assert all("state" in one.reason or "left out" in one.reason or "objective" in one.reason
                for one in found.refused)  # fmt: skip
     assert found.about.points == 890
     assert found.best(5.0).row is not None
@@ -303,7 +307,7 @@ def test_progress_is_told_step_by_step_and_in_full() -> None:
     source = FrameSource(_table(1, 500))
     request = read_request({"column": "bpm", "threshold": 60, "chain": CHAIN})
     told: list[int] = []
-    settings = [Setting("independent"), Setting("independent", objective="decoded")]
+    settings = [Setting("independent"), Setting("correlated", objective="decoded")]
     search = Search(read_study(source, request), request, lambda _, steps: told.append(steps))
     rows, refused = search.at(2.0, settings)
     assert (len(rows), len(refused)) == (1, 1)
