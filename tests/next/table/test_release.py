@@ -93,6 +93,12 @@ def test_digests_tell_values_apart(name: str) -> None:
     assert described(column).sha256 != described(without).sha256
 
 
+def test_bits_of_what_is_no_number_are_not_copied() -> None:
+    hidden = np.array([0x7FF8000000000000 | 0x1234567, 0x3FF0000000000000], np.uint64)
+    made = rebuilt(pl.Series("x", hidden.view(np.float64)))
+    assert made.to_numpy().view(np.uint64).tolist() == [0x7FF8000000000000, 0x3FF0000000000000]
+
+
 @pytest.mark.parametrize("kind", [pl.List(pl.Int64), pl.Struct({"a": pl.Int64}), pl.Binary])
 def test_columns_that_may_hide_more_are_refused(kind: Any) -> None:
     values: Any = {"List": [[1]], "Struct": [{"a": 1}], "Binary": [b"1"]}[str(kind).split("(")[0]]

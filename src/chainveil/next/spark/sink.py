@@ -45,6 +45,7 @@ from chainveil.next.table.release import (
 )
 from chainveil.next.table.states import (
     GAP,
+    Codes,
     Discretizer,
     Plans,
     Points,
@@ -177,7 +178,6 @@ class Write(Rows):
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """At most one row, about the file."""
         import pyarrow as pa
-        from pyspark import TaskContext
 
         with marked():
             found = self.read(batches)
@@ -188,24 +188,32 @@ class Write(Rows):
                 table, self.request, self.discretizer, points, self.plans, self.source
             )
             frame, reports, _ = drawn_frame(prepared)
-            context: Any = TaskContext.get()
-            number, attempt = context.partitionId(), context.taskAttemptId()
-            path = Path(self.folder) / f"{number}-{attempt}-{secrets.token_hex(8)}.parquet"
-            try:
-                with path.open("xb") as file:
-                    write_frame(frame, Format(FORMAT), file)
-                    file.flush()
-                    os.fsync(file.fileno())
-                with path.open("rb") as file:
-                    digest = hashlib.file_digest(file, "sha256").hexdigest()
-            except BaseException:
-                path.unlink(missing_ok=True)
-                raise
-            gaps = int(np.count_nonzero(reports == GAP)) if points.missing == "keep" else 0
-            series = frame.get_column(SERIES).n_unique() if SERIES in frame.columns else 1
-            part = Part(number, path.name, len(points.codes), frame.height, series, gaps,
-                        points.splits, path.stat().st_size, digest)  # fmt: skip
+            part = write_part(frame, reports, points.missing == "keep", self.folder)
+            part = replace(part, points=len(points.codes), splits=points.splits)
             yield pa.RecordBatch.from_pylist([vars(part)])
+
+
+def write_part(frame: pl.DataFrame, reports: Codes, keeps: bool, folder: str) -> Part:
+    """Write the rows of a task to a file of its own, that no other attempt has the name of."""
+    from pyspark import TaskContext
+
+    context: Any = TaskContext.get()
+    number, attempt = context.partitionId(), context.taskAttemptId()
+    path = Path(folder) / f"{number}-{attempt}-{secrets.token_hex(8)}.parquet"
+    try:
+        with path.open("xb") as file:
+            write_frame(frame, Format(FORMAT), file)
+            file.flush()
+            os.fsync(file.fileno())
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    gaps = int(np.count_nonzero(reports == GAP)) if keeps else 0
+    series = frame.get_column(SERIES).n_unique() if SERIES in frame.columns else 1
+    rows = frame.height
+    return Part(number, path.name, rows, rows, series, gaps, 0, path.stat().st_size, digest)
 
 
 # --- errors that cross Spark -----------------------------------------------------------------

@@ -12,9 +12,7 @@ the folder of the query's own notes, which is not published.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,8 +40,8 @@ from chainveil.next.spark.sink import (
     released,
     staging,
     surfaced,
+    write_part,
 )
-from chainveil.next.table.read import Format
 from chainveil.next.table.release import SERIES, check_declared
 from chainveil.next.table.states import (
     GAP,
@@ -51,7 +49,7 @@ from chainveil.next.table.states import (
     Request,
     find_discretizer,
 )
-from chainveil.next.table.write import certificate_path, outputs, write_frame
+from chainveil.next.table.write import certificate_path, outputs
 
 CHECKPOINT, KEY = "_checkpoint", "pseudonyms.key"
 
@@ -190,26 +188,14 @@ class _WriteBatch:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """At most one row, about the file."""
         import pyarrow as pa
-        from pyspark import TaskContext
 
         with marked():
             held = [batch for batch in batches if batch.num_rows]
             if not held:
                 return
             frame, reports = self._drawn(pl.DataFrame(pa.Table.from_batches(held)))
-            context: Any = TaskContext.get()
-            number, attempt = context.partitionId(), context.taskAttemptId()
-            path = Path(self.folder) / f"{number}-{attempt}-{secrets.token_hex(8)}.parquet"
-            with path.open("xb") as file:
-                write_frame(frame, Format("parquet"), file)
-                file.flush()
-                os.fsync(file.fileno())
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
             keeps = self.discretizer.missing == "keep"
-            gaps = int(np.count_nonzero(reports == GAP)) if keeps else 0
-            series = frame.get_column(SERIES).n_unique() if SERIES in frame.columns else 1
-            part = Part(number, path.name, len(reports), len(reports), series, gaps, 0,
-                        path.stat().st_size, digest)  # fmt: skip
+            part = write_part(frame, reports, keeps, self.folder)
             yield pa.RecordBatch.from_pylist([vars(part)])
 
     def _drawn(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, Any]:

@@ -381,7 +381,11 @@ def rebuilt(column: pl.Series) -> pl.Series:
     physical = column.to_physical() if kind.is_temporal() else column
     mask = physical.is_null().to_numpy()
     zero: Any = False if kind == pl.Boolean else 0
-    made = pl.Series(name, np.array(physical.fill_null(zero).to_numpy(), copy=True))
+    values = np.array(physical.fill_null(zero).to_numpy(), copy=True)
+    if kind.is_float():
+        # What is no number has bits to spare, in which something else may stand.
+        values[np.isnan(values)] = np.nan
+    made = pl.Series(name, values)
     if mask.any():
         made = pl.select(pl.when(pl.Series(~mask)).then(made)).to_series().alias(name)
     return made.cast(kind).alias(name)
