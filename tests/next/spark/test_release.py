@@ -38,8 +38,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "one series": {"series": None},
     "gaps": {"step": 1, "max_gap": 1},
     "fitted": {"chain": None, "pooled": True},
-    "order 2": {"chain": None, "pooled": True, "order": 2, "mechanism": "sticky"},
-    "auto": {"chain": None, "pooled": True, "order": "auto", "mechanism": "sticky"},
+    "order 2": {"chain": None, "pooled": True, "order": 2},
+    "auto": {"chain": None, "pooled": True, "order": "auto"},
     "mean": {"threshold": "mean"},
     "median": {"threshold": "median"},
 }
