@@ -16,7 +16,7 @@ least.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, cast
@@ -49,10 +49,13 @@ UNUSED = 1e-3  # of the budget; more of it left over is a reason to search on
 SLOW = 0.01  # q + r; noise for slower chains is sought on a chain that is so fast
 SECANTS = 8  # budgets of that search that are tried
 LEFT = 5e-3  # of the budget; what may be left over then
-HANDY = 9  # points to a report; searches for more of them begin with so many
+HANDY = 9  # points to a report; noise for more of them is sought with so many
+THINNING = 0.05  # q + r; on slower chains the number of points to a report is sought on such a one
 LIKE = 1e-4  # of the cost; plans that are no better than others by so much are looked at again
 FORGOTTEN = 6.0  # memories of the chain; with more points to a report reports say nothing
-LONGEST = 10_000  # points to a report; automata grow with it
+# Points to a report that are tried, and on chains with q + r below half of `SLOW`: automata, and so
+# the steps of a certificate, grow with them.
+LONGEST, LONGEST_SLOW = 301, 101
 
 
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
@@ -63,9 +66,12 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     _check(kind, problem, aim)
     # The last digits of linear algebra depend on the number of its threads: a plan shall not.
     with _thread_pools().limit(limits=1):
-        rate = _rate(kind, problem, aim)
-        slowed = _slowed_noise(kind, problem, aim, rate) if rate < 1 else None
-        return slowed or _found_noise(kind, problem, aim)
+        if aim.every == "best":
+            aim = replace(aim, every=_best_every(kind, problem, aim))
+        faster = _faster(kind, problem, aim)
+        return (faster and _carried_over(kind, problem, aim, faster)) or _found_noise(
+            kind, problem, aim
+        )
 
 
 @cache
@@ -80,14 +86,20 @@ def _thread_pools() -> Any:
 
 def _found_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     """The best noise that a search on the model itself finds, certified."""
-    if aim.every == "best":
-        search, v = _best_every(kind, problem, aim)
-    else:
-        search, v = _searched(kind, problem, aim, int(aim.every))
+    if _alternates(problem.model) and problem.length is None and problem.adversary != "informed":
+        # A series is one bit, of which any report that depends on it tells more and more.
+        search = _Search(kind, problem, aim, int(aim.every))
+        v = search.form.quiet(search.form.starts(aim.epsilon)[0])
+        constant = search.noise(v)
+        spent = loss(problem.with_release(constant))
+        if spent.epsilon <= aim.epsilon:
+            return Calibrated(constant, spent)
+        raise search.unreachable()
+    search, v = _searched(kind, problem, aim, int(aim.every))
     found = search.certified(v)
     if not search.form.limited or _most_noise(problem, aim) != aim.max_noise:
         return found
-    if any(sum(_fastest(model)) > 1 for model in _members(problem.model)):
+    if _fastest_sum(problem.model) > 1:
         return found
     planes = half_planes(lambda rows: search.excess(rows, aim.epsilon), search.collect, aim.epsilon)
     return replace(found, half_planes=planes)
@@ -108,16 +120,7 @@ def _check(kind: str, problem: Problem, aim: Aim) -> None:
             f"every: found {aim.every!r}; {kind} noise reports every point; to report one point in "
             "several take independent or sticky noise"
         )
-    if not form.covers_boxes and not all(one.single for one in problem.model.members):
-        raise NotSupported(
-            f"mechanism: {kind} noise is offered for two-state chains that are known; regions need "
-            "independent, sticky or tracking noise."
-        )
-    turns = any(
-        np.all(one.likeliest.transition == 1 - np.eye(2))
-        for one in (problem.model, *problem.model.members)
-    )
-    if turns and (aim.every == "best" or aim.every % 2 == 0):
+    if _alternates(problem.model) and (aim.every == "best" or aim.every % 2 == 0):
         raise NotSupported(
             f"every: found {aim.every!r} for a chain that changes at every point (q = r = 1) and "
             "stands still from report to report; give an odd number of points."
@@ -334,7 +337,7 @@ class _Search:
             else:
                 v = self._to(v, target)
         if best is None:
-            raise self._unreachable()
+            raise self.unreachable()
         return best
 
     def _to(self, v: FloatArray, target: float) -> FloatArray:
@@ -364,7 +367,8 @@ class _Search:
         family = self.problem.model
         return cast(DataModel, family[name])  # type: ignore[index]
 
-    def _unreachable(self) -> UnreachableBudget:
+    def unreachable(self) -> UnreachableBudget:
+        """The error that no noise was certified."""
         epsilon, most = self.aim.epsilon, self.aim.max_noise
         if most < 0.5:
             return UnreachableBudget(f"max_noise = {most!r} is too small for epsilon = {epsilon!r}")
@@ -379,7 +383,7 @@ def _searched(kind: str, problem: Problem, aim: Aim, every: int) -> tuple[_Searc
     """The best logits over several starts, for a number of points to a report."""
     search = _Search(kind, problem, aim, every)
     form = search.form
-    best = search.best(_starts(search))
+    best = search.best(form.starts(aim.epsilon))
     if form.simpler is not None and aim.objective in form.objectives:
         # Noise of a simpler kind is noise of this one: it costs no less.
         simple = form.embedded(_searched(form.simpler, problem, aim, every)[1])
@@ -389,60 +393,51 @@ def _searched(kind: str, problem: Problem, aim: Aim, every: int) -> tuple[_Searc
     if search.is_poor(best):
         best = search.best(form.more_starts(aim.epsilon), best)
     while search.lacks_a_member(best):
-        best = search.best([best, *_starts(search)])
+        best = search.best([best, *form.starts(aim.epsilon)])
     if not search.cost_of.is_smooth:
         best = _refined(search, best)
     return search, best
 
 
-def _starts(search: _Search) -> list[FloatArray]:
-    """Where descents begin: with what a similar but handier question leads to, if there is one."""
-    usual = search.form.starts(search.aim.epsilon)
-    problem, aim, every = search.problem, search.aim, search.every
-    model = problem.model
-    plain = problem.event == 1 and problem.length is None and isinstance(problem.adversary, str)
-    if every <= HANDY or not plain or problem.releases or model.members != (model,):
-        return usual
-    asked = question(problem, model, search.laws.blank)
-    q, r = asked.box[0], asked.box[2]
-    if q + r >= 0.5:
-        return usual
-    aim = replace(aim, objective="flips") if aim.objective == "decoded" else aim
-    # From report to report it forgets as much as the chain does.
-    forgets = -math.expm1(every / HANDY * math.log1p(-(q + r)))
-    alike = MarkovChain.binary(q / (q + r) * forgets, r / (q + r) * forgets)
-    return [_searched(search.kind, problem.on(alike), aim, HANDY)[1], usual[0]]
+# ------------------------------------------------------------------- chains that are handier
+def _faster(kind: str, problem: Problem, aim: Aim) -> tuple[Problem, int, float] | None:
+    """A problem whose noise is nearly that of a slow chain, or of one with few reports.
 
-
-# -------------------------------------------------------------------------------- slow chains
-def _rate(kind: str, problem: Problem, aim: Aim) -> float:
-    """How much more slowly the slowest chain of a problem changes than one with q + r = `SLOW`.
-
-    1 where the search takes place on the model itself.
+    Its chain changes more often, so that a search on it takes fewer steps. Returns that problem,
+    its points to a report, and the rate at which its noise is slowed; None where the search takes
+    place on the model itself.
     """
-    form = noise_class(kind).parametrization(
-        np.full((2, 2), 0.5), 1, problem.gaps, _most_noise(problem, aim)
-    )
+    every, model, rate = int(aim.every), problem.model, 1.0
     named = isinstance(problem.adversary, Adversary)
-    if aim.every != 1 or problem.releases or problem.length is not None or named:
-        return 1.0
-    if form.slowed(form.starts(aim.epsilon)[0], 0.5) is None:
-        return 1.0
-    return min(1.0, min(map(_pace, _members(problem.model))) / SLOW)
+    if problem.releases or problem.length is not None or named or _fastest_sum(model) > 1:
+        return None
+    if every > HANDY and problem.event == 1:
+        # From report to report it forgets as much as the chain does.
+        model, every = _changed(model, lambda pace: _forgets(every, pace)), HANDY
+    slow = every * min(map(_pace, _members(model))) / SLOW
+    form = noise_class(kind).parametrization(
+        np.full((2, 2), 0.5), every, problem.gaps, _most_noise(problem, aim)
+    )
+    if slow < 1 and form.slowed(form.starts(aim.epsilon)[0], slow) is not None:
+        model, rate = _changed(model, lambda _: 1 / slow), slow
+    return None if model is problem.model else (problem.on(model), every, rate)
 
 
-def _slowed_noise(kind: str, problem: Problem, aim: Aim, rate: float) -> Calibrated | None:
-    """Noise for chains that hardly ever change: that for faster ones, which changes as rarely.
+def _carried_over(
+    kind: str, problem: Problem, aim: Aim, faster: tuple[Problem, int, float]
+) -> Calibrated | None:
+    """Noise found on a faster chain, slowed, and certified on the chain itself.
 
     As q and r go to zero in proportion, so do the probabilities that a report turns, and the best
     noise and its loss have limits. At q + r = `SLOW` the loss differs from its limit by about 2%,
     which the budget of the search makes up for. None if no noise was certified.
     """
-    fast, v = _searched(kind, problem.on(_scaled(problem.model, 1 / rate)), aim, 1)
-    slow = _Search(kind, problem, aim, 1)
+    found_on, every, rate = faster
+    fast, v = _searched(kind, found_on, aim, every)
+    own = _Search(kind, problem, aim, int(aim.every))
     best, target = None, aim.epsilon
     for _ in range(SECANTS):
-        noise = slow.noise(cast(FloatArray, slow.form.slowed(v, rate)))
+        noise = own.noise(v if rate == 1 else cast(FloatArray, own.form.slowed(v, rate)))
         found = loss(problem.with_release(noise))
         if found.epsilon <= aim.epsilon:
             if best is None or found.epsilon > best.loss.epsilon:
@@ -456,17 +451,23 @@ def _slowed_noise(kind: str, problem: Problem, aim: Aim, rate: float) -> Calibra
     return best
 
 
-def _scaled(model: DataModel, factor: float) -> DataModel:
-    """The model whose chains change ``factor`` times as often."""
+def _forgets(every: int, pace: float) -> float:
+    """How much more a chain changes that forgets in `HANDY` points what one does in ``every``."""
+    return -math.expm1(every / HANDY * math.log1p(-pace)) / pace
+
+
+def _changed(model: DataModel, factor: Callable[[float], float]) -> DataModel:
+    """The model whose chains change ``factor(q + r)`` times as often."""
     if model.members != (model,):
         several = cast(ModelFamily, model)
-        return ModelFamily([_scaled(one, factor) for one in several.members], several.names)
+        return ModelFamily([_changed(one, factor) for one in several.members], several.names)
     if not model.single:
         q0, q1, r0, r1 = cast(tuple[float, float, float, float], model.box)
-        return ChainRegion((q0 * factor, q1 * factor), (r0 * factor, r1 * factor))
+        low, high = factor(q0 + r0), factor(q1 + r1)
+        return ChainRegion((q0 * low, q1 * high), (r0 * low, r1 * high))
     chain = cast(MarkovChain, model)
-    step = chain.transition
-    return MarkovChain.binary(float(step[0, 1]) * factor, float(step[1, 0]) * factor, chain.initial)
+    q, r = float(chain.transition[0, 1]), float(chain.transition[1, 0])
+    return MarkovChain.binary(q * factor(q + r), r * factor(q + r), chain.initial)
 
 
 def _refined(search: _Search, v: FloatArray) -> FloatArray:
@@ -490,14 +491,23 @@ def _refined(search: _Search, v: FloatArray) -> FloatArray:
     return v
 
 
-def _best_every(kind: str, problem: Problem, aim: Aim) -> tuple[_Search, FloatArray]:
-    """Over points to a report: every point, or the end of a descent from the chain's memory."""
+def _best_every(kind: str, problem: Problem, aim: Aim, limit: int = LONGEST) -> int:
+    """Points to a report: every point, or the end of a descent from the chain's memory."""
+    pace = min(map(_pace, _members(problem.model)))
+    free = not problem.releases and problem.length is None and problem.event == 1
+    if pace < THINNING and free and isinstance(problem.adversary, str):
+        # The best number of points is about proportional to the memory of the chain.
+        model = _changed(problem.model, lambda _: THINNING / pace)
+        limit = LONGEST if pace >= SLOW / 2 else LONGEST_SLOW
+        every = _best_every(kind, problem.on(model), aim, max(1, round(limit * pace / THINNING)))
+        many = round(every * THINNING / pace)
+        # Odd numbers have a point in the middle, and so an advantage.
+        return 1 if every == 1 else min(many - 1 + many % 2, limit)
     model = problem.model.likeliest
     kept = max(abs(1 - float(model.transition[0, 1] + model.transition[1, 0])), 1e-3)
     memory = -1 / math.log(kept)
-    most = max(1, min(int(FORGOTTEN * memory), LONGEST, problem.length or LONGEST))
+    most = max(1, min(int(FORGOTTEN * memory), limit, problem.length or limit))
     tried: dict[int, tuple[_Search, FloatArray]] = {}
-    thoroughly: set[int] = set()
 
     def cost(every: int) -> float:
         if every not in tried:
@@ -505,7 +515,6 @@ def _best_every(kind: str, problem: Problem, aim: Aim) -> tuple[_Search, FloatAr
                        default=None)  # fmt: skip
             if near is None or every == 1:
                 tried[every] = _searched(kind, problem, aim, every)
-                thoroughly.add(every)
             else:
                 search = _Search(kind, problem, aim, every)
                 tried[every] = search, search.descend(tried[near][1], aim.epsilon)
@@ -517,17 +526,11 @@ def _best_every(kind: str, problem: Problem, aim: Aim) -> tuple[_Search, FloatAr
     at, step = min(most, max(1, round(memory))), 1.6
     while True:
         fine = at * (step - 1) <= 2
-        # Odd numbers have a point in the middle, and so an advantage: look two steps far.
         near = range(at - 2, at + 3) if fine else {at, round(at * step), round(at / step)}
         better = min(sorted(every for every in near if 1 <= every <= most), key=cost)
         if better == at and fine:
-            break
+            return min(tried, key=cost)
         at, step = better, step if better != at else math.sqrt(step)
-    best = min(tried, key=cost)
-    if best in thoroughly:
-        return tried[best]
-    again = _searched(kind, problem, aim, best)
-    return min(tried[best], again, key=lambda pair: pair[0].merit(pair[1]))
 
 
 def _most_noise(problem: Problem, aim: Aim) -> float:
@@ -543,12 +546,20 @@ def _members(model: DataModel) -> list[DataModel]:
     return list(model.without_covered().members)  # type: ignore[attr-defined]
 
 
-def _fastest(model: DataModel) -> tuple[float, float]:
-    """The largest q and r."""
-    if model.box is not None:
-        return model.box[1], model.box[3]
-    step = model.likeliest.transition
-    return float(step[0, 1]), float(step[1, 0])
+def _alternates(model: DataModel) -> bool:
+    """Whether a chain of the model changes at every point (q = r = 1)."""
+    turned = 1 - np.eye(2)
+    return any(np.all(one.likeliest.transition == turned) for one in (model, *model.members))
+
+
+def _fastest_sum(model: DataModel) -> float:
+    """The largest q + r."""
+    boxes = [member.box for member in _members(model)]
+    steps = [member.likeliest.transition for member in _members(model)]
+    return max(
+        float(step[0, 1] + step[1, 0]) if box is None else box[1] + box[3]
+        for box, step in zip(boxes, steps, strict=True)
+    )
 
 
 def _pace(model: DataModel) -> float:

@@ -567,7 +567,10 @@ def walk(
     recent, anything, R = np.empty_like(V), np.empty_like(hull), np.empty_like(V)
     X, new, g, c = np.empty_like(V), np.empty_like(V), np.empty_like(V), np.empty_like(V)
     W, policy = np.zeros((parities, 2, 4)), np.empty((size, 2), np.int32)
-    assign(recent, V)
+    if both_possible(box[0], box[2], row, 0):
+        assign(recent, V)
+    else:  # The odds of a known point are not those of a secret.
+        clear(recent)
     for node in range(nodes):
         anything[node, 0], anything[node, 1] = 0.0, np.inf
     for node in range(size):

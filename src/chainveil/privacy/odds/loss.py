@@ -177,7 +177,8 @@ def attacks(question: Question, share: float = 0.5, most: int = 12) -> Iterator[
     One for each label and pair of values. Of a box, those on its lowest corner.
     """
     low = question.box[0], question.box[0], question.box[2], question.box[2]
-    yield from _Parts(replace(question, box=low), ATTACKING).attacks(share, most)
+    light = replace(question, box=low, effort=min(question.effort, 2 * LIGHT))
+    yield from _Parts(light, ATTACKING).attacks(share, most)
 
 
 class _Parts:
