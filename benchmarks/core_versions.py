@@ -105,7 +105,7 @@ def answer(part: str, asked: dict[str, Any]) -> tuple[float, float]:
     if "unit" in asked:
         words["unit" if "unit" in takes else "event"] = asked["unit"]
     if "length" in asked:
-        words["length"] = asked["length"]
+        words["max_length" if "max_length" in takes else "length"] = asked["length"]
     if "objective" in asked:
         words["objective"] = asked["objective"] if "earlier" in takes else "estimate"
     noises: dict[str, Any] = {

@@ -74,7 +74,7 @@ class Sticky(Setting):
     def noise(self) -> NoiseLaw:
         """Sticky noise for the budget, made for estimates."""
         return as_noise_law(
-            calibrate(self.chain, self.epsilon, mechanism="sticky", objective="estimate")
+            calibrate(self.chain, self.epsilon, mechanism="sticky", objective="share")
         )
 
 

@@ -22,7 +22,7 @@ from chainveil.mechanism import sanitize, seeded
 CHAIN, LENGTH, BUDGETS = MarkovChain.binary(0.0893, 0.1092), 20_000, (2.0, 4.0)
 # A mechanism, and what its noise is made for.
 NOISES: tuple[tuple[Any, Any], ...] = (
-    ("independent", "estimate"), ("sticky", "flips"), ("sticky", "estimate"),
+    ("independent", "share"), ("sticky", "wrong-reports"), ("sticky", "share"),
 )  # fmt: skip
 ROWS = 200
 

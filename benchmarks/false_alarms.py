@@ -119,7 +119,7 @@ def of_audit(plan: cv.NoisePlan, x: Series) -> Iterator[tuple[str, Found]]:
 
 def of_misfit(plan: cv.NoisePlan, x: Series) -> Iterator[tuple[str, Found]]:
     """The verdict on all series together, and with each of up to ten."""
-    how: dict[str, Any] = {"max_nodes": 20, "pseudocount": 0.5}
+    how: dict[str, Any] = {"effort": 20, "pseudocount": 0.5}
     ways: dict[str, Any] = {"misfit, orders 1 and 2": {"orders": (1, 2)}}
     ways |= {"misfit, each": {"orders": (1,), "each": True}}
     for name, way in ways.items():

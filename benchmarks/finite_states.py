@@ -24,15 +24,15 @@ import chainveil as cv
 STATES = (3, 4, 6, 8)
 # A case is closed where its bounds are within this share of the loss.
 CLOSED = 1e-3
-# Nodes that the sweep allows: so many that the limit on seconds is met first, unless told.
-MANY_NODES = 10**7
+# Steps that the sweep allows for each chain, unless told.
+MANY_STEPS = 10**6
 THETAS = (0.05, 0.1, 0.2, 0.4)
 # Plans: numbers of states, budgets, and kinds of noise.
 PLAN_STATES, BUDGETS = (4, 8), (1.0, 2.0, 4.0)
 NOISES: dict[str, dict[str, Any]] = {
     "response": {},
-    "ordinal": {"family": "ordinal"},
-    "per-state": {"family": "per-state"},
+    "ordinal": {"shape": "ordinal"},
+    "per-state": {"shape": "per-state"},
     "sticky response": {"mechanism": "sticky"},
 }
 
@@ -133,26 +133,22 @@ def random_chain(kind: str, k: int, rng: Rng) -> cv.MarkovChain:
     return cv.MarkovChain(KINDS[kind](k, rng))
 
 
-def run(chain: cv.MarkovChain, epsilon: float, seconds: float, nodes: int = MANY_NODES) -> Run:
+def run(chain: cv.MarkovChain, epsilon: float, steps: int = MANY_STEPS) -> Run:
     """Any adversary, every length; ``epsilon`` is that of one report.
 
     The loss is at least ``epsilon``, so a gap of a share of that is no more of the loss.
     """
     begin = time.process_time()
-    loss = cv.privacy_loss(
-        chain, response(chain.states, epsilon), tolerance=CLOSED * epsilon, max_nodes=nodes,
-        max_seconds=seconds,
-    )  # fmt: skip
+    loss = cv.privacy_loss(chain, response(chain.states, epsilon), effort=steps)
     taken = time.process_time() - begin
     return Run(taken, loss.gap / loss.epsilon if math.isfinite(loss.epsilon) else loss.gap)
 
 
-def sweep(kind: str, k: int, count: int, seconds: float, nodes: int = MANY_NODES) -> None:
+def sweep(kind: str, k: int, count: int, steps: int = MANY_STEPS) -> None:
     """Random chains, randomized response at epsilon between .5 and 6; prints a row."""
     rng = np.random.default_rng([k, list(KINDS).index(kind)])
     runs = [
-        run(random_chain(kind, k, rng), float(rng.uniform(0.5, 6)), seconds, nodes)
-        for _ in range(count)
+        run(random_chain(kind, k, rng), float(rng.uniform(0.5, 6)), steps) for _ in range(count)
     ]
     closed = sum(one.gap <= CLOSED for one in runs)
     times = [one.seconds for one in runs]
@@ -221,8 +217,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20, help="chains of each kind and k")
     parser.add_argument("--states", type=int, nargs="*", help="3 4 6 8, of plans 4 8")
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS))
-    parser.add_argument("--seconds", type=float, default=60.0, help="at most, for each chain")
-    parser.add_argument("--nodes", type=int, default=MANY_NODES, help="at most, for each chain")
+    parser.add_argument("--steps", type=int, default=MANY_STEPS, help="at most, for each chain")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--plans", action="store_true")
     parser.add_argument("--rare", action="store_true", help="plans with one report in the best B")
@@ -231,7 +226,7 @@ def main() -> None:
         table()
         return
     if arguments.plans:
-        every = "best" if arguments.rare else 1
+        every = "auto" if arguments.rare else 1
         _all_plans(arguments.kinds, arguments.states or list(PLAN_STATES), arguments.count, every)
         return
     print(
@@ -241,8 +236,8 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     for kind in arguments.kinds:
         for k in arguments.states or STATES:
-            run(symmetric_chain(k, 0.3), 2.0, arguments.seconds)  # compiled by now
-            sweep(kind, k, arguments.count, arguments.seconds, arguments.nodes)
+            run(symmetric_chain(k, 0.3), 2.0)  # compiled by now
+            sweep(kind, k, arguments.count, arguments.steps)
 
 
 if __name__ == "__main__":

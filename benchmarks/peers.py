@@ -106,7 +106,7 @@ def own(epsilon: float) -> Iterator[Method]:
     for mechanism in ("independent", "correlated", "sticky", "tracking"):
         noise = cv.calibrate(CHAIN, epsilon, mechanism=mechanism).noise
         yield Method(f"chainveil, {mechanism}", "BDP", noise, _own(noise))
-    noise = cv.calibrate(CHAIN, epsilon, mechanism="sticky", every="best").noise
+    noise = cv.calibrate(CHAIN, epsilon, mechanism="sticky", every="auto").noise
     yield Method(f"chainveil, sticky on one point in {noise.every}", "BDP", noise, _own(noise))
 
 

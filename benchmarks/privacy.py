@@ -61,8 +61,9 @@ def compare(name: str, chain: cv.MarkovChain, repeats: int, most: int) -> None:
     _, steps = plain_search(q, r, rho0, rho1, most)
     plain = (time.perf_counter() - begin) * 1e3
     for length in LENGTHS:
-        loss = timed(partial(cv.privacy_loss, chain, channel, length), repeats, warm_up=2)
-        plan = timed(partial(cv.calibrate, chain, 1.0, length), max(5, repeats // 3), warm_up=2)
+        loss = timed(partial(cv.privacy_loss, chain, channel, length=length), repeats, warm_up=2)
+        find = partial(cv.calibrate, chain, 1.0, max_length=length)
+        plan = timed(find, max(5, repeats // 3), warm_up=2)
         cut = ">" if steps > most else ""
         ratio = f"{cut}{plain / (loss.median * 1e3):.0f}" if length is None else ""
         cells = [times.shown(1e3) for times in (loss, plan)]

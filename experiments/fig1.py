@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 # What can be least on two states.
-OBJECTIVES = ("flips", "estimate")
+OBJECTIVES = ("wrong-reports", "share")
 
 
 def _chain(settings: Settings) -> MarkovChain:
@@ -57,9 +57,9 @@ def draw(rows: list[Row], settings: Settings) -> Figure:
     budgets = settings["budgets"]
     figure, panels = style.new_panels(len(budgets), 5.4 * len(budgets), 5.7)
     for letter, axes, epsilon in zip("abcdef", panels, budgets, strict=False):
-        estimate = _plan(settings, epsilon, "any", "estimate")
-        ignorant = _plan(settings, epsilon, "ignorant", "flips")
-        draw_noise_region(axes, _plan(settings, epsilon, "any", "flips"), [estimate], ignorant)
+        share = _plan(settings, epsilon, "any", "share")
+        ignorant = _plan(settings, epsilon, "ignorant", "wrong-reports")
+        draw_noise_region(axes, _plan(settings, epsilon, "any", "wrong-reports"), [share], ignorant)
         # Little noise meets no small budget: the corner is empty.
         axes.legend(loc="lower left", fontsize=8, framealpha=0.9)
         axes.set_title(f"({letter}) {axes.get_title()}")

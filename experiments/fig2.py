@@ -30,7 +30,7 @@ def channels(theta: float, settings: Settings) -> dict[str, Channel]:
     """DP noise, which ignores the dependence, and BDP noise for the same budget."""
     epsilon, length = settings["epsilon"], settings["length"]
     rho = dp_noise(epsilon)
-    plan = calibrate(MarkovChain.symmetric(theta), epsilon, length)
+    plan = calibrate(MarkovChain.symmetric(theta), epsilon, max_length=length)
     return {"dp": Channel.binary(rho, rho), "bdp": plan.channel}
 
 
@@ -53,7 +53,7 @@ def compute(theta: float, settings: Settings) -> list[Row]:
         best = Posterior(chain, channel).expected_success(length, target).value
         facts: Row = {
             "theta": theta, "noise": noise, "rho": float(channel.flip_probabilities[0]),
-            "loss_any": privacy_loss(chain, channel, length).epsilon,
+            "loss_any": privacy_loss(chain, channel, length=length).epsilon,
         }  # fmt: skip
         exact = {"single bit": 1 - facts["rho"], "correlation aware": best}
         rows += [

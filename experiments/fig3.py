@@ -44,7 +44,7 @@ def _noise(settings: Settings) -> dict[str, Callable[[float], float]]:
         lambda epsilon: baselines.lange_noise(chain, epsilon),
         lambda epsilon: closed_form.corollary2_noise(theta, epsilon),
         flips,
-        partial(flips, length=length),
+        partial(flips, max_length=length),
         partial(flips, mechanism="correlated"),
         lambda epsilon: closed_form.symmetric_noise(theta, epsilon),
         baselines.dp_noise,

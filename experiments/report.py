@@ -68,7 +68,7 @@ def page(results: list[Result], folder: str) -> str:
 def figure1(result: Result) -> list[str]:
     """Borders and optima."""
     who = {"ignorant": "Theorem 1 (ignorant)", "any": "any adversary"}
-    goal = {"flips": "least expected flips", "estimate": "least ρ0 + ρ1"}
+    goal = {"wrong-reports": "least expected flips", "share": "least ρ0 + ρ1"}
     rows = [
         (
             f"{row['epsilon']:g}", who[row["adversary"]], number(row["u"]), number(row["w"]),

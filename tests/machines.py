@@ -29,17 +29,19 @@ TWO = cv.MarkovChain.binary(0.0893, 0.1092)
 # A plan of every kind.
 PLANS: list[Callable[[], cv.NoisePlan]] = [
     lambda: cv.calibrate(TWO, 1.0),
-    lambda: cv.calibrate(TWO, 2.0, 500),
-    lambda: cv.calibrate(TWO, 3.0, 7, "ignorant"),
-    lambda: cv.calibrate(cv.MarkovChain.binary(0.1, 0.3, [0.25, 0.75]), 2.0, 12),
-    lambda: cv.calibrate(TWO, 4.0, spent=[cv.Channel.binary(0.4, 0.4)]),
+    lambda: cv.calibrate(TWO, 2.0, max_length=500),
+    lambda: cv.calibrate(TWO, 3.0, max_length=7, adversary="ignorant"),
+    lambda: cv.calibrate(cv.MarkovChain.binary(0.1, 0.3, [0.25, 0.75]), 2.0, max_length=12),
+    lambda: cv.calibrate(TWO, 4.0, earlier=[cv.Channel.binary(0.4, 0.4)]),
     lambda: cv.calibrate(TWO, 2.0, mechanism="correlated"),
     lambda: cv.calibrate(cv.ChainRegion((0.09, 0.11), (0.18, 0.22)), 3.0),
     lambda: cv.calibrate(THREE, 3.0),
-    lambda: cv.calibrate(THREE, 3.0, 20),
-    lambda: cv.calibrate(THREE, 3.0, family="ordinal", objective="distance"),
-    lambda: cv.calibrate(THREE, 3.0, 2, family="per-state"),
-    lambda: cv.calibrate(THREE, 4.0, 3, spent=[cv.Channel.randomized_response(3, 0.6)]),
+    lambda: cv.calibrate(THREE, 3.0, max_length=20),
+    lambda: cv.calibrate(THREE, 3.0, shape="ordinal", objective="distance"),
+    lambda: cv.calibrate(THREE, 3.0, max_length=2, shape="per-state"),
+    lambda: cv.calibrate(
+        THREE, 4.0, max_length=3, earlier=[cv.Channel.randomized_response(3, 0.6)]
+    ),
     lambda: cv.calibrate(FIVE, 2.0),
 ]
 

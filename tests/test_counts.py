@@ -60,7 +60,7 @@ def test_the_audit_and_the_fit_ask_the_same_question() -> None:
         FrameSource(pa.table({"x": x})), Layout("x"), StateRules(states=[0, 1, 2])
     ).memory
     noise = cv.Channel.randomized_response(3, 0.3)
-    reading = misfit(x, noise, orders=[2], max_seconds=1).readings[0]
+    reading = misfit(x, noise, orders=[2], effort=10_000).readings[0]
     assert found is not None
     assert found.p_value == pytest.approx(reading.test.p_value, rel=1e-9)
     assert reading.test.degrees == 6

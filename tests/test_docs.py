@@ -24,7 +24,7 @@ EXAMPLES = [
 ]
 # Pages whose examples take seconds.
 LONG = {
-    "compare.md", "correlated-noise.md", "estimates.md", "families.md", "higher-order.md",
+    "compare.md", "estimates.md", "families.md", "higher-order.md",
     "memory.md", "report.md", "spark.md", "study.md",
 }  # fmt: skip
 MOST = [

@@ -62,7 +62,7 @@ def test_correlated_noise_against_independent_noise() -> None:
 
 
 def test_a_plan_for_a_length_refuses_longer_series() -> None:
-    plan = cv.calibrate(CHAIN, 2.0, length=10)
+    plan = cv.calibrate(CHAIN, 2.0, max_length=10)
     assert plan.sanitize(np.zeros((3, 10), dtype=np.uint8)).shape == (3, 10)
     with pytest.raises(cv.InvalidInput, match="a series of 11 points"):
         plan.sanitize(np.zeros(11, dtype=np.uint8))
@@ -94,7 +94,7 @@ def test_questions_that_make_no_sense() -> None:
     with pytest.raises(cv.InvalidInput, match='mechanism.*"correlated"'):
         cv.calibrate(CHAIN, 2.0, mechanism="laplace")
     with pytest.raises(cv.InvalidInput, match="objective"):
-        cv.calibrate(CHAIN, 2.0, mechanism="correlated", objective="estimate")
+        cv.calibrate(CHAIN, 2.0, mechanism="correlated", objective="share")
     assert "begin flipping" in str(correlated)
 
 
@@ -103,7 +103,7 @@ STICKY = StickyNoise.binary([[0.1, 0.4], [0.6, 0.9]], [0.4, 0.6]).on_grid()
 
 def _plan(noise: Noise, gaps: bool = False) -> cv.NoisePlan:
     """A plan with that noise, whatever it loses: what is tested here is how it is applied."""
-    return replace(cv.calibrate(CHAIN, 2.0, length=600), noise=noise, gaps=gaps)
+    return replace(cv.calibrate(CHAIN, 2.0, max_length=600), noise=noise, gaps=gaps)
 
 
 def test_gaps_that_a_plan_does_not_cover_are_refused() -> None:
@@ -150,11 +150,11 @@ def test_the_usual_noise_tells_something_and_more_than_independent_noise(
     chain = cv.MarkovChain.binary(q, r)
     assert only_guesses(cv.calibrate(chain, epsilon, mechanism="sticky"))
     usual, alone = usual_plan(chain, epsilon), cv.calibrate(chain, epsilon)
-    assert (usual.mechanism, usual.objective) == ("sticky", "estimate")
+    assert (usual.mechanism, usual.objective) == ("sticky", "share")
     assert usual.loss.epsilon <= epsilon
     error, independent = (
         float(cv.estimate.error_at(plan, 10**7).standard_error.max()) for plan in (usual, alone)
     )
     assert error < independent / 2
     # What is asked for is not changed.
-    assert usual_plan(chain, epsilon, objective="estimate").noise == usual.noise
+    assert usual_plan(chain, epsilon, objective="share").noise == usual.noise

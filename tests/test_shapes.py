@@ -46,7 +46,7 @@ def test_a_column_gets_the_noise_of_one_series(kind: str, noise: Any) -> None:
 
 
 def test_the_loss_of_a_plan_covers_a_column() -> None:
-    plan = cv.calibrate(CHAIN, 4, length=100)
+    plan = cv.calibrate(CHAIN, 4, max_length=100)
     with pytest.raises(cv.InvalidInput, match="a series of 200 points"):
         plan.sanitize(X[:, None])
 

@@ -28,8 +28,11 @@ CASES: dict[str, tuple[str, Callable[[], Any]]] = {
     "table, a pair for a chain": ("chain", lambda: _table(FRAME, "x", 1, chain=PAIR)),
     "table, swapped": ("column", lambda: _table("x", FRAME, 1, chain=CHAIN)),
     "table, a chain for a plan": ("plan", lambda: _table(FRAME, "x", plan=CHAIN)),
-    "table, one channel spent": ("spent", lambda: _table(FRAME, "x", 1, chain=CHAIN, spent=NOISE)),
-    "table, a number spent": ("spent", lambda: _table(FRAME, "x", 1, chain=CHAIN, spent=5)),
+    "table, one channel spent": (
+        "earlier",
+        lambda: _table(FRAME, "x", 1, chain=CHAIN, earlier=NOISE),
+    ),
+    "table, a number spent": ("earlier", lambda: _table(FRAME, "x", 1, chain=CHAIN, earlier=5)),
     "table, a number of states": ("states", lambda: _table(FRAME, "x", 1, states=2)),
     "table, nested limits": (
         "threshold",
@@ -44,31 +47,20 @@ CASES: dict[str, tuple[str, Callable[[], Any]]] = {
         lambda: ANY.MarkovChain.fit([0, 1, 0], pseudocount=FRAME),
     ),
     "order, a number for series": ("sequences", lambda: ANY.choose_order(3)),
-    "plan, swapped": ("chain", lambda: ANY.calibrate(2.0, CHAIN)),
-    "plan, a pair for a chain": ("chain", lambda: ANY.calibrate(PAIR, 1)),
-    "plan, data for a chain": ("chain", lambda: ANY.calibrate(FRAME, 1)),
+    "plan, swapped": ("model", lambda: ANY.calibrate(2.0, CHAIN)),
+    "plan, a pair for a chain": ("model", lambda: ANY.calibrate(PAIR, 1)),
+    "plan, data for a chain": ("model", lambda: ANY.calibrate(FRAME, 1)),
     "plan, nested budgets": ("epsilon", lambda: ANY.calibrate(CHAIN, [[1, 2], [3]])),
     "plan, another mechanism": (
         "mechanism",
         lambda: ANY.calibrate(cv.MarkovChain(np.full((3, 3), 1 / 3)), 1, mechanism="x"),
     ),
-    "loss, swapped": ("chain", lambda: ANY.privacy_loss(NOISE, CHAIN)),
-    "loss, a pair for a chain": ("chain", lambda: ANY.privacy_loss(PAIR, NOISE)),
-    "loss, a tolerance in words": (
-        "tolerance",
-        lambda: ANY.privacy_loss(CHAIN, NOISE, tolerance="x"),
-    ),
-    "loss, no tolerance": ("tolerance", lambda: cv.privacy_loss(CHAIN, NOISE, tolerance=-1)),
-    "loss, no nodes": ("max_nodes", lambda: cv.privacy_loss(CHAIN, NOISE, max_nodes=0)),
-    "loss, no time": ("max_seconds", lambda: cv.privacy_loss(CHAIN, NOISE, max_seconds=0)),
-    "loss, correlated, no nodes": (
-        "max_nodes",
-        lambda: cv.privacy_loss(CHAIN, cv.CorrelatedNoise(0.2, 0.3), max_nodes=0),
-    ),
-    "loss, a region, no tolerance": (
-        "tolerance",
-        lambda: cv.privacy_loss(REGION, NOISE, tolerance=0),
-    ),
+    "loss, swapped": ("model", lambda: ANY.privacy_loss(NOISE, CHAIN)),
+    "loss, a pair for a chain": ("model", lambda: ANY.privacy_loss(PAIR, NOISE)),
+    "loss, steps in words": ("effort", lambda: ANY.privacy_loss(CHAIN, NOISE, effort="x")),
+    "loss, no steps": ("effort", lambda: cv.privacy_loss(CHAIN, NOISE, effort=0)),
+    "loss, half a step": ("effort", lambda: ANY.privacy_loss(REGION, NOISE, effort=0.5)),
+    "loss, another unit": ("unit", lambda: ANY.privacy_loss(CHAIN, NOISE, unit="series")),
     "estimate, swapped": ("noise", lambda: estimate.frequency(NOISE, [0, 1])),
     "estimate, a chain for noise": ("noise", lambda: estimate.transitions([0, 1], CHAIN)),
     "estimate, a pair for a model": ("model", lambda: estimate.denoise([0, 1], NOISE, PAIR)),
@@ -105,11 +97,6 @@ def test_advice_about_randomness_names_what_exists() -> None:
     assert "chainveil.mechanism.seeded(7)" in str(caught.value)
     source = eval("chainveil.mechanism.seeded(7)", {"chainveil": cv})
     assert mechanism.sanitize([0, 1], NOISE, rng=source) is not None
-
-
-def test_limits_of_a_search_have_no_effect_on_two_states() -> None:
-    plain = cv.privacy_loss(CHAIN, NOISE)
-    assert cv.privacy_loss(CHAIN, NOISE, tolerance=1, max_nodes=1, max_seconds=1e-9) == plain
 
 
 def test_a_table_takes_a_region() -> None:

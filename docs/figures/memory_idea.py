@@ -1,4 +1,4 @@
-"""Draw docs/figures/memory-idea.png: one series under three kinds of noise, one budget.
+"""Draw docs/figures/memory-idea.png: one series, four releases at one budget.
 
 Run from anywhere: ``python docs/figures/memory_idea.py``. Fixed seeds, no data. The part that is
 shown is the first whose shares of wrong points are all near those of the long run.
@@ -21,7 +21,7 @@ POINTS, SHOWN, NEAR = 200_000, 240, 0.015
 MECHANISMS = {
     "independent": {"mechanism": "independent"},
     "sticky": {"mechanism": "sticky"},
-    "sticky,\none in five": {"mechanism": "sticky", "every": 5},
+    "sticky,\nevery = 5": {"mechanism": "sticky", "every": 5},
     "tracking": {"mechanism": "tracking"},
 }
 

@@ -50,8 +50,8 @@ CHAINS = {
 }
 NOISES: dict[str, dict[str, str]] = {
     "randomized response": {},
-    "ordinal": {"family": "ordinal"},
-    "per-state": {"family": "per-state"},
+    "ordinal": {"shape": "ordinal"},
+    "per-state": {"shape": "per-state"},
     "sticky response": {"mechanism": "sticky"},
 }
 Row = dict[str, str]
@@ -61,7 +61,7 @@ COLUMNS = ("chain", "noise", "thinned", "epsilon", "wrong", "every", "loss", "se
 def plan_row(chain: str, noise: str, thinned: bool, epsilon: float) -> Row:
     """One plan; ``wrong`` is the share of points that differ from the report for them."""
     begin = time.process_time()
-    rhythm = "best" if thinned else 1
+    rhythm = "auto" if thinned else 1
     plan = cv.calibrate(CHAINS[chain](), epsilon, every=rhythm, **NOISES[noise])  # type: ignore[call-overload]
     assert plan.loss.epsilon <= epsilon
     found = (

@@ -1,9 +1,9 @@
 """Write the tables of docs/memory.md: ``python docs/tables/memory.py``; fixed seeds.
 
-Wrong points come from docs/figures/memory.csv (see ``docs/figures/memory.py``), the misfit audit
-and the errors of estimates from memory_misfit.csv, memory_records.csv (heart rate, see
-``heart_rate.py``) and memory_estimates.csv beside this file. Results that are there already are
-kept; ``--again`` computes them anew, in some minutes.
+Shares of wrong reports come from docs/figures/memory.csv (see ``docs/figures/memory.py``), losses
+on chains of order 2 from memory_misfit.csv (it needs records of heart rate, see ``heart_rate.py``)
+and errors of estimates from memory_estimates.csv beside this file. Results that are there are kept;
+``--again`` computes them anew, in some minutes.
 """
 
 from __future__ import annotations
@@ -17,78 +17,68 @@ from pathlib import Path
 import numpy as np
 
 import chainveil as cv
-from chainveil.attack import Misfit, misfit
+from chainveil.attack import misfit
 from chainveil.mechanism import seeded
 from chainveil.model import HigherOrderChain
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "memory.md"
 BUDGETS = (1.0, 2.0, 4.0)
-# A release whose share of wrong points is that of guessing, as close as this, is called silent.
-SILENT = 1e-4
+# The chains of the table of wrong reports.
+SHOWN = ("N10", "N5", "slow")
+# A release whose share of wrong reports is that of guessing, as close as this, counts as constant.
+CONSTANT = 1e-4
 Row = dict[str, str]
 
-# The next point leans on the last two: it likes to turn back after a change.
+# The next point depends on the last two: after a change the next change is likely.
 ORDER_TWO = HigherOrderChain.from_json(
     {"transition": [[0.91, 0.09], [0.25, 0.75], [0.75, 0.25], [0.1, 0.9]]}
 )
 MISFIT_POINTS = 100_000
 # Distance at which the fitted chain is compared with the data.
 STEPS = 7
+MISFIT_BUDGETS = (2.0, 4.0)
 MISFIT = {
     "independent": {"mechanism": "independent"},
-    "independent, one in 7": {"mechanism": "independent", "every": 7},
+    "independent, every 7": {"mechanism": "independent", "every": 7},
     "sticky": {"mechanism": "sticky"},
-    "sticky, one in 5": {"mechanism": "sticky", "every": 5},
+    "sticky, every 5": {"mechanism": "sticky", "every": 5},
     "tracking": {"mechanism": "tracking"},
 }
 
-# The records are public, and lie where heart_rate.py beside this file looks for them.
-RECORDS, RECORD_BUDGETS, RECORD_ORDERS = ("N5", "N10"), (2.0, 4.0), (1, 2, 4)
+# Records of heart rate that are public; heart_rate.py beside this file says where they lie.
+RECORDS = ("N5", "N10")
 
 ESTIMATE_CHAIN = cv.MarkovChain.binary(q=0.0893, r=0.1092)
 ESTIMATE_POINTS, RELEASES = 20_000, 2000
 ESTIMATE = ("independent", "sticky")
 
 
-def attained(audit: Misfit, order: int) -> str:
-    """What an attack attains under the fit of an order, cut off after four digits."""
-    return f"{math.floor(audit.reading(order).loss.lower * 1e4) / 1e4:.4f}"
-
-
 def misfit_rows() -> list[Row]:
-    """Noise made for the fitted chain of order 1, on data of order 2."""
-    x = ORDER_TWO.sample(MISFIT_POINTS, rng=1)
-    fitted = cv.MarkovChain.fit(x, public=True)
-    rows = []
-    for name, how in MISFIT.items():
-        for epsilon in BUDGETS:
-            plan = cv.calibrate(fitted, epsilon, **how)
-            audit = misfit(x, plan.noise, (1, 2))
-            rows.append({
-                "mechanism": name, "epsilon": f"{epsilon:g}", "loss": repr(plan.loss.epsilon),
-                **{f"order {order}": attained(audit, order) for order in (1, 2)},
-                **far_apart(x, fitted),
-            })  # fmt: skip
-    return rows
-
-
-def record_rows() -> list[Row]:
-    """The same for records of heart rate, read as chains of several orders."""
+    """Losses on the fitted chains of order 1 and 2, of noise calibrated for that of order 1."""
     from heart_rate import heart_rate
 
     rows = []
-    for record in RECORDS:
-        x = heart_rate(record)
+    for data in ("simulated", *RECORDS):
+        simulated = data == "simulated"
+        x = ORDER_TWO.sample(MISFIT_POINTS, rng=1) if simulated else heart_rate(data)
         fitted = cv.MarkovChain.fit(x, public=True)
         for name, how in MISFIT.items():
-            for epsilon in RECORD_BUDGETS:
-                noise = cv.calibrate(fitted, epsilon, **how).noise
-                audit = misfit(x, noise, RECORD_ORDERS, max_seconds=2)
-                losses = {f"order {m}": attained(audit, m) for m in RECORD_ORDERS}
-                rows.append({"record": record, "mechanism": name, "epsilon": f"{epsilon:g}"})
-                rows[-1] |= losses | far_apart(x, fitted)
+            for epsilon in MISFIT_BUDGETS:
+                plan = cv.calibrate(fitted, epsilon, **how)
+                losses = [misfit(x, plan.noise, (1, 2)).reading(order).loss for order in (1, 2)]
+                rows.append({
+                    "data": data, "mechanism": name, "epsilon": f"{epsilon:g}",
+                    "order 1": rounded_down(losses[0].lower),
+                    "order 2": rounded_down(losses[1].lower),
+                    "at most": repr(losses[1].epsilon), **far_apart(x, fitted),
+                })  # fmt: skip
     return rows
+
+
+def rounded_down(loss: float) -> str:
+    """Four digits of a loss that an attack attains."""
+    return f"{math.floor(loss * 1e4) / 1e4:.4f}"
 
 
 def unbiased(plan: cv.NoisePlan, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -104,7 +94,7 @@ def unbiased(plan: cv.NoisePlan, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def estimate_row(mechanism: str, epsilon: float) -> Row:
     """Errors over many releases of one series, and how often 95% intervals cover its share."""
     x = ESTIMATE_CHAIN.sample(ESTIMATE_POINTS, rng=1)
-    plan = cv.calibrate(ESTIMATE_CHAIN, epsilon, mechanism=mechanism, objective="estimate")
+    plan = cv.calibrate(ESTIMATE_CHAIN, epsilon, mechanism=mechanism, objective="share")
     share, pairs = x[1:].mean(), (x[1:-1] * x[2:]).mean()
     errors, covered = [], 0
     for number in range(RELEASES):
@@ -120,7 +110,7 @@ def estimate_row(mechanism: str, epsilon: float) -> Row:
 
 
 def estimate_rows() -> list[Row]:
-    """A row a mechanism and budget."""
+    """A row for each mechanism and budget."""
     return [estimate_row(mechanism, epsilon) for mechanism in ESTIMATE for epsilon in BUDGETS]
 
 
@@ -137,7 +127,7 @@ def held(path: Path, compute: Callable[[], list[Row]], again: bool = False) -> l
 
 
 def by_budget(rows: list[Row], cell: Callable[[Row], str]) -> list[str]:
-    """Lines of a table: a line a mechanism, a column a budget."""
+    """Lines of a table: a line for each mechanism, a column for each budget."""
     names = list(dict.fromkeys(row["mechanism"] for row in rows))
     return [
         f"| {name} | " + " | ".join(cell(row) for row in rows if row["mechanism"] == name) + " |"
@@ -152,56 +142,51 @@ def head(first: str) -> list[str]:
 
 
 def wrong_table() -> str:
-    """Wrong points of every mechanism, a row a chain and budget."""
+    """Share of wrong reports, a row for each chain and budget.
+
+    Correlated noise has a table on its own page.
+    """
     with (HERE.parent / "figures" / "memory.csv").open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if float(row["epsilon"]) in BUDGETS]
+        rows = [row for row in csv.DictReader(file)
+                if row["chain"] in SHOWN and float(row["epsilon"]) in BUDGETS
+                and row["mechanism"] != "correlated"]  # fmt: skip
     names = list(dict.fromkeys(row["mechanism"] for row in rows))
     lines = ["| chain | ε | " + " | ".join(names) + " |", "|---|---|" + "---|" * len(names)]
-    for chain in dict.fromkeys(row["chain"] for row in rows):
+    for chain in SHOWN:
         for epsilon in BUDGETS:
             here = [row for row in rows
                     if row["chain"] == chain and float(row["epsilon"]) == epsilon]  # fmt: skip
-            best = min((float(row["wrong"]) for row in here), default=0.0)
+            best = min(float(row["wrong"]) for row in here)
             cells = " | ".join(wrong_cell(row, best) for row in here)
             lines.append(f"| {chain} | {epsilon:g} | {cells} |")
     return "\n".join(lines)
 
 
 def wrong_cell(row: Row, best: float) -> str:
-    """Wrong points, the rhythm, and wrong points after smoothing."""
-    if abs(float(row["wrong"]) - float(row["guessing"])) < SILENT:
-        return "silent"
+    """Wrong reports, and the number of points for each report of thinned noise."""
+    if abs(float(row["wrong"]) - float(row["guessing"])) < CONSTANT:
+        return "constant"
     wrong = f"{float(row['wrong']):.3f}"
     wrong = f"**{wrong}**" if float(row["wrong"]) <= best + 5e-4 else wrong
-    often = f", {row['every']}" if row["mechanism"].startswith("thinned") else ""
-    return f"{wrong} ({float(row['smoothed']):.3f}{often})"
+    return f"{wrong} ({row['every']})" if row["mechanism"].startswith("thinned") else wrong
 
 
 def misfit_table(again: bool = False) -> str:
-    """What the audit finds at order 1 and order 2."""
+    """Losses on chains of order 2, a column for each series of data."""
     rows = held(HERE / "memory_misfit.csv", misfit_rows, again)
-    cells = by_budget(
-        rows, lambda row: f"{float(row['order 1']):.2f} → {float(row['order 2']):.2f}"
-    )
-    return "\n".join([*head("mechanism"), *cells, "", apart_in_words(rows[0], "the data")])
-
-
-def record_table(again: bool = False) -> str:
-    """A row a record and mechanism: the readings at each order, for each budget."""
-    rows = held(HERE / "memory_records.csv", record_rows, again)
-    columns = [f"ε = {epsilon:g}, order {order}" for epsilon in RECORD_BUDGETS
-               for order in RECORD_ORDERS]  # fmt: skip
-    lines = ["| record | mechanism | " + " | ".join(columns) + " |",
-             "|---|---|" + "---|" * len(columns)]  # fmt: skip
-    for record in RECORDS:
-        for name in MISFIT:
-            here = [row for row in rows if (row["record"], row["mechanism"]) == (record, name)]
-            cells = [f"{float(row[f'order {order}']):.1f}" for row in here
-                     for order in RECORD_ORDERS]  # fmt: skip
-            lines.append(f"| {record} | {name} | " + " | ".join(cells) + " |")
-    firsts = [next(row for row in rows if row["record"] == record) for record in RECORDS]
-    words = [apart_in_words(row, row["record"]) for row in firsts]
-    return "\n".join([*lines, "", *words])
+    columns = list(dict.fromkeys(row["data"] for row in rows))
+    lines = ["| mechanism | " + " | ".join(columns) + " |", "|---|" + "---|" * len(columns)]
+    for name in MISFIT:
+        cells = []
+        for data in columns:
+            losses = [float(row["order 2"]) for row in rows
+                      if (row["data"], row["mechanism"]) == (data, name)]  # fmt: skip
+            cells.append(", ".join(f"{loss:.2f}" for loss in losses))
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    far = [next(row for row in rows if row["data"] == data) for data in columns]
+    cells = [f"{float(row['seen']):.2f}, {float(row['said']):.2f}" for row in far]
+    lines.append(f"| *correlation at distance {STEPS}: data, fit* | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def far_apart(x: np.ndarray, fitted: cv.MarkovChain) -> Row:
@@ -211,29 +196,20 @@ def far_apart(x: np.ndarray, fitted: cv.MarkovChain) -> Row:
     return {"seen": f"{seen:.4f}", "said": f"{said:.4f}"}
 
 
-def apart_in_words(row: Row, where: str) -> str:
-    """The same, for the page."""
-    return (
-        f"Correlation of points {STEPS} steps apart: {float(row['seen']):.2f} in {where}, "
-        f"{float(row['said']):.2f} in the chain of order 1 that fits."
-    )
-
-
 def estimate_table(again: bool = False) -> str:
-    """Root mean square errors, and coverage."""
+    """Root mean square errors."""
     rows = held(HERE / "memory_estimates.csv", estimate_rows, again)
-    lines = head("root mean square error")
+    lines = head("error of")
     for title, field in (("share of ones", "share"), ("share of pairs 1, 1", "pairs")):
-        cells = by_budget(rows, lambda row, field=field: f"{float(row[field]):.4f}")
+        cells = by_budget(rows, lambda row, field=field: f"{float(row[field]):.3f}")
         lines += [f"| {title}, {line[2:]}" for line in cells]
-    covered = by_budget(rows, lambda row: f"{float(row['covered']):.1%}")
-    return "\n".join([*lines, *(f"| intervals that cover, {line[2:]}" for line in covered)])
+    return "\n".join(lines)
 
 
 def page(text: str, again: bool = False) -> str:
     """The page with its tables made anew."""
     tables = {"wrong": wrong_table(), "misfit": misfit_table(again),
-              "records": record_table(again), "estimates": estimate_table(again)}  # fmt: skip
+              "estimates": estimate_table(again)}  # fmt: skip
     for name, table in tables.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         before, rest = text.split(begin)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import partial
-from typing import Any, Literal, cast, overload
+from typing import Any, TypedDict, Unpack, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +23,7 @@ from chainveil.plan import NoisePlan
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
 from chainveil.privacy.closed_form import budget
-from chainveil.privacy.problem import Aim, Family, Objective, Problem, read_event
+from chainveil.privacy.problem import Aim, Every, Objective, Problem, Shape, Unit, read_unit
 
 # How far the limits of a box may be apart, as a ratio, for its middle to stand for all of it.
 WIDEST = 2.0
@@ -38,118 +36,103 @@ SLOWEST, LONGEST, SLOWEST_OF_SEVERAL = 2e-4, 500, 2e-3
 LITTLE = 0.01
 
 
+class Asked(TypedDict, total=False):
+    """The keyword arguments of :func:`calibrate`."""
+
+    mechanism: str
+    every: Every
+    objective: Objective
+    unit: Unit
+    earlier: Sequence[Noise]
+    adversary: AdversaryName | Adversary
+    max_length: int | None
+    shape: Shape
+    gaps: bool
+
+
 @overload
-def calibrate(
-    chain: DataModel,
-    epsilon: float,
-    length: int | None = ...,
-    adversary: AdversaryName | Adversary = ...,
-    *,
-    mechanism: str = ...,
-    objective: Objective = ...,
-    max_noise: float = ...,
-    family: Family = ...,
-    spent: Sequence[Noise] = ...,
-    every: int | Literal["best"] = ...,
-    event: int = ...,
-    gaps: bool = ...,
-) -> NoisePlan: ...
+def calibrate(model: DataModel, epsilon: float, **asked: Unpack[Asked]) -> NoisePlan: ...
 
 
 @overload
 def calibrate(
-    chain: DataModel,
-    epsilon: Iterable[float] | NDArray[Any],
-    length: int | None = ...,
-    adversary: AdversaryName | Adversary = ...,
-    *,
-    mechanism: str = ...,
-    objective: Objective = ...,
-    max_noise: float = ...,
-    family: Family = ...,
-    spent: Sequence[Noise] = ...,
-    every: int | Literal["best"] = ...,
-    event: int = ...,
-    gaps: bool = ...,
+    model: DataModel, epsilon: Iterable[float] | NDArray[Any], **asked: Unpack[Asked]
 ) -> list[NoisePlan]: ...
 
 
 def calibrate(
-    chain: DataModel,
+    model: DataModel,
     epsilon: float | Iterable[float] | NDArray[Any],
-    length: int | None = None,
-    adversary: AdversaryName | Adversary = "any",
     *,
     mechanism: str = "independent",
-    objective: Objective = "flips",
-    max_noise: float = 0.5,
-    family: Family = "response",
-    spent: Sequence[Noise] = (),
-    every: int | Literal["best"] = 1,
-    event: int = 1,
+    every: Every = 1,
+    objective: Objective = "wrong-reports",
+    unit: Unit = "point",
+    earlier: Sequence[Noise] = (),
+    adversary: AdversaryName | Adversary = "any",
+    max_length: int | None = None,
+    shape: Shape = "uniform",
     gaps: bool = False,
 ) -> NoisePlan | list[NoisePlan]:
-    """The least noise that keeps the privacy loss within a budget.
+    """Find the least noise whose privacy loss is within a budget.
 
     Parameters
     ----------
-    chain : MarkovChain, HigherOrderChain, ChainRegion, ModelFamily or another model
-        Any number of states. Over a region the plan holds for every chain in it, over a
-        family for each of its members (see docs/families.md); of members fitted on private
-        data one box that covers them is published. A chain
-        fitted on private data is rounded first, so that its counts are not published: two
-        states to a region, which the plan then holds for; more states, a higher order, and
-        two states where regions are not offered (correlated noise, q + r from 1 on, a named
-        adversary, sticky and tracking noise for chains with q + r below 0.001), to a
-        chain that changes more rarely, and the plan holds for that one.
-    epsilon : float, or sequence of floats
-        The budget, in nats. A sequence gives a list of plans, one a budget.
-    length : int, optional
-        Number of points of the series; by default the plan holds for every length.
+    model : MarkovChain, HigherOrderChain, ChainRegion, ModelFamily or another model
+        The law of the series, with k states. The plan holds for every chain of a region and for
+        each member of a family. A model that was fitted on private data is rounded first, so that
+        its counts are not published (see Notes).
+    epsilon : float, or sequence of float of shape (m,)
+        The budget, in nats. A sequence gives a list of m plans.
+    mechanism : "independent", "sticky", "tracking", "correlated" or a registered kind
+        "independent" noise is drawn for each point alone. "sticky" noise also depends on the last
+        report, which is public. "tracking" and "correlated" noise need one holder of the whole
+        series, and two states.
+    every : int or "auto"
+        Number of points for each report, with independent and sticky noise; "auto" searches for
+        the best number. Points without a report are protected like the others.
+    objective : "wrong-reports", "share", "distance" or "smoothed"
+        The cost to minimise: the expected share of wrong reports (Corollary 1 of the paper), the
+        variance of an unbiased estimate of the share of a state, the mean distance between ordered
+        states and their reports, or the error after smoothing under the model, by simulation.
+    unit : "point" or int
+        The unit of privacy, as in :func:`privacy_loss`.
+    earlier : sequence of Noise
+        Noise of earlier releases of the same series, on the grid of 2^-53. The budget then holds
+        for all releases together.
     adversary : "any", "ignorant", "informed" or Adversary
         As in :func:`privacy_loss`. Only "any" gives Bayesian differential privacy.
-    mechanism : "independent", "sticky", "tracking" or "correlated"
-        "independent" noise can be added point by point, each by its own owner. "sticky"
-        noise leans on the last report: owners apply it in turn. "tracking" and "correlated"
-        noise need one holder of the whole series, and are offered for two states (see
-        docs/memory.md and docs/correlated-noise.md). For more states and for chains of order 2
-        and more "sticky" is sticky response (docs/finite-states.md). Sticky and tracking noise
-        is the best found, not proved to be least.
-    objective : "flips", "estimate", "distance" or "decoded"
-        "flips" minimises the share of changed points (the paper's expected noise,
-        Corollary 1); "estimate" the variance of an unbiased estimate of the share of a state.
-        With more than two states "estimate" matters for the family "per-state" only;
-        "distance" is the mean distance between a state and its report, for ordered states;
-        "decoded" the error after smoothing by somebody who knows the chain, estimated by
-        simulation.
-    max_noise : float
-        Upper limit of both noise levels of two states, 1/2 as in the paper. Up to 1 is
-        allowed; then a state may be reported as the other one more often than not.
-    family : "response", "ordinal" or "per-state"
-        For more than two states: which channels are looked through. Randomized response
-        has one flip probability; ordinal noise prefers near states; "per-state" has a
-        flip probability for each state.
-    spent : sequence of Channel
-        Earlier releases of the same series, whose noise is taken as it was realised:
-        ``channel.on_grid()``. The budget then holds for them and the new release together.
-        Of two states, any mix of mechanisms.
-    every : int or "best"
-        Report one point in so many, with independent and sticky noise; "best" looks for the
-        number, which takes a second or two for two states and may take minutes for more. Silent
-        points are protected like the others.
-    event : int
-        The secret: any two values of so many consecutive points, for two states.
+    max_length : int, optional
+        Largest number of points of a series. By default the plan holds for every length.
+    shape : "uniform", "ordinal" or "per-state"
+        For k > 2, the channels that are compared: one probability of a wrong report and all wrong
+        reports alike, reports near the state more likely, or a probability of each state's own.
     gaps : bool
-        Whether points may be missing, for all to see: sticky and tracking noise then hold
-        the last report over them, which costs a little.
+        Whether points may be missing, as in :func:`privacy_loss`.
 
     Returns
     -------
-    NoisePlan
-        Its certified loss is at most ``epsilon``, and at least 99% of it where less noise would
-        do. Of more than two states, and of longer memories, that takes a search for the worst
-        attack that closes; where it does not, ``plan.loss.gap`` says by how much the noise may be
-        too much.
+    NoisePlan, or list of NoisePlan
+        The noise, of which every probability is a multiple of 2^-53, and its certified loss, which
+        is at most ``epsilon`` and is computed by the call that :func:`verify` makes.
+
+    Notes
+    -----
+    The noise v solves
+
+        minimise cost(v)  subject to  log ratio(attack; v) <= epsilon for every attack,    (1)
+
+    where attacks are collected from the solver of the loss until none exceeds the budget
+    (docs/calibration.md). The result is a local optimum, not proven minimal. The loss is at least
+    99% of ``epsilon`` where less noise would do, except for more than two states and for higher
+    orders where the bounds on the loss do not meet; ``plan.loss.gap`` is their distance.
+
+    The levels of independent noise on every point of two states are at most 1/2, as in the paper.
+
+    A private fit of two states is replaced by a :class:`ChainRegion` that contains it, if noise of
+    the kind is offered for regions, else by a chain that changes more rarely; private members of a
+    family by one region. Models with more states or of a higher order are rounded to one that
+    changes more rarely. The plan holds for the model that is published, ``plan.model``.
 
     Examples
     --------
@@ -160,17 +143,13 @@ def calibrate(
     >>> plan.loss.epsilon <= 3
     True
     """
-    require_model(chain)
+    require_model(model, "model")
     budgets, single = _budgets(epsilon)
-    points = read_length(length)
-    who = read_adversary(adversary, points)
-    often = _often(every)
-    model = _publishable(chain, noise_class(mechanism), who, event, often)
-    problem = Problem(
-        model, _as_realised(spent), points, who, event=read_event(event, points), gaps=bool(gaps)
-    )
-    aims = [Aim.read(number, objective, max_noise, family) for number in budgets]
-    aims = [replace(aim, every=often) for aim in aims]
+    length, every = read_length(max_length, "max_length"), _read_every(every)
+    who, size = read_adversary(adversary, length), read_unit(unit, length)
+    public = _publishable(model, noise_class(mechanism), who, size, every)
+    problem = Problem(public, _as_realised(earlier), length, who, unit=size, gaps=bool(gaps))
+    aims = [Aim.read(number, objective, shape, every) for number in budgets]
     plans = [_plan(mechanism, problem, aim) for aim in aims]
     return plans[0] if single else plans
 
@@ -182,8 +161,8 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
     long, is not certified for all of a private family, or does not offer what is ``asked``
     (arguments of :func:`calibrate`); independent noise else.
     """
-    length, event = asked.get("length"), asked.get("event", 1)
-    rare = asked.get("every", 1) != 1 or event != 1
+    length, every = asked.get("max_length"), asked.get("every", 1)
+    rare = every != 1 or asked.get("unit", "point") not in ("point", 1)
     several = engines.is_family(model)
     if not (model.single or several) or (model.states, model.order) != (2, 1):
         return Channel.kind
@@ -194,10 +173,10 @@ def usual_mechanism(model: DataModel, **asked: Any) -> str:
         return Channel.kind
     chains = [member.likeliest for member in public.members]
     changes = min(float(chain.transition[0, 1] + chain.transition[1, 0]) for chain in chains)
-    walked = bool(asked.get("spent")) or bool(asked.get("gaps", False))
+    walked = bool(asked.get("earlier")) or bool(asked.get("gaps", False))
     slowest = SLOWEST_OF_SEVERAL if walked else SLOWEST
     quick = changes >= slowest and (length is None or length <= LONGEST)
-    offered = asked.get("objective", "flips") != "distance" and 0 < changes < 2
+    offered = asked.get("objective", "wrong-reports") != "distance" and 0 < changes < 2
     return StickyNoise.kind if offered and (quick or rare) else Channel.kind
 
 
@@ -210,12 +189,12 @@ def usual_plan(model: DataModel, epsilon: float, **asked: Any) -> NoisePlan:
     """
     kind = usual_mechanism(model, **asked)
     plan = calibrate(model, epsilon, mechanism=kind, **asked)
-    alone = plan.noise.sees == "last report" and plan.noise.every == plan.event == 1
-    if not alone or plan.objective == "estimate" or not only_guesses(plan):
+    alone = plan.noise.sees == "last report" and plan.noise.every == 1 and plan.unit == "point"
+    if not alone or plan.objective == "share" or not only_guesses(plan):
         return plan
     with contextlib.suppress(NotSupported, UnreachableBudget):
-        return calibrate(model, epsilon, mechanism=kind, **asked | {"objective": "estimate"})
-    held = any(getattr(noise, "holds", False) for noise in asked.get("spent", ()))
+        return calibrate(model, epsilon, mechanism=kind, **asked | {"objective": "share"})
+    held = any(getattr(noise, "holds", False) for noise in asked.get("earlier", ()))
     gaps = bool(asked.get("gaps", False)) and held
     return calibrate(model, epsilon, mechanism=Channel.kind, **asked | {"gaps": gaps})
 
@@ -226,11 +205,11 @@ def only_guesses(plan: NoisePlan) -> bool:
     return plan.expected_flips >= (1 - LITTLE) * wrong
 
 
-def _often(every: Any) -> Any:
-    """A whole number, or "best"."""
-    allowed = 'a whole number from 1 on, or "best"'
+def _read_every(every: Any) -> Any:
+    """A whole number, or "auto"."""
+    allowed = 'a whole number from 1 on, or "auto"'
     if isinstance(every, str):
-        if every != "best":
+        if every != "auto":
             raise InvalidInput("every", every, allowed)
         return every
     return checks.whole("every", every, 1, allowed)
@@ -240,24 +219,24 @@ def _publishable(
     model: DataModel,
     kind: type[Noise],
     adversary: AdversaryName | Adversary,
-    event: int = 1,
-    every: int | str = 1,
+    unit: int = 1,
+    every: Every = 1,
 ) -> DataModel:
     """What a plan is made for and may publish: private fits are rounded, all else stays."""
     if not model.is_unrounded:
         return model
     if engines.is_family(model):
-        return _published_family(cast(ModelFamily, model), kind, adversary, event, every)
+        return _published_family(cast(ModelFamily, model), kind, adversary, unit, every)
     if model.order != 1 or model.states > 2:
         return model.rounded()
     chain = cast(MarkovChain, model)
     if chain.counts is None:
         raise InvalidInput(
-            "chain", "a private chain with neither counts nor round numbers",
+            "model", "a private chain with neither counts nor round numbers",
             "MarkovChain.fit(series), which has the counts that rounding needs",
         )  # fmt: skip
     q, r = chain.public_box()
-    covered = chain.initial is None and _is_covered((*q, *r), kind, adversary, event, every)
+    covered = chain.initial is None and _is_covered((*q, *r), kind, adversary, unit, every)
     if q[1] + r[1] < 1 and covered:
         # Few digits, so that the middle reads as the round number that it is.
         middle = float(f"{sum(q) / 2:.6g}"), float(f"{sum(r) / 2:.6g}")
@@ -272,7 +251,7 @@ def _publishable(
 
 
 def _is_covered(
-    box: Box, kind: type[Noise], adversary: AdversaryName | Adversary, event: int, every: int | str
+    box: Box, kind: type[Noise], adversary: AdversaryName | Adversary, unit: int, every: Every
 ) -> bool:
     """Whether noise of a kind is certified over a box, within seconds, for what is asked."""
     covered = engines.covers_regions(kind.kind) and not isinstance(adversary, Adversary)
@@ -280,22 +259,22 @@ def _is_covered(
         covered = covered and box[0] + box[2] >= SLOWEST_OF_BOX
     if kind.sees != "point" or every != 1:
         covered = covered and adversary != "informed"
-    return covered and event == 1
+    return covered and unit == 1
 
 
 def _published_family(
     family: ModelFamily,
     kind: type[Noise],
     adversary: AdversaryName | Adversary,
-    event: int,
-    every: int | str,
+    unit: int,
+    every: Every,
 ) -> DataModel:
     """One box in place of private members, or its slowest chain where no box can be covered."""
     public = family.rounded()
 
     def corner(member: DataModel) -> DataModel:
         box = member.box
-        whole = box is None or member.single or _is_covered(box, kind, adversary, event, every)
+        whole = box is None or member.single or _is_covered(box, kind, adversary, unit, every)
         if whole or box is None:
             return member
         # Few digits, so that they read as the round numbers that they are; below the limits.
@@ -309,32 +288,23 @@ def _published_family(
 
 
 def _plan(mechanism: str, problem: Problem, aim: Aim) -> NoisePlan:
-    found = engines.least_noise(mechanism, problem, aim)
-    chain: MarkovChain = problem.model.likeliest
-    plan = NoisePlan(
-        chain, found.noise, found.loss, aim.epsilon, aim.objective, found.half_planes,
-        problem.releases, event=problem.event, gaps=problem.gaps,
+    found = engines.calibrated(mechanism, problem, aim)
+    unit: Unit = "point" if problem.unit == 1 else problem.unit
+    return NoisePlan(
+        problem.model, found.noise, found.loss, aim.epsilon, aim.objective, found.half_planes,
+        problem.releases, unit, problem.gaps,
     )  # fmt: skip
-    if problem.model.single:
-        return plan
-    known = partial(engines.least_noise, mechanism, problem.on(chain), aim)
-    if not engines.is_family(problem.model):
-        return replace(plan, region=problem.region, known_noise=known)
-    # Of other chains it may take minutes, or not be offered for them alone.
-    quick = chain.box is not None
-    family = cast(ModelFamily, problem.model)
-    return replace(plan, family=family, known_noise=known if quick else None)
 
 
-def _as_realised(spent: Any) -> tuple[Noise, ...]:
+def _as_realised(earlier: Any) -> tuple[Noise, ...]:
     """Earlier releases with the noise that sanitizing gave them: that on the grid."""
-    if isinstance(spent, Noise) or not isinstance(spent, Sequence):
-        found = f"an object of type {type(spent).__name__}"
-        raise InvalidInput("spent", found, "a list of Channels, one for each earlier release")
-    for earlier in spent:
-        if not isinstance(earlier, Noise):
-            raise InvalidInput("spent", earlier, "channels", "Take the channel of each plan.")
-    return tuple(earlier.on_grid() for earlier in spent)
+    if isinstance(earlier, Noise) or not isinstance(earlier, Sequence):
+        found = f"an object of type {type(earlier).__name__}"
+        raise InvalidInput("earlier", found, "a list of Channels, one for each earlier release")
+    for noise in earlier:
+        if not isinstance(noise, Noise):
+            raise InvalidInput("earlier", noise, "channels", "Take the channel of each plan.")
+    return tuple(noise.on_grid() for noise in earlier)
 
 
 def _budgets(epsilon: Any) -> tuple[list[float], bool]:

@@ -14,7 +14,6 @@ import json
 import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any, get_args
 
@@ -35,7 +34,6 @@ from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
 from chainveil.noise.wrong import long_run_law, wrong_share
 from chainveil.plan import NoisePlan
-from chainveil.privacy import engines
 from chainveil.privacy.adversary import AdversaryName
 from chainveil.privacy.enumeration import loss as enumeration
 from chainveil.privacy.loss import privacy_loss
@@ -548,10 +546,7 @@ def _plan(model: DataModel, noise: Noise) -> NoisePlan:
     length = None if quick else _longest(noise, False)
     loss = privacy_loss(model, noise, length=length)
     epsilon = max(loss.epsilon, 1e-6)
-    plan = NoisePlan(model.likeliest, noise, loss, epsilon, Aim(epsilon).objective, None)
-    if engines.is_family(model):
-        return replace(plan, family=model)  # type: ignore[arg-type]
-    return plan if model.single else replace(plan, region=model)  # type: ignore[arg-type]
+    return NoisePlan(model, noise, loss, epsilon, Aim(epsilon).objective)
 
 
 def _certificate_of_noise(noise: Noise) -> str | None:

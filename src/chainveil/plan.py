@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from chainveil import notebook
 from chainveil.errors import InvalidInput, NotSupported
 from chainveil.model.base import Origin
-from chainveil.model.family import ModelFamily
-from chainveil.model.region import ChainRegion
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
+from chainveil.privacy import engines
 from chainveil.privacy.adversary import describe
 from chainveil.privacy.closed_form import HalfPlanes
-from chainveil.privacy.problem import Objective
-from chainveil.privacy.result import Calibrated, PrivacyLoss
+from chainveil.privacy.problem import Aim, Objective, Problem, Unit
+from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.rounding import exact, lower, upper
 
 if TYPE_CHECKING:
     from chainveil.certificate import Certificate
     from chainveil.mechanism import Release, Reported, Source, Stream
     from chainveil.mechanism.reading import Missing
+    from chainveil.model.family import ModelFamily
+    from chainveil.model.region import ChainRegion
 
 # Bounds that are further apart, as a share of the budget, are told.
 FAR_APART = 0.01
@@ -35,35 +35,26 @@ class NoisePlan:
 
     Attributes
     ----------
-    chain : MarkovChain, HigherOrderChain or another model
-        The chain the data are taken to follow; in place of one that was fitted on private
-        data, a rounded one.
-    noise : Channel or CorrelatedNoise
+    model : MarkovChain, ChainRegion, ModelFamily or another model
+        The model that the loss holds for; in place of one that was fitted on private data, a
+        rounded one.
+    noise : Noise
         The noise; its probabilities are multiples of 2^-53 and realised exactly.
     loss : PrivacyLoss
-        Certified loss of this noise; ``loss.epsilon`` is never above ``epsilon``.
+        Certified loss of this noise and the earlier releases; ``loss.epsilon`` is never above
+        ``epsilon``.
     epsilon : float
-        The budget that was asked for.
+        The budget that was asked for, in nats.
     objective : str
-        What was minimised: "flips", "estimate" or "distance".
+        What was minimised: "wrong-reports", "share", "distance" or "smoothed".
     half_planes : HalfPlanes or None
-        The feasible noise levels; None for correlated noise, for chains with q + r > 1,
-        where the borders curve, and for more than two states.
-    spent : tuple of Channel
-        Earlier releases of the same series; ``loss`` is that of all releases together.
-    region : ChainRegion or None
-        The chains the loss holds for, where the chain is only roughly known.
-    known_noise : callable or None
-        Looks for the noise that would do if ``chain`` were known to be the right one of
-        ``region`` or ``family``; ``if_known`` is what it finds.
-    family : ModelFamily or None
-        The models that the loss holds for, each of them, where there are several; ``chain`` is
-        then the typical one.
-    event : int
-        The secret: any two values of so many consecutive points.
+        The feasible noise levels of independent noise on two states with q + r up to 1.
+    earlier : tuple of Noise
+        Noise of earlier releases of the same series.
+    unit : "point" or int
+        The unit of privacy: one point, or so many consecutive points.
     gaps : bool
-        Whether ``loss`` covers points that are missing, for all to see. Noise that looks at
-        each point alone loses nothing by them; noise that holds its last report may.
+        Whether ``loss`` covers missing points, over which noise may carry its last report forward.
 
     Examples
     --------
@@ -76,45 +67,58 @@ class NoisePlan:
     (1000,)
     """
 
-    chain: Any
+    model: Any
     noise: Noise
     loss: PrivacyLoss
     epsilon: float
     objective: Objective
-    half_planes: HalfPlanes | None
-    spent: tuple[Noise, ...] = ()
-    region: ChainRegion | None = None
-    known_noise: Callable[[], Calibrated] | None = field(default=None, compare=False, repr=False)
-    event: int = 1
+    half_planes: HalfPlanes | None = None
+    earlier: tuple[Noise, ...] = ()
+    unit: Unit = "point"
     gaps: bool = False
-    family: ModelFamily | None = None
+
+    @cached_property
+    def chain(self) -> Any:
+        """The model, or its likeliest chain if it is a region or a family."""
+        return self.model.likeliest
 
     @property
-    def model(self) -> Any:
-        """What the loss holds for: the family or the region where there is one, else the chain."""
-        return self.family or self.region or self.chain
+    def region(self) -> ChainRegion | None:
+        """The chains that the loss holds for, if the model is a region."""
+        return None if self.model.single or self.family is not None else self.model
+
+    @property
+    def family(self) -> ModelFamily | None:
+        """The models that the loss holds for, each of them, if the model is a family."""
+        return self.model if engines.is_family(self.model) else None
 
     @property
     def shown(self) -> Noise | list[Noise]:
         """What the loss is about: the noise, with that of earlier releases where there are any."""
-        return [*self.spent, self.noise] if self.spent else self.noise
+        return [*self.earlier, self.noise] if self.earlier else self.noise
 
     @cached_property
     def if_known(self) -> Noise | None:
-        """The noise that would do if ``chain`` were known; None where it is known.
+        """The noise that would do if ``chain`` were known to be the right one; None if it is.
 
-        Looked for when it is first asked for: most plans are never asked.
+        It is searched for when it is first asked for.
         """
-        return None if self.known_noise is None else self.known_noise().noise
+        if self.model.single:
+            return None
+        if self.chain.box is None:
+            raise NotSupported(
+                "if_known: noise for the typical chain of the family alone is found for two states "
+                "and order 1; compare with calibrate(plan.chain, …)"
+            )
+        size = 1 if self.unit == "point" else self.unit
+        length, who = self.loss.length, self.loss.adversary
+        problem = Problem(self.chain, self.earlier, length, who, unit=size, gaps=self.gaps)
+        aim = Aim(self.epsilon, self.objective, every=self.noise.every)
+        return engines.least_noise(self.mechanism, problem, aim).noise
 
     @property
     def cost_of_uncertainty(self) -> float:
         """Share of points changed only because the chain is not known exactly."""
-        if self.if_known is None and self.family is not None:
-            raise NotSupported(
-                "cost_of_uncertainty: noise for the typical chain of the family alone is found "
-                "for two states and order 1; compare with calibrate(plan.chain, …)"
-            )
         if self.if_known is None:
             return 0.0
         return self.expected_flips - self.if_known.expected_flips(self.chain)
@@ -243,7 +247,7 @@ class NoisePlan:
         return f"; the bounds did not meet: attacks attain {attained}, so less noise may do"
 
     def _repr_html_(self) -> str:
-        secret = "one point" if self.event == 1 else f"any {self.event} consecutive points"
+        secret = "one point" if self.unit == "point" else f"any {self.unit} consecutive points"
         lines = [
             ("loss", f"at most {upper(self.loss.epsilon)} of epsilon {exact(self.epsilon)}"),
             ("against", describe(self.loss.adversary)),
@@ -253,7 +257,7 @@ class NoisePlan:
         ]
         if self._left_open:
             lines.insert(1, ("not closed", self._left_open.removeprefix("; ")))
-        if self.spent:
-            lines.append(("together with", f"{len(self.spent)} earlier releases"))
+        if self.earlier:
+            lines.append(("together with", f"{len(self.earlier)} earlier releases"))
         title = f"noise plan: {self.expected_flips:.2%} of the points change on average"
         return notebook.card(title, lines)

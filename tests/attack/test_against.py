@@ -88,9 +88,9 @@ def test_runs_are_not_joined_across_gaps() -> None:
 
 def test_earlier_releases_count() -> None:
     x = CHAIN.sample(2000, rng=3)
-    both = cv.calibrate(CHAIN, 2.0, spent=[cv.Channel.binary(0.46, 0.46)])
+    both = cv.calibrate(CHAIN, 2.0, earlier=[cv.Channel.binary(0.46, 0.46)])
     fit = cv.MarkovChain.fit(x, public=True)
-    together = cv.privacy_loss(fit, [*both.spent, both.noise])
+    together = cv.privacy_loss(fit, [*both.earlier, both.noise])
     assert own_loss([x], both).epsilon == together.epsilon
 
 

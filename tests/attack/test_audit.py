@@ -90,7 +90,7 @@ def test_release_with_its_original() -> None:
     z = sanitize(x, channel, rng=seeded(1))
     result = audit_release(x, z, MarkovChain.symmetric(0.05), channel, length=3, nominal=1.0)
     assert result.exceeds_nominal
-    exact = privacy_loss(MarkovChain.symmetric(0.05), channel, 3, "ignorant")
+    exact = privacy_loss(MarkovChain.symmetric(0.05), channel, length=3, adversary="ignorant")
     assert result.lower_bound < exact.epsilon
 
 
@@ -112,6 +112,6 @@ def test_errors() -> None:
 
 def test_series_of_one_point_are_audited_as_many() -> None:
     chain = MarkovChain.symmetric(0.2)
-    plan = calibrate(chain, 1.0, 1)
+    plan = calibrate(chain, 1.0, max_length=1)
     found = audit_sanitizer(plan.sanitize, chain, plan.channel, length=1, trials=2000, rng=3)
     assert 0 < found.lower_bound <= 1.0

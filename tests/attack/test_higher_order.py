@@ -106,12 +106,16 @@ def test_an_audit_comes_near_the_loss_and_not_above(noise: Noise) -> None:
     assert chosen.lower_bound > 0
     x = CHAIN.sample(40_000, rng=8)
     released = audit_release(x, sanitize(x, noise, rng=seeded(9)), CHAIN, noise, length=3)
-    assert 0 < released.lower_bound <= cv.privacy_loss(CHAIN, noise, 3, "ignorant").epsilon
+    assert (
+        0
+        < released.lower_bound
+        <= cv.privacy_loss(CHAIN, noise, length=3, adversary="ignorant").epsilon
+    )
     assert mixing_gap(CHAIN, noise) > 0
 
 
 def test_the_bound_on_success_holds_and_baselines_say_what_they_are_for() -> None:
-    loss = cv.privacy_loss(CHAIN, CHANNEL, 7, "ignorant").epsilon
+    loss = cv.privacy_loss(CHAIN, CHANNEL, length=7, adversary="ignorant").epsilon
     bound = cv.success_bound(CHAIN, loss)
     for target in range(7):
         assert expected_success(CHAIN, CHANNEL, 7, target).value <= bound

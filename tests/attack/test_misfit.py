@@ -161,7 +161,7 @@ def test_each_series_has_its_own_fit() -> None:
     slow, quick = MarkovChain.binary(0.03, 0.05), MarkovChain.binary(0.3, 0.4)
     x = [slow.sample(900, rng=1), quick.sample(900, rng=2), quick.sample(40, rng=3)]
     plan = calibrate(MarkovChain.fit(x, public=True), 2.0)
-    found = misfit(x, plan, orders=(1, 2), each=True, max_nodes=2_000)
+    found = misfit(x, plan, orders=(1, 2), each=True, effort=2_000)
     assert [(r.order, r.series) for r in found.readings] == [
         (1, None), (2, None), (1, 0), (2, 0), (1, 1), (2, 1),
     ]  # fmt: skip
@@ -191,7 +191,7 @@ def test_a_plan_brings_its_promise_and_what_was_spent() -> None:
     chain = MarkovChain.binary(0.2, 0.3)
     x = chain.sample(30_000, rng=1)
     earlier = Channel.binary(0.4, 0.4)
-    plan = calibrate(chain, 2.0, spent=[earlier], mechanism="independent", adversary="ignorant")
+    plan = calibrate(chain, 2.0, earlier=[earlier], mechanism="independent", adversary="ignorant")
     found = misfit(x, plan, orders=(1,)).reading(1)
     fitted = MarkovChain.fit(x, public=True)
     both = privacy_loss(fitted, [earlier, plan.noise], adversary="ignorant")
@@ -203,7 +203,7 @@ def test_heart_rate_at_orders_one_to_three() -> None:
     """The figures of the issue: 2.38 and 4.59 to 4.60 on N5, by another search."""
     x = heart_rate("N5")
     plan = calibrate(MarkovChain.fit(x, public=True), 2.0, mechanism="independent")
-    found = misfit(x, plan, orders=(1, 2, 3), max_seconds=60)
+    found = misfit(x, plan, orders=(1, 2, 3), effort=500_000)
     losses = {r.order: r.loss for r in found.readings}
     assert losses[1].epsilon == pytest.approx(2.0, abs=1e-6)
     assert 2.38 <= losses[2].lower <= losses[2].epsilon <= 2.40
@@ -216,7 +216,7 @@ def test_heart_rate_at_orders_one_to_three() -> None:
 def test_heart_rate_at_order_four_attains_more_than_a_window_shows(name: str) -> None:
     x = heart_rate(name)
     plan = calibrate(MarkovChain.fit(x, public=True), 2.0, mechanism="independent")
-    reading = misfit(x, plan, orders=(4,), max_seconds=0.1).reading(4)
+    reading = misfit(x, plan, orders=(4,), effort=1_000).reading(4)
     window = worst_output(reading.model, plan.noise, 15).loss
     assert window < reading.loss.lower <= reading.loss.epsilon
     assert window == pytest.approx({"N5": 4.19, "N10": 2.24}[name], abs=0.006)

@@ -154,7 +154,7 @@ def test_the_worst_output_of_every_noise(noise: Noise) -> None:
 def test_the_misfit_of_every_noise(noise: Noise) -> None:
     """Somebody who may know points learns no less than the worst output of a window tells."""
     x = random_order(np.random.default_rng(4), 2, 2).sample(20_000, rng=5)
-    second = misfit(x, noise, orders=(2,), max_seconds=0.2).reading(2)
+    second = misfit(x, noise, orders=(2,), effort=2_000).reading(2)
     window = worst_output(second.model, noise, 5).loss
     assert window - 1e-8 <= second.loss.lower <= second.loss.epsilon
     assert second.test.p_value < 1e-6

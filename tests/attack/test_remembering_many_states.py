@@ -86,7 +86,7 @@ def test_the_worst_output_is_the_loss_of_one_who_knows_nothing(noise: Noise) -> 
 @every_noise
 def test_the_misfit_and_one_report_at_a_time(noise: Noise) -> None:
     x = random_order(np.random.default_rng(4), 3, 2).sample(20_000, rng=5)
-    found = misfit(x, noise, orders=(1, 2), max_seconds=0.2)
+    found = misfit(x, noise, orders=(1, 2), effort=2_000)
     assert found.readings[1].test.p_value < 1e-6
     assert 0 < found.readings[1].loss.lower <= found.readings[1].loss.epsilon
     z = sanitize(x, noise, rng=seeded(6))

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 import chainveil as cv
-from chainveil.certificate import Certificate, Discretization, Released, ReleasedFile, certify
+from chainveil.certificate import (
+    Certificate,
+    Discretization,
+    Released,
+    ReleasedFile,
+    certify,
+    statements,
+)
 from chainveil.certificate.document import seal
 from chainveil.certificate.schema import ABSENT, BY_PATH, FIELDS, OPTIONAL, leaves
 from tests.batches import some_quick
@@ -24,7 +31,9 @@ PATHS = [field.path for field in FIELDS if field.path not in ABSENT]
 
 
 def _plan(length: int | None = None, adversary: Any = "any") -> cv.NoisePlan:
-    return cv.calibrate(cv.MarkovChain.binary(0.0893, 0.1092), 1.0, length, adversary)
+    return cv.calibrate(
+        cv.MarkovChain.binary(0.0893, 0.1092), 1.0, max_length=length, adversary=adversary
+    )
 
 
 def _full() -> Certificate:
@@ -98,7 +107,7 @@ ALTERNATIVES: dict[str, list[Any]] = {
     "promise.length": [1, 5],
     "promise.adversary.model": ["ignorant", "informed", "one"],
     "chain.origin": ["given"],
-    "noise.objective": ["estimate"],
+    "noise.objective": ["share"],
     "discretization.kind": ["edges", "states"],
     "discretization.origin": ["private mean"],
     "randomness.source": ["study"],
@@ -148,13 +157,17 @@ def test_every_field_is_checked_or_said_to_be_open() -> None:
     covered = {check.field for check in cv.verify(certificate, RELEASED).checks}
     for path, _ in leaves(certificate.document):
         prefixes = {path} | {path.rsplit(".", n)[0] for n in range(1, path.count(".") + 1)}
-        fixed_by_schema = BY_PATH[path].kind.startswith("schema") or path == "promise.length"
-        assert fixed_by_schema or prefixes & covered, path
+        fixed_by_schema = BY_PATH[path].kind.startswith("schema")
+        changes_the_loss = path in ("promise.length", "promise.unit")
+        assert fixed_by_schema or changes_the_loss or prefixes & covered, path
 
 
-def test_a_changed_length_changes_the_loss() -> None:
+@pytest.mark.parametrize(("field", "value"), [("length", 8), ("unit", 2)])
+def test_a_changed_length_or_unit_changes_the_loss(field: str, value: int) -> None:
     document = _plain(_plan(7).certificate())
-    document["promise"]["length"] = 8
+    document["promise"][field] = value
+    if field == "unit":
+        document["promise"]["protected"] = statements.protected(value)
     assert _rejected(_resealed(document), None)
 
 
@@ -188,15 +201,34 @@ def test_correlated_noise_is_certified() -> None:
 THREE = cv.MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
 TWO = cv.MarkovChain.binary(0.1, 0.2)
 OTHER_PLANS: dict[str, Callable[[], cv.NoisePlan]] = {
-    "spent": lambda: cv.calibrate(TWO, 4.0, spent=[cv.Channel.binary(0.4, 0.4)]),
+    "earlier": lambda: cv.calibrate(TWO, 4.0, earlier=[cv.Channel.binary(0.4, 0.4)]),
     "region": lambda: cv.calibrate(cv.ChainRegion((0.09, 0.11), (0.18, 0.22)), 3.0),
     "response": lambda: cv.calibrate(THREE, 3.0),
-    "ordinal": lambda: cv.calibrate(THREE, 3.0, family="ordinal", objective="distance"),
-    "per-state": lambda: cv.calibrate(THREE, 3.0, 2, family="per-state"),
+    "ordinal": lambda: cv.calibrate(THREE, 3.0, shape="ordinal", objective="distance"),
+    "per-state": lambda: cv.calibrate(THREE, 3.0, max_length=2, shape="per-state"),
     "spent, three": lambda: cv.calibrate(
-        THREE, 4.0, 3, spent=[cv.Channel.randomized_response(3, 0.6)]
+        THREE, 4.0, max_length=3, earlier=[cv.Channel.randomized_response(3, 0.6)]
     ),
 }
+
+
+def test_the_check_takes_as_many_steps_as_the_plan_did() -> None:
+    chain = cv.MarkovChain(
+        [[0.9, 0.08, 0.02, 0], [0.05, 0.88, 0.05, 0.02], [0.02, 0.05, 0.88, 0.05],
+         [0, 0.02, 0.1, 0.88]]
+    )  # fmt: skip
+    answer, first = (cv.Channel.randomized_response(4, rho) for rho in (0.4, 0.5))
+    noise = cv.StickyNoise.response(0.6, answer, first).on_grid()
+    quick = cv.privacy_loss(chain, noise, effort=20_000)
+    assert cv.privacy_loss(chain, noise).epsilon + 1 < quick.epsilon < 20
+    certificate = cv.NoisePlan(chain, noise, quick, 20.0, "wrong-reports", None).certificate()
+    assert certificate["loss.effort"] == 20_000
+    assert cv.verify(certificate).holds
+    assert certificate.plan().loss == quick
+    for steps in (0, -1, 1.5, True, None, 100):
+        document = _plain(certificate)
+        document["loss"]["effort"] = steps
+        assert _rejected(_resealed(document), None)
 
 
 @pytest.mark.parametrize(
@@ -207,10 +239,10 @@ def test_every_kind_of_plan_is_certified(kind: str) -> None:
     certificate = plan.certificate()
     assert cv.verify(certificate).holds, str(cv.verify(certificate))
     assert certificate.plan().loss.epsilon == plan.loss.epsilon
-    assert certificate.plan().spent == plan.spent
+    assert certificate.plan().earlier == plan.earlier
     assert certificate.plan().region == plan.region
     for path in (
-        "chain.region", "noise.spent", "noise.units", "loss.epsilon", "loss.lower",
+        "chain.region", "noise.earlier", "noise.units", "loss.epsilon", "loss.lower",
         "loss.witness.output", "loss.witness.words",
     ):  # fmt: skip
         for other in _unsafe(path, certificate[path])[:2]:
@@ -227,7 +259,7 @@ def test_every_kind_of_plan_is_certified(kind: str) -> None:
 
 def test_a_chain_with_a_start_law_is_certified() -> None:
     chain = cv.MarkovChain.binary(0.1, 0.3, initial=[0.25, 0.75])
-    certificate = cv.calibrate(chain, 2.0, 12).certificate()
+    certificate = cv.calibrate(chain, 2.0, max_length=12).certificate()
     assert cv.verify(certificate).holds
     document = _plain(certificate)
     document["chain"]["initial"] = [0.26, 0.74]

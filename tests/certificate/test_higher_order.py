@@ -19,12 +19,12 @@ TWO = cv.HigherOrderChain([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4], [0.3, 0.7]], orde
 THREE = cv.HigherOrderChain(np.random.default_rng(3).dirichlet([2, 2], 8), order=3)
 FITTED = cv.HigherOrderChain.fit(TWO.sample(8000, rng=1), 2)
 CASES: dict[str, tuple[cv.HigherOrderChain, dict[str, Any]]] = {
-    "two": (TWO, {"length": 5}),
-    "three": (THREE, {"length": 4}),
-    "private": (FITTED, {"length": 4}),
-    "reference": (FITTED.of_origin("reference"), {"length": 4}),
-    "ignorant": (TWO, {"length": 4, "adversary": "ignorant"}),
-    "earlier": (TWO, {"length": 3, "spent": [cv.Channel.binary(0.4, 0.4)]}),
+    "two": (TWO, {"max_length": 5}),
+    "three": (THREE, {"max_length": 4}),
+    "private": (FITTED, {"max_length": 4}),
+    "reference": (FITTED.of_origin("reference"), {"max_length": 4}),
+    "ignorant": (TWO, {"max_length": 4, "adversary": "ignorant"}),
+    "earlier": (TWO, {"max_length": 3, "earlier": [cv.Channel.binary(0.4, 0.4)]}),
 }
 
 
@@ -90,6 +90,6 @@ def test_a_document_of_before_has_no_order() -> None:
 
 
 def test_a_fit_with_its_counts_is_not_certified() -> None:
-    plan = cv.calibrate(TWO, 2.0, 4)
+    plan = cv.calibrate(TWO, 2.0, max_length=4)
     with pytest.raises(cv.InvalidInput, match="as it was fitted on private data"):
-        replace(plan, chain=FITTED).certificate()
+        replace(plan, model=FITTED).certificate()

@@ -22,15 +22,15 @@ PLANS: dict[str, dict[str, Any]] = {
     "sticky": {"mechanism": "sticky"},
     "sticky, gaps": {"mechanism": "sticky", "gaps": True},
     "sticky, rare": {"mechanism": "sticky", "every": 3},
-    "sticky, event": {"mechanism": "sticky", "event": 2},
-    "sticky, length": {"mechanism": "sticky", "every": 2, "length": 7},
+    "sticky, event": {"mechanism": "sticky", "unit": 2},
+    "sticky, length": {"mechanism": "sticky", "every": 2, "max_length": 7},
     "tracking": {"mechanism": "tracking"},
     "tracking, gaps": {"mechanism": "tracking", "gaps": True},
     "independent, rare": {"every": 4},
-    "correlated, event": {"mechanism": "correlated", "event": 2},
-    "independent, event": {"event": 2},
-    "mixed": {"mechanism": "sticky", "spent": [THIN, cv.Channel.binary(0.45, 0.45)]},
-    "after sticky": {"spent": [cv.StickyNoise.binary([[0.3, 0.5], [0.5, 0.7]], [0.4, 0.6])]},
+    "correlated, event": {"mechanism": "correlated", "unit": 2},
+    "independent, event": {"unit": 2},
+    "mixed": {"mechanism": "sticky", "earlier": [THIN, cv.Channel.binary(0.45, 0.45)]},
+    "after sticky": {"earlier": [cv.StickyNoise.binary([[0.3, 0.5], [0.5, 0.7]], [0.4, 0.6])]},
 }
 
 # Kinds whose plans take less than a second.
@@ -62,7 +62,7 @@ def test_a_plan_is_verified_from_its_own_contents_and_made_again(kind: str) -> N
     assert result.holds, str(result)
     again = certificate.plan()
     assert again.noise == plan.noise
-    assert (again.event, again.gaps, again.spent) == (plan.event, plan.gaps, plan.spent)
+    assert (again.unit, again.gaps, again.earlier) == (plan.unit, plan.gaps, plan.earlier)
     assert again.loss.epsilon == pytest.approx(plan.loss.epsilon, rel=1e-12)
 
 
@@ -82,7 +82,7 @@ def tampered(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     found = {}
     for section, name, values in (
         ("noise", "every", (2, 5)),
-        ("promise", "event", (2, 3)),
+        ("promise", "unit", (2, 3)),
         ("promise", "gaps", (True,)),
     ):
         before = document[section].get(name)
@@ -121,11 +121,11 @@ def test_no_row_of_a_kernel_can_be_changed(kind: str, last: int) -> None:
 @pytest.mark.slow
 def test_earlier_releases_cannot_be_left_out_or_changed() -> None:
     document = json.loads(plan_of("mixed").certificate().to_json())
-    rare = document["noise"]["spent"][0]
+    rare = document["noise"]["earlier"][0]
     assert rare["every"] == 2
     for spent in ([], [rare], [{**rare, "every": 3}], [{**rare, "kind": "sticky"}]):
         changed = copy.deepcopy(document)
-        changed["noise"]["spent"] = spent
+        changed["noise"]["earlier"] = spent
         assert rejected(changed), spent
 
 
@@ -159,12 +159,12 @@ def test_reports_where_none_is_due_are_no_attack() -> None:
         lambda d: d["noise"].update(every=True),
         # Of earlier versions: a report about the point before.
         lambda d: d["noise"].update(delay=1),
-        lambda d: d["promise"].update(event=1),
-        lambda d: d["promise"].update(event=10**400),
+        lambda d: d["promise"].update(unit=1),
+        lambda d: d["promise"].update(unit=10**400),
         lambda d: d["promise"].update(gaps=False),
-        lambda d: d["noise"].update(spent=[{"kind": "sticky"}]),
-        lambda d: d["noise"].update(spent=[{"kind": "none", "matrix": [[0.5, 0.5]] * 2}]),
-        lambda d: d["noise"].update(spent=[{"matrix": [[0.5, 0.5]] * 2, "more": 1}]),
+        lambda d: d["noise"].update(earlier=[{"kind": "sticky"}]),
+        lambda d: d["noise"].update(earlier=[{"kind": "none", "matrix": [[0.5, 0.5]] * 2}]),
+        lambda d: d["noise"].update(earlier=[{"matrix": [[0.5, 0.5]] * 2, "more": 1}]),
     ],
 )
 def test_what_is_no_timing_is_not_read(change: Any) -> None:
@@ -179,8 +179,11 @@ def test_heavy_questions_are_not_asked_here() -> None:
     document = json.loads(plan_of("sticky, rare").certificate().to_json())
     assert questions.is_light("loss", questions.ask(resealed(document)))
     for section, name, value in (
-        ("noise", "every", 9_973), ("promise", "event", 4096),
-        ("noise", "spent", [{"kind": "independent", "matrix": [[0.5, 0.5]] * 2, "every": 17}] * 5),
+        ("noise", "every", 9_973), ("promise", "unit", 4096),
+        (
+            "noise", "earlier",
+            [{"kind": "independent", "matrix": [[0.5, 0.5]] * 2, "every": 17}] * 5,
+        ),
     ):  # fmt: skip
         changed = copy.deepcopy(document)
         changed[section][name] = value
@@ -190,7 +193,7 @@ def test_heavy_questions_are_not_asked_here() -> None:
 def test_more_labels_than_are_offered_is_said() -> None:
     document = json.loads(plan_of("sticky").certificate().to_json())
     sticky = {"kind": "sticky", "matrix": document["noise"]["matrix"]}
-    document["noise"]["spent"] = [sticky] * 8
+    document["noise"]["earlier"] = [sticky] * 8
     failures = resealed(document).verify(max_seconds=30).failures
     assert any("labels" in check.text for check in failures)
 

@@ -19,7 +19,9 @@ def plan_of(states: int, length: int) -> cv.NoisePlan:
     np.fill_diagonal(transition, 0.6)
     chain, answer = cv.MarkovChain(transition), Channel.randomized_response(states, 0.7)
     noise = StickyNoise.response(0.5, answer, answer).on_grid()
-    return cv.NoisePlan(chain, noise, cv.privacy_loss(chain, noise, length), 8.0, "flips", None)
+    return cv.NoisePlan(
+        chain, noise, cv.privacy_loss(chain, noise, length=length), 8.0, "wrong-reports", None
+    )
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def test_what_was_taken_from_private_data_is_not_protected() -> None:
 
 def test_a_promise_for_shorter_series_does_not_pass_for_one_for_these() -> None:
     done = _released()
-    short = plain(cv.calibrate(CHAIN, 2.0, 1).certificate())
+    short = plain(cv.calibrate(CHAIN, 2.0, max_length=1).certificate())
     forged = plain(done.certificate)
     for section in ("promise", "noise", "loss"):
         forged[section] = short[section]
@@ -90,7 +90,7 @@ def test_a_promise_for_shorter_series_does_not_pass_for_one_for_these() -> None:
     # 900 rows in two series: without the release, too, one of them has 450 points at least.
     assert [check.field for check in cv.verify(resealed(forged)).failures] == ["promise.length"]
     for length, holds in ((500, True), (499, False)):
-        covered = cv.calibrate(CHAIN, 2.0, length).certificate()
+        covered = cv.calibrate(CHAIN, 2.0, max_length=length).certificate()
         document = plain(done.certificate) | {"promise": covered["promise"]}
         document |= {"noise": covered["noise"], "loss": covered["loss"]}
         assert cv.verify(resealed(document), done.table).holds is holds
@@ -146,11 +146,13 @@ def _machine(task: str, processor: str | None, given: str) -> str:
     return done.stdout
 
 
-def _claiming(chain: cv.MarkovChain, noise: cv.Channel, spent: int = 0) -> cv.Certificate:
+def _claiming(chain: cv.MarkovChain, noise: cv.Channel, releases: int = 0) -> cv.Certificate:
     """A certificate that claims a loss nobody has computed."""
     claimed = PrivacyLoss(2.0, 0.0, None, "any", None)
-    before = (noise.on_grid(),) * spent
-    return NoisePlan(chain, noise.on_grid(), claimed, 2.0, "flips", None, before).certificate()
+    before = (noise.on_grid(),) * releases
+    return NoisePlan(
+        chain, noise.on_grid(), claimed, 2.0, "wrong-reports", None, before
+    ).certificate()
 
 
 def _large(states: int) -> cv.Certificate:
@@ -175,7 +177,7 @@ def test_what_is_too_large_is_neither_confirmed_nor_denied(
     result = asked.verify(max_seconds=1)
     assert not result.failures
     assert not result.holds
-    assert result.verdict == "cannot be decided here"
+    assert result.verdict == "not decided"
     assert "too large to check here" in result.undecided[0]
     assert words in result.undecided[0]
     with pytest.raises(cv.TooLarge, match="too large to check here"):
@@ -198,7 +200,7 @@ def test_seconds_are_a_number_above_zero(seconds: Any) -> None:
 
 
 def test_a_pattern_is_for_two_states_only() -> None:
-    certificate = cv.calibrate(machines.THREE, 3.0, 2).certificate()
+    certificate = cv.calibrate(machines.THREE, 3.0, max_length=2).certificate()
     document = put(plain(certificate), "loss.witness.output", [[[[0, 0]], 3]])
     failed = cv.verify(resealed(document)).failures
     assert [check.field for check in failed] == ["loss.witness"]
@@ -215,7 +217,7 @@ def test_chains_at_the_edge_of_doubles_are_judged_in_words(entries: tuple[float,
 @pytest.mark.slow
 def test_a_length_cannot_be_promised_where_gaps_split_a_series() -> None:
     """As sanitizing refuses it: how many points lie in a gap is not known."""
-    done = _released(length=500)
+    done = _released(max_length=500)
     assert cv.verify(done.certificate, done.table).holds
     forged = plain(done.certificate)
     put(forged, "release.splits", 3)

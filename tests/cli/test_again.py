@@ -42,7 +42,7 @@ def test_a_second_release_of_the_same_data_is_warned_about(
     noises = [plan.noise for plan in plans]
     assert [noise.kind for noise in noises] == ["sticky", "sticky"]
     # The fewest wrong reports of the first budget would only guess.
-    assert cv.Certificate.read("first.certificate.json")["noise.objective"] == "estimate"
+    assert cv.Certificate.read("first.certificate.json")["noise.objective"] == "share"
     loss = cv.privacy_loss(chain, noises)
     assert "first.certificate.json is the certificate of an earlier release" in told
     assert f"together lose {upper(loss.epsilon)}, not {upper(plans[1].loss.epsilon)}" in told
@@ -89,7 +89,7 @@ def test_correlated_noise_adds_up_too(folder: Path, capsys: pytest.CaptureFixtur
     spent = ["--epsilon", "5", "--spent", "first.certificate.json"]
     assert _sanitize("beats.csv", "third.csv", *spent) == 0
     made = cv.Certificate.read("third.certificate.json")
-    assert made["noise.spent"][0]["kind"] == "correlated"
+    assert made["noise.earlier"][0]["kind"] == "correlated"
     assert 3 < made["loss.epsilon"] <= 5
 
 
@@ -103,14 +103,14 @@ def test_what_was_spent_is_planned_for(folder: Path, capsys: pytest.CaptureFixtu
     second = cv.Certificate.read("second.certificate.json")
     chain = cv.MarkovChain.binary(0.1, 0.2)
     first = cv.Certificate.read("first.certificate.json").plan().noise
-    assert second["noise.spent"] == [first.to_json()]
+    assert second["noise.earlier"] == [first.to_json()]
     assert second["loss.epsilon"] == cv.privacy_loss(chain, [first, second.plan().noise]).epsilon
     # The second knows of the first, so that the third needs to name the second alone.
     then = ["--epsilon", "3", "--spent", "second.certificate.json"]
     capsys.readouterr()
     assert run(["calibrate", *CHAIN, *then, "-o", "third.json", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)["plan"]
-    assert len(plan["noise"]["spent"]) == 2
+    assert len(plan["noise"]["earlier"]) == 2
     assert run(["verify", "third.json"]) == 4
     # A plan brings what was spent along.
     again = ["sanitize", "beats.csv", "--column", "x", "--plan", "third.json", "-o", "third.csv"]
@@ -140,9 +140,9 @@ def test_in_python() -> None:
     chain = cv.MarkovChain.binary(0.1, 0.2)
     first = cv.calibrate(chain, 1.0)
     table = pa.table({"x": [0, 1] * 20})
-    how: dict[str, Any] = {"chain": chain, "spent": [first.channel]}
+    how: dict[str, Any] = {"chain": chain, "earlier": [first.channel]}
     done = cv.sanitize_table(table, "x", 2.0, **how)
     assert cv.verify(done.certificate, done.table).holds
-    with pytest.raises(cv.InvalidInput, match="spent"):
-        cv.sanitize_table(table, "x", plan=first, spent=[first.channel])
-    assert certify(cv.calibrate(chain, 2.0, spent=[first.channel])).verify().holds
+    with pytest.raises(cv.InvalidInput, match="earlier"):
+        cv.sanitize_table(table, "x", plan=first, earlier=[first.channel])
+    assert certify(cv.calibrate(chain, 2.0, earlier=[first.channel])).verify().holds

@@ -57,7 +57,7 @@ def test_the_whole_way(capsys: pytest.CaptureFixture[str]) -> None:
     assert plan["plan"]["chain"]["origin"] == "private"
     assert "counts" not in json.dumps(plan["plan"]["chain"])
     loss = _json(capsys, "loss", "--chain", "c.json", "--rho", "0.3", "--length", "5")
-    assert loss["epsilon"] == cv.privacy_loss(chain, cv.Channel.binary(0.3, 0.3), 5).epsilon
+    assert loss["epsilon"] == cv.privacy_loss(chain, cv.Channel.binary(0.3, 0.3), length=5).epsilon
     how = [*STATES, *WHERE, "--plan", "plan.json", "--seed", "3"]
     assert run(["sanitize", "heart.csv", *how, "-o", "release.csv"]) == 0
     assert run(["verify", "release.certificate.json", "release.csv"]) == 4

@@ -61,7 +61,7 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
     rare = facts(capsys, "calibrate", "--epsilon", "2", *CHAIN, "--every", "3", "--gaps",
                  "--event", "2", "-o", "plan.json")  # fmt: skip
     assert rare["plan"]["noise"]["every"] == 3
-    assert (rare["plan"]["promise"]["event"], rare["plan"]["promise"]["gaps"]) == (2, True)
+    assert (rare["plan"]["promise"]["unit"], rare["plan"]["promise"]["gaps"]) == (2, True)
     for wrong in (["--every", "often"], ["--every", "0"], ["--event", "0"]):
         assert run(["calibrate", "--epsilon", "2", *CHAIN, *wrong]) in (1, 2)
     capsys.readouterr()
@@ -71,7 +71,7 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith("error: --delay was removed: ")
     for command, mechanism in product(("calibrate", "plan"), ("tracking", "correlated")):
-        for every in ("2", "best"):
+        for every in ("2", "auto"):
             asked = [command, "--epsilon", "2", *CHAIN, "--every", every, "--mechanism", mechanism]
             assert run(asked) == 2
             (line,) = capsys.readouterr().err.splitlines()
@@ -79,7 +79,7 @@ def test_the_options_reach_the_plan(capsys: pytest.CaptureFixture[str], folder: 
     by_plan = ["sanitize", "heart.csv", *HOW[:6], "--plan", "plan.json", "-o", "p.csv"]
     assert run([*by_plan, "--every", "3"]) == 2
     assert run([*by_plan, "--seed", "1"]) == 0
-    assert json.loads(Path("p.certificate.json").read_text())["promise"]["event"] == 2
+    assert json.loads(Path("p.certificate.json").read_text())["promise"]["unit"] == 2
     capsys.readouterr()
 
 
@@ -120,7 +120,7 @@ def test_a_second_release_of_any_kind_adds_up(
     again = ["sanitize", "heart.csv", *HOW[:7], "3", *CHAIN, "--seed", "4", "--mechanism",
              "independent", "--spent", "one.certificate.json", "-o", "two.csv"]  # fmt: skip
     made = facts(capsys, *again)["contents"]
-    assert made["noise"]["spent"][0]["kind"] == "sticky"
+    assert made["noise"]["earlier"][0]["kind"] == "sticky"
     assert 2 < made["loss"]["epsilon"] <= 3
     assert run(["verify", "two.certificate.json", "two.csv"]) == 4
 
@@ -132,7 +132,7 @@ def test_the_loss_of_a_given_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     found = facts(
         capsys, "loss", "--q", "0.1", "--r", "0.1", *kernel, "--every", "2", "--event", "2"
     )
-    assert found["epsilon"] == cv.privacy_loss(chain, noise.thinned(2), event=2).epsilon
+    assert found["epsilon"] == cv.privacy_loss(chain, noise.thinned(2), unit=2).epsilon
     found = facts(capsys, "loss", "--q", "0.1", "--r", "0.1", *kernel, "--gaps")
     assert found["epsilon"] == cv.privacy_loss(chain, noise, gaps=True).epsilon
     numbers = "0.1,0.3,0.2,0.4,0.6,0.8,0.7,0.9"
@@ -175,6 +175,6 @@ def test_named_noise_that_only_guesses_is_warned_about(tmp_path: Path) -> None:
              "--q", "0.05", "--r", "0.2", "--force", "-o", "r.csv"]  # fmt: skip
     done = called(*asked, "--mechanism", "sticky", folder=tmp_path)
     assert b"the reports tell next to nothing" in done.stderr
-    for other in ([], ["--mechanism", "sticky", "--objective", "estimate"]):
+    for other in ([], ["--mechanism", "sticky", "--objective", "share"]):
         done = called(*asked, *other, folder=tmp_path)
         assert b"the reports tell next to nothing" not in done.stderr

@@ -69,10 +69,10 @@ def test_the_loss_of_a_sticky_response(folder: Path, capsys: pytest.CaptureFixtu
     answer = Channel.randomized_response(4, 0.5)
     found = facts(capsys, "loss", "--chain", "chain.json", *asked)
     noise = StickyNoise.response(0.4, answer, answer)
-    assert found["epsilon"] == cv.privacy_loss(chain, noise, 3).epsilon
+    assert found["epsilon"] == cv.privacy_loss(chain, noise, length=3).epsilon
     found = facts(capsys, "loss", "--chain", "chain.json", *asked, "--first", "0.7")
     noise = StickyNoise.response(0.4, answer, Channel.randomized_response(4, 0.7))
-    assert found["epsilon"] == cv.privacy_loss(chain, noise, 3).epsilon
+    assert found["epsilon"] == cv.privacy_loss(chain, noise, length=3).epsilon
     found = facts(capsys, "loss", "--q", "0.1", "--r", "0.1", "--repeat", "0.4", "--rho", "0.3")
     two = Channel.binary(0.3, 0.3)
     noise = StickyNoise.response(0.4, two, two)

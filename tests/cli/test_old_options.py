@@ -7,7 +7,7 @@ import json
 import pytest
 
 from chainveil.cli import cli, run
-from chainveil.cli.old_options import REMOVED
+from chainveil.cli.old_options import REMOVED, RENAMED_VALUES
 
 CASES = [(command, option) for option, (commands, _) in REMOVED.items() for command in commands]
 
@@ -52,3 +52,18 @@ def test_machines_get_it_as_json(
     monkeypatch.setattr("sys.argv", ["chainveil", *words])
     assert run(words) == 2
     assert json.loads(capsys.readouterr().err)["message"] == REMOVED["--theta"][1]
+
+
+@pytest.mark.parametrize(
+    ("option", "old"),
+    [(option, old) for option, values in RENAMED_VALUES.items() for old in values],
+)
+def test_an_old_value_ends_with_the_name_of_the_new_one(
+    option: str, old: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["calibrate", "--q", "0.1", "--r", "0.2", "--epsilon", "2"]
+    assert run([*asked, option, old]) == 2
+    new = RENAMED_VALUES[option][old]
+    told = f"error: {option} {old} was renamed: give {option} {new}."
+    assert capsys.readouterr().err.splitlines() == [told]
+    assert run([*asked, option, new]) == 0

@@ -33,7 +33,7 @@ LONG = ("curator.md", "estimates.md", "finite-states.md", "report.md")
 
 @pytest.mark.parametrize(
     "name",
-    some_quick(["../README.md", "memory.md", *LONG], ["../README.md", "memory.md"]),
+    some_quick(["../README.md", *LONG], ["../README.md"]),
 )
 def test_a_session_in_a_page_prints_what_it_says(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

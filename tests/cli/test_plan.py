@@ -51,7 +51,7 @@ def test_the_noise_is_that_of_sanitize(tmp_path: Path) -> None:
     for chain, epsilon in ((CHAIN, "2"), (slow, "0.3")):
         done = called(*asked, "--epsilon", epsilon, *chain, folder=tmp_path)
         assert json.loads(done.stdout)["mechanism"] == "sticky"
-    named = ["--mechanism", "sticky", "--objective", "estimate"]
+    named = ["--mechanism", "sticky", "--objective", "share"]
     same = called(*asked, "--epsilon", "0.3", *slow, *named, folder=tmp_path)
     assert json.loads(same.stdout) == json.loads(done.stdout)
     done = called("plan", "--rows", "100000", "--error", "0.05", "--json", *CHAIN, folder=tmp_path)

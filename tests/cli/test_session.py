@@ -101,7 +101,7 @@ def test_loss_and_budgets_that_cannot_be_met(folder: Path) -> None:
     done = called("loss", "--q", "0.1", "--r", "0.1", "--rho", "0.02", "--length", "5", "--json",
                   folder=folder)  # fmt: skip
     facts = json.loads(done.stdout)
-    loss = cv.privacy_loss(cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.02, 0.02), 5)
+    loss = cv.privacy_loss(cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.02, 0.02), length=5)
     assert facts["epsilon"] == loss.epsilon
     done = called(
         "loss", "--q", "0.1", "--r", "0.1", "--rho", "0.02", "--length", "5", folder=folder

@@ -92,24 +92,24 @@ def test_fit_calibrate_sanitize_verify_attack_estimate(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["response", "ordinal", "per-state"])
-def test_every_family_in_one_step(family: str, capsys: pytest.CaptureFixture[str]) -> None:
-    out = f"{family}.parquet"
-    how = [*WHERE, *WAYS["level"], "--epsilon", "3", "--length", "2", "--family", family]
-    objective = ["--objective", "distance"] if family == "ordinal" else []
+@pytest.mark.parametrize("shape", ["uniform", "ordinal", "per-state"])
+def test_every_family_in_one_step(shape: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out = f"{shape}.parquet"
+    how = [*WHERE, *WAYS["level"], "--epsilon", "3", "--length", "2", "--family", shape]
+    objective = ["--objective", "distance"] if shape == "ordinal" else []
     kept = ["--keep", "pulse"]
     assert run(["sanitize", "activity.parquet", *how, *objective, *kept, "-o", out]) == 2
     assert "Of 'pulse', its value is right about 9" in capsys.readouterr().err
     kept += ["--allow-leak", "pulse"]
     assert run(["sanitize", "activity.parquet", *how, *objective, *kept, "-o", out]) == 0
     # A column that was let through makes the promise a weaker one.
-    assert run(["verify", f"{family}.certificate.json", out]) == 4
+    assert run(["verify", f"{shape}.certificate.json", out]) == 4
     assert "published without a test of what they say about the states: pulse" in " ".join(
         capsys.readouterr().out.split()
     )
-    certificate = cv.Certificate.read(f"{family}.certificate.json")
+    certificate = cv.Certificate.read(f"{shape}.certificate.json")
     flips = certificate.plan().channel.flip_probabilities
-    assert (len(set(flips)) == 1) == (family == "response")
+    assert (len(set(flips)) == 1) == (shape == "uniform")
     released = pq.read_table(out)
     # Categories stay categories, and what is kept is as it was.
     before = pq.read_table("activity.parquet")
@@ -147,7 +147,7 @@ def test_the_loss_of_many_states(capsys: pytest.CaptureFixture[str]) -> None:
     facts = _json(capsys, *how, "--rho", "0.6")
     chain = read_chain_file("loss.json").chain
     noise = cv.Channel.randomized_response(3, 0.6)
-    assert facts["epsilon"] == cv.privacy_loss(chain, noise, 3).epsilon
+    assert facts["epsilon"] == cv.privacy_loss(chain, noise, length=3).epsilon
     for wrong in (["--rho0", "0.6", "--rho1", "0.6"], ["--rho", "0.6", "--correlated"]):
         assert run([*how, *wrong]) == 2
         assert "3 states" in capsys.readouterr().err

@@ -27,10 +27,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def _forged(spent: int) -> str:
+def _forged(releases: int) -> str:
     """The certificate of the release, claiming that as many others came before it."""
     document = plain(cv.Certificate.read("r.certificate.json"))
-    return resealed(put(document, "noise.spent", SPENT * spent)).to_json()
+    return resealed(put(document, "noise.earlier", SPENT * releases)).to_json()
 
 
 def test_the_promise_comes_first_and_the_code_tells(folder: Path) -> None:

@@ -61,13 +61,13 @@ def test_every_setting_that_is_allowed_is_there_at_every_budget(found: cv.Compar
             if row.epsilon == epsilon
         }
         # Where every point reports that is the setting without rare reports, which is refused.
-        rare = {("independent", 3, "decoded")} if epsilon == 2.0 else set()
+        rare = {("independent", 3, "smoothed")} if epsilon == 2.0 else set()
         assert there == rare | {
-            ("independent", 1, "flips"), ("independent", 1, "estimate"),
-            ("independent", 1, "decoded"), ("independent", "best", "flips"),
-            ("independent", "best", "estimate"),
-            ("sticky", 1, "flips"), ("sticky", 1, "estimate"), ("sticky", 1, "decoded"),
-            ("sticky", "best", "flips"), ("sticky", "best", "estimate"),
+            ("independent", 1, "wrong-reports"), ("independent", 1, "share"),
+            ("independent", 1, "smoothed"), ("independent", "auto", "wrong-reports"),
+            ("independent", "auto", "share"),
+            ("sticky", 1, "wrong-reports"), ("sticky", 1, "share"), ("sticky", 1, "smoothed"),
+            ("sticky", "auto", "wrong-reports"), ("sticky", "auto", "share"),
         }  # fmt: skip
     assert all(row.loss <= row.epsilon for row in found.rows)
 
@@ -76,7 +76,7 @@ def test_what_is_not_compared_is_listed_with_its_reason(found: cv.Comparison) ->
     assert not found.refused
     other = cv.compare(_table(), "bpm", BUDGETS, chain=CHAIN, mechanism="correlated", **SAID)
     reasons = {str(one.setting): one.reason for one in other.refused}
-    assert "flips" in reasons["correlated, decoded"]
+    assert "wrong-reports" in reasons["correlated, smoothed"]
     # Refused at every budget alike, and so said once.
     assert all(one.epsilon is None for one in other.refused)
     assert {str(row.setting) for row in other.rows}.isdisjoint(reasons)
@@ -85,10 +85,11 @@ def test_what_is_not_compared_is_listed_with_its_reason(found: cv.Comparison) ->
 @pytest.mark.parametrize(
     ("mechanism", "every", "objective", "states", "left_out"),
     [
-        ("sticky", "best", "decoded", 2, True), ("sticky", "best", "flips", 2, False),
-        ("sticky", 1, "decoded", 2, False), ("independent", "best", "flips", 3, True),
-        ("independent", 1, "flips", 3, False), ("tracking", "best", "flips", 2, True),
-        ("correlated", "best", "flips", 2, True),
+        ("sticky", "auto", "smoothed", 2, True), ("sticky", "auto", "wrong-reports", 2, False),
+        ("sticky", 1, "smoothed", 2, False), ("independent", "auto", "wrong-reports", 3, True),
+        ("independent", 1, "wrong-reports", 3, False),
+        ("tracking", "auto", "wrong-reports", 2, True),
+        ("correlated", "auto", "wrong-reports", 2, True),
     ],
 )  # fmt: skip
 def test_slow_settings_are_compared_where_their_mechanism_is_named(
@@ -287,7 +288,7 @@ def test_more_states_and_gaps() -> None:
         table, "stage", 5.0, threshold=[0.5, 1.5], missing="keep", chain=chain,
         mechanism=["independent", "tracking"],
     )  # fmt: skip
-    assert {row.setting.objective for row in found.rows} >= {"flips", "distance"}
+    assert {row.setting.objective for row in found.rows} >= {"wrong-reports", "distance"}
     assert all("state" in one.reason or "left out" in one.reason or "objective" in one.reason
                for one in found.refused)  # fmt: skip
     assert found.about.points == 890
@@ -307,7 +308,7 @@ def test_progress_is_told_step_by_step_and_in_full() -> None:
     source = FrameSource(_table(1, 500))
     request = read_request({"column": "bpm", "threshold": 60, "chain": CHAIN})
     told: list[int] = []
-    settings = [Setting("independent"), Setting("correlated", objective="decoded")]
+    settings = [Setting("independent"), Setting("correlated", objective="smoothed")]
     search = Search(read_study(source, request), request, lambda _, steps: told.append(steps))
     rows, refused = search.at(2.0, settings)
     assert (len(rows), len(refused)) == (1, 1)

@@ -20,7 +20,9 @@ ROWS, RUNS = 4000, 300
 
 def _plan(noise: Any) -> NoisePlan:
     """Noise as it is, whatever it loses."""
-    return NoisePlan(CHAIN, noise, PrivacyLoss(9.0, 0.0, None, "any", None), 9.0, "flips", None)
+    return NoisePlan(
+        CHAIN, noise, PrivacyLoss(9.0, 0.0, None, "any", None), 9.0, "wrong-reports", None
+    )
 
 
 @pytest.mark.slow
@@ -41,7 +43,7 @@ def test_the_error_foretold_is_the_error_found(noise: Any, question: Any) -> Non
 
 
 def test_plans_from_an_error() -> None:
-    plan = cv.estimate.epsilon_for(CHAIN, 0.05, 2000, length=4)
+    plan = cv.estimate.epsilon_for(CHAIN, 0.05, 2000, max_length=4)
     assert cv.estimate.error_at(plan, 2000).largest <= 0.05
     assert cv.estimate.rows_for(plan, 0.05) <= 2000
 

@@ -63,7 +63,7 @@ def test_expected_error_of_reports_on_one_point_in_several() -> None:
     thinned = replace(plan, noise=plan.noise.thinned(4))
     for covers in ("noise", "sampling"):
         chain = MarkovChain(np.linalg.matrix_power(CHAIN.transition, 4))
-        alone = estimate.error_at(replace(plan, chain=chain), 1000, covers=covers)
+        alone = estimate.error_at(replace(plan, model=chain), 1000, covers=covers)
         found = estimate.error_at(thinned, 4000, covers=covers)
         # The series as it was: three points in four are silent.
         silent = 0.75 * alone.value * (1 - np.diag(chain.transition)) / 1000

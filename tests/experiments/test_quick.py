@@ -61,12 +61,12 @@ def test_every_row_is_as_recorded(results: Results) -> None:
 
 def test_figure_1(results: Results) -> None:
     result = results["fig1"]
-    row = _only(result, epsilon=0.5, adversary="any", objective="flips")
+    row = _only(result, epsilon=0.5, adversary="any", objective="wrong-reports")
     assert (row["rho0"], row["rho1"]) == (pytest.approx(0.41525, abs=1e-4), 0.5)
-    row = _only(result, epsilon=2.0, adversary="ignorant", objective="flips")
+    row = _only(result, epsilon=2.0, adversary="ignorant", objective="wrong-reports")
     assert (row["rho0"], row["rho1"]) == pytest.approx((0.3429, 0.2554), abs=1e-4)
     assert row["loss_any"] == pytest.approx(2.1249, abs=1e-4)
-    row = _only(result, epsilon=2.0, adversary="any", objective="flips")
+    row = _only(result, epsilon=2.0, adversary="any", objective="wrong-reports")
     assert (row["rho0"], row["rho1"]) == pytest.approx((0.3329, 0.2773), abs=1e-4)
     for row in result.rows:
         assert (row["adversary"] == "ignorant") or row["loss_any"] <= row["epsilon"]

@@ -56,12 +56,12 @@ def test_what_the_page_does_with_its_modules(repeating: Any, seasonal: Any) -> N
 
 def test_the_loss_is_that_of_the_definition(repeating: Any, seasonal: Any) -> None:
     noise = repeating.RepeatingNoise.make(0.3, 0.2)
-    loss = cv.privacy_loss(CHAIN, noise, 4)
+    loss = cv.privacy_loss(CHAIN, noise, length=4)
     assert loss.epsilon == pytest.approx(enumerated(CHAIN.series_law(4), noise, 4), abs=1e-9)
     assert loss.witness is not None
     assert loss.witness.replay(CHAIN, noise) == pytest.approx(loss.lower)
     model, channel = seasonal.SeasonalChain(0.1, 0.4), cv.Channel.binary(0.2, 0.3)
-    loss = cv.privacy_loss(model, channel, 4)
+    loss = cv.privacy_loss(model, channel, length=4)
     assert loss.epsilon == pytest.approx(enumerated(model.series_law(4), channel, 4), abs=1e-9)
     with pytest.raises(cv.NotSupported, match="a few points are enumerated"):
         cv.privacy_loss(model, noise)
@@ -70,7 +70,7 @@ def test_the_loss_is_that_of_the_definition(repeating: Any, seasonal: Any) -> No
 def test_the_loss_on_two_states_holds_for_every_length(repeating: Any) -> None:
     noise = repeating.RepeatingNoise.make(0.3, 0.2)
     longest = cv.privacy_loss(CHAIN, noise)
-    shorter = [cv.privacy_loss(CHAIN, noise, length).epsilon for length in (2, 4, 8, 16)]
+    shorter = [cv.privacy_loss(CHAIN, noise, length=length).epsilon for length in (2, 4, 8, 16)]
     assert shorter == sorted(shorter)
     assert shorter[-1] <= longest.epsilon
     assert longest.witness is not None
@@ -78,16 +78,18 @@ def test_the_loss_on_two_states_holds_for_every_length(repeating: Any) -> None:
 
 
 def test_calibrated_noise_keeps_the_budget(repeating: Any, seasonal: Any) -> None:
-    plan = cv.calibrate(CHAIN, 2.0, 4, mechanism="repeating")
+    plan = cv.calibrate(CHAIN, 2.0, max_length=4, mechanism="repeating")
     assert 1.99 < enumerated(CHAIN.series_law(4), plan.noise, 4) <= 2.0
     assert isinstance(plan.noise, repeating.RepeatingNoise)
     # Noise that repeats half of the time is sticky noise, and independent noise is not.
-    sticky = cv.calibrate(CHAIN, 2.0, 4, mechanism="sticky")
+    sticky = cv.calibrate(CHAIN, 2.0, max_length=4, mechanism="sticky")
     assert sticky.expected_flips <= plan.expected_flips + 1e-4
     model = seasonal.SeasonalChain(0.1, 0.4)
-    plan = cv.calibrate(model, 2.0, 4)
+    plan = cv.calibrate(model, 2.0, max_length=4)
     assert 1.99 < enumerated(model.series_law(4), plan.noise, 4) <= 2.0
-    assert "repeat the last report" in str(cv.calibrate(CHAIN, 2.0, 4, mechanism="repeating"))
+    assert "repeat the last report" in str(
+        cv.calibrate(CHAIN, 2.0, max_length=4, mechanism="repeating")
+    )
 
 
 def test_reports_follow_the_kernel_in_arrays_and_streams(repeating: Any) -> None:
@@ -183,7 +185,7 @@ def test_an_unknown_mechanism_is_refused_with_the_known_ones(tmp_path: Path) -> 
 
 
 def test_a_model_in_a_certificate(seasonal: Any) -> None:
-    plan = cv.calibrate(seasonal.SeasonalChain(0.1, 0.4), 2.0, 4)
+    plan = cv.calibrate(seasonal.SeasonalChain(0.1, 0.4), 2.0, max_length=4)
     certificate = cv.Certificate.from_json(plan.certificate().to_json())
     assert cv.verify(certificate).holds
     assert certificate.plan().chain == plan.chain
@@ -198,7 +200,7 @@ def test_an_engine_of_ones_own_answers(repeating: Any, monkeypatch: pytest.Monke
 
     engines.register_engine(engines.Engine(lambda problem: problem.length is None, bound))
     assert cv.privacy_loss(CHAIN, noise).epsilon == math.inf
-    assert cv.privacy_loss(CHAIN, noise, 3).epsilon < math.inf
+    assert cv.privacy_loss(CHAIN, noise, length=3).epsilon < math.inf
 
 
 def test_a_sampler_of_ones_own_draws(repeating: Any, monkeypatch: pytest.MonkeyPatch) -> None:

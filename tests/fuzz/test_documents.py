@@ -71,7 +71,7 @@ def watched() -> Iterator[None]:
 def _done(length: int | None, adversary: Any = "any", **how: Any) -> Any:
     how = {"mechanism": "independent"} | how
     return cv.sanitize_table(
-        TABLE, "x", 2.0, series="person", chain=TWO, length=length, adversary=adversary,
+        TABLE, "x", 2.0, series="person", chain=TWO, max_length=length, adversary=adversary,
         labels=["low", "high"], **how,
     )  # fmt: skip
 
@@ -81,22 +81,24 @@ def originals() -> list[tuple[dict[str, Any], Released | None]]:
     """Certificates of every kind, each with what its release shows."""
     releases = [
         _done(None), _done(9), _done(None, "informed"), _done(12, rng=seeded(1)),
-        _done(None, "ignorant", spent=[cv.Channel.binary(0.48, 0.48)]),
+        _done(None, "ignorant", earlier=[cv.Channel.binary(0.48, 0.48)]),
         _done(None, mechanism="correlated"), _done(None, mechanism=None),
         _done(None, mechanism="sticky", every=3), _done(None, every=2),
         _done(None, mechanism="sticky", missing="keep"),
     ]  # fmt: skip
     plans = [
-        cv.calibrate(TWO, 1.0), cv.calibrate(TWO, 1.0, 3), cv.calibrate(FITTED, 3.0),
-        cv.calibrate(TWO, 3.0, 5, cv.Adversary(2, {0, 4})),
-        cv.calibrate(cv.MarkovChain.binary(0.1, 0.3, [0.25, 0.75]), 2.0, 12),
+        cv.calibrate(TWO, 1.0), cv.calibrate(TWO, 1.0, max_length=3), cv.calibrate(FITTED, 3.0),
+        cv.calibrate(TWO, 3.0, max_length=5, adversary=cv.Adversary(2, {0, 4})),
+        cv.calibrate(cv.MarkovChain.binary(0.1, 0.3, [0.25, 0.75]), 2.0, max_length=12),
         cv.calibrate(cv.ChainRegion((0.09, 0.11), (0.18, 0.22)), 3.0),
-        cv.calibrate(THREE, 3.0), cv.calibrate(THREE, 3.0, 2, family="per-state"),
-        cv.calibrate(LONGER, 2.0, 3),
+        cv.calibrate(THREE, 3.0), cv.calibrate(THREE, 3.0, max_length=2, shape="per-state"),
+        cv.calibrate(LONGER, 2.0, max_length=3),
         cv.calibrate(TWO, 2.0, mechanism="tracking"),
         cv.calibrate(TWO, 2.0, mechanism="tracking", gaps=True),
-        cv.calibrate(TWO, 3.0, mechanism="sticky", event=2), cv.calibrate(TWO, 3.0, event=3),
-        cv.calibrate(TWO, 3.0, mechanism="sticky", spent=[cv.Channel.binary(0.4, 0.4).thinned(2)]),
+        cv.calibrate(TWO, 3.0, mechanism="sticky", unit=2), cv.calibrate(TWO, 3.0, unit=3),
+        cv.calibrate(
+            TWO, 3.0, mechanism="sticky", earlier=[cv.Channel.binary(0.4, 0.4).thinned(2)]
+        ),
     ]  # fmt: skip
     seen = [released_facts(done.certificate, done.table) for done in releases]
     certificates = [done.certificate for done in releases]

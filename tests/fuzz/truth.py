@@ -19,8 +19,8 @@ from tests.oracle import correlated, enumeration
 # The rounding that docs/certificate.md states: the largest, that of regions.
 ROUNDING = 1e-6
 # What a loss depends on beside the chain.
-OF_NOISE = ("noise.mechanism", "noise.matrix", "noise.every", "noise.spent")
-OF_PROMISE = ("promise.event", "promise.gaps", "promise.length", "promise.adversary")
+OF_NOISE = ("noise.mechanism", "noise.matrix", "noise.every", "noise.earlier")
+OF_PROMISE = ("promise.unit", "promise.gaps", "promise.length", "promise.adversary")
 # Enough points for an attack to have both neighbours.
 POINTS = 3
 
@@ -43,10 +43,10 @@ def check_accepted(
 
 def check_words(certificate: cv.Certificate) -> None:
     """The sentences are those of the schema, and of what they speak of."""
-    event = certificate["promise.event"]
+    unit = certificate["promise.unit"]
     one = "the value of one point of one series"
-    several = f"the values of any {event} consecutive points of one series"
-    assert certificate["promise.unit"] == (one if event == 1 else several)
+    several = f"the values of any {unit} consecutive points of one series"
+    assert certificate["promise.protected"] == (one if unit == "point" else several)
     assert certificate["promise.unprotected"] == list(statements.UNPROTECTED)
     assert certificate["cannot_be_checked"] == list(statements.CANNOT_BE_CHECKED)
     model = certificate["promise.adversary.model"]
@@ -106,8 +106,8 @@ def computed_loss(question: str) -> float:
     who = fields["promise.adversary"]
     adversary = who["model"] if who["model"] != "one" else cv.Adversary(who["target"], who["known"])
     return cv.privacy_loss(
-        model, noises, fields["promise.length"], adversary, event=fields["promise.event"],
-        gaps=fields["promise.gaps"],
+        model, noises, unit=fields["promise.unit"], length=fields["promise.length"],
+        adversary=adversary, gaps=fields["promise.gaps"],
     ).lower  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def releases(fields: Any) -> list[Any]:
         "every": fields["noise.every"],
     }  # fmt: skip
     noises: list[Any] = []
-    for words in (*fields["noise.spent"], own):
+    for words in (*fields["noise.earlier"], own):
         rows, every = np.array(words["matrix"], float), words.get("every", 1)
         if words["kind"] == "correlated":
             noises.append(cv.CorrelatedNoise(rows[0, 1], rows[1, 0]))
@@ -144,15 +144,15 @@ def least_loss(question: str) -> float:
     fields = json.loads(question)
     points = min(fields["promise.length"] or POINTS, POINTS)
     noises = releases(fields)
-    if any(noise.holds or noise.every > 1 for noise in noises) or fields["promise.event"] > 1:
+    if any(noise.holds or noise.every > 1 for noise in noises) or fields["promise.unit"] != "point":
         return least_with_memory(fields, noises, points)
     if len(noises) > 1 and any(noise.ordered for noise in noises):
         return 0.0
     if fields["noise.mechanism"] == "correlated":
         return _least_correlated(fields, points)
     noise = np.ones((len(fields["noise.matrix"]), 1))
-    spent = (words["matrix"] for words in fields["noise.spent"])
-    for matrix in (*spent, fields["noise.matrix"]):
+    earlier = (words["matrix"] for words in fields["noise.earlier"])
+    for matrix in (*earlier, fields["noise.matrix"]):
         shape = len(noise), -1
         noise = (noise[:, :, None] * np.array(matrix, float)[:, None, :]).reshape(shape)
     if noise.shape[1] > 16:
@@ -181,7 +181,8 @@ def least_with_memory(fields: Any, noises: list[Any], points: int) -> float:
     """The same, from the laws of the noise alone; no point is missing."""
     if not all(one.states == one.outputs == 2 for one in noises) or len(noises) > 2:
         return 0.0
-    size, who = fields["promise.event"], fields["promise.adversary"]
+    unit, who = fields["promise.unit"], fields["promise.adversary"]
+    size = 1 if unit == "point" else unit
     chain = cv.MarkovChain(fields["chain.transition"], fields["chain.initial"])
     series = list(itertools.product(range(2), repeat=points))
     law = np.array([chain.start[x[0]] * _steps(chain.transition, x) for x in series])

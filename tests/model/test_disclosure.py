@@ -80,15 +80,17 @@ def test_few_points_are_refused_with_advice() -> None:
 # Where a fit can go, and what is published of it.
 WAYS: dict[str, Any] = {
     "independent": lambda chain: cv.calibrate(chain, 2),
-    "a length": lambda chain: cv.calibrate(chain, 2, 12),
+    "a length": lambda chain: cv.calibrate(chain, 2, max_length=12),
     "ignorant": lambda chain: cv.calibrate(chain, 2, adversary="ignorant"),
-    "one adversary": lambda chain: cv.calibrate(chain, 2, 12, cv.Adversary(3, {1})),
+    "one adversary": lambda chain: cv.calibrate(
+        chain, 2, max_length=12, adversary=cv.Adversary(3, {1})
+    ),
     "correlated": lambda chain: cv.calibrate(chain, 4, mechanism="correlated"),
     "sticky": lambda chain: cv.calibrate(chain, 4, mechanism="sticky"),
     "sticky, informed": lambda chain: cv.calibrate(
         chain, 4, adversary="informed", mechanism="sticky"
     ),
-    "spent": lambda chain: cv.calibrate(chain, 4, spent=[cv.Channel.binary(0.45, 0.45)]),
+    "earlier": lambda chain: cv.calibrate(chain, 4, earlier=[cv.Channel.binary(0.45, 0.45)]),
     "backwards": lambda chain: cv.calibrate(chain.reverse(), 2),
     "a region": lambda chain: cv.calibrate(chain.region(0.95), 2),
     "several": lambda chain: cv.calibrate(chain, [1, 2])[1],
@@ -205,7 +207,7 @@ def test_no_certificate_says_otherwise() -> None:
     exact = cv.MarkovChain.fit(SERIES)
     loss = cv.privacy_loss(exact, plan.channel)
     with pytest.raises(cv.InvalidInput, match="as it was fitted on private data"):
-        cv.NoisePlan(exact, plan.channel, loss, 2.0, "flips", None).certificate()
+        cv.NoisePlan(exact, plan.channel, loss, 2.0, "wrong-reports", None).certificate()
 
 
 def test_a_table_with_a_fitted_chain_is_certified_as_private() -> None:
@@ -339,7 +341,7 @@ def test_a_longer_memory_is_published_rounded() -> None:
     truth = cv.HigherOrderChain([[0.97, 0.03], [0.2, 0.8], [0.6, 0.4], [0.1, 0.9]], order=2)
     fitted = cv.HigherOrderChain.fit(truth.sample(60_000, rng=3), 2)
     assert fitted.is_unrounded
-    plan = cv.calibrate(fitted, 2.0, 4)
+    plan = cv.calibrate(fitted, 2.0, max_length=4)
     assert plan.origin == "private"
     assert plan.chain.counts is None
     assert not plan.chain.is_unrounded
@@ -348,10 +350,10 @@ def test_a_longer_memory_is_published_rounded() -> None:
     assert "counts" not in dict(certificate["chain.model"][1])
     assert cv.verify(certificate).holds
     # A chain that is rounded already is taken as it is.
-    assert cv.calibrate(plan.chain, 2.0, 4).chain == plan.chain
+    assert cv.calibrate(plan.chain, 2.0, max_length=4).chain == plan.chain
     bare = cv.HigherOrderChain(fitted.transition, 2, origin="private")
     with pytest.raises(cv.InvalidInput, match="neither counts nor round numbers"):
-        cv.calibrate(bare, 2.0, 4)
+        cv.calibrate(bare, 2.0, max_length=4)
 
 
 def test_rare_contexts_take_the_law_of_a_shorter_one_and_too_few_points_are_refused() -> None:
@@ -362,4 +364,4 @@ def test_rare_contexts_take_the_law_of_a_shorter_one_and_too_few_points_are_refu
     assert chain.transition[2].tolist() == chain.transition[0].tolist()
     assert chain.transition.min() > 0
     with pytest.raises(cv.InvalidInput, match="rarely leave one of the states"):
-        cv.calibrate(cv.HigherOrderChain.fit([0, 1, 1] * 60, 2), 2.0, 4)
+        cv.calibrate(cv.HigherOrderChain.fit([0, 1, 1] * 60, 2), 2.0, max_length=4)

@@ -38,8 +38,8 @@ def test_a_longer_memory_tells_more_than_order_1_knows() -> None:
     chain = _alternating()
     channel = cv.Channel.binary(0.3, 0.3)
     first = cv.MarkovChain.fit(chain.sample(50_000, rng=3), public=True)
-    longer = cv.privacy_loss(chain, channel, 5).epsilon
-    assert longer > cv.privacy_loss(first, channel, 5).epsilon + 0.1
+    longer = cv.privacy_loss(chain, channel, length=5).epsilon
+    assert longer > cv.privacy_loss(first, channel, length=5).epsilon + 0.1
 
 
 def test_json_and_bad_input() -> None:
@@ -48,7 +48,7 @@ def test_json_and_bad_input() -> None:
     assert np.array_equal(again.series_law(4), chain.series_law(4))
     with pytest.raises(cv.InvalidInput, match="more than 3 points"):
         cv.HigherOrderChain.fit([0, 1, 0], 3)
-    assert cv.calibrate(cv.HigherOrderChain.fit([0, 1, 1] * 30, 2, public=True), 2.0, 4)
+    assert cv.calibrate(cv.HigherOrderChain.fit([0, 1, 1] * 30, 2, public=True), 2.0, max_length=4)
     with pytest.raises(cv.InvalidInput, match="order"):
         cv.HigherOrderChain.fit([0, 1, 0], 1)
     with pytest.raises(cv.InvalidInput, match='model: found .*; allowed: .*"chain"'):
@@ -61,8 +61,12 @@ def test_a_rare_state_stays_in_the_law_and_in_the_loss() -> None:
         longer = cv.HigherOrderChain.from_json({"transition": [[1 - q, q], [0.3, 0.7]] * 2})
         chain, channel = cv.MarkovChain.binary(q, 0.3), cv.Channel.binary(0.1, 0.2)
         np.testing.assert_allclose(longer.stationary, chain.stationary, rtol=1e-12)
-        truth = cv.privacy_loss(chain, channel, 4)
-        assert truth.lower <= cv.privacy_loss(longer, channel, 4).epsilon <= truth.epsilon + 1e-9
+        truth = cv.privacy_loss(chain, channel, length=4)
+        assert (
+            truth.lower
+            <= cv.privacy_loss(longer, channel, length=4).epsilon
+            <= truth.epsilon + 1e-9
+        )
     # Contexts that are left for ever have no share.
     once = cv.HigherOrderChain([[0.0, 1.0], [0.0, 1.0], [0.5, 0.5], [0.0, 1.0]], order=2)
     assert once.stationary.tolist() == [0.0, 1.0]
@@ -121,7 +125,7 @@ def test_a_fit_that_never_comes_back_is_refused() -> None:
             cv.HigherOrderChain.fit(x, 2, public=public)
     smooth = cv.HigherOrderChain.fit(x, 2, public=True, pseudocount=0.1)
     assert smooth.contexts.min() > 0
-    assert cv.calibrate(smooth, 2.0, 4).expected_flips > 0.1
+    assert cv.calibrate(smooth, 2.0, max_length=4).expected_flips > 0.1
 
 
 def test_orders_that_cannot_be_held() -> None:
@@ -186,17 +190,17 @@ def test_probabilities_whose_products_vanish_are_refused() -> None:
     q = 1e-160
     longer = cv.HigherOrderChain.from_json({"transition": [[1 - q, q], [0.3, 0.7]] * 2})
     with pytest.raises(cv.NotSupported, match="below 1e-50"):
-        cv.privacy_loss(longer, cv.Channel.binary(0.1, 0.2), 4)
+        cv.privacy_loss(longer, cv.Channel.binary(0.1, 0.2), length=4)
     plain = cv.HigherOrderChain.from_json({"transition": [[0.8, 0.2], [0.3, 0.7]] * 2})
     with pytest.raises(cv.NotSupported, match="below 1e-50"):
-        cv.privacy_loss(plain, cv.Channel.binary(q, q), 4)
+        cv.privacy_loss(plain, cv.Channel.binary(q, q), length=4)
 
 
 @pytest.mark.slow
 def test_plans_for_short_series_alone_and_together_with_earlier_releases() -> None:
     chain = cv.HigherOrderChain.fit([0, 1, 1] * 30 + [0, 0, 0, 1] * 3, 2, public=True)
     before = cv.Channel.binary(0.3, 0.3)
-    plan = cv.calibrate(chain, 3.0, 3, spent=[before])
-    together = cv.privacy_loss(chain, [before.on_grid(), plan.noise], 3)
-    assert cv.privacy_loss(chain, before, 3).epsilon < together.epsilon <= 3.0
+    plan = cv.calibrate(chain, 3.0, max_length=3, earlier=[before])
+    together = cv.privacy_loss(chain, [before.on_grid(), plan.noise], length=3)
+    assert cv.privacy_loss(chain, before, length=3).epsilon < together.epsilon <= 3.0
     assert cv.verify(plan.certificate()).holds

@@ -25,13 +25,13 @@ def memory_loss(
     releases: Sequence[Any],
     length: int,
     *,
-    event: int = 1,
+    unit: int = 1,
     gaps: Collection[int] | Literal["any"] = (),
     adversary: str | cv.Adversary = "any",
 ) -> float:
     """Largest ``log Pr[z | x_W = a, x_K] / Pr[z | x_W = b, x_K]``.
 
-    ``event`` is the number of consecutive points of a window W. ``gaps`` are the missing points;
+    ``unit`` is the number of consecutive points of a window W. ``gaps`` are the missing points;
     "any": the largest loss over all sets of them. Missing and silent points are points: they may
     be secret and they may be known. An ``Adversary`` is after the window that begins at its
     target. Values of the window that cannot occur together with the known ones are not compared;
@@ -40,7 +40,7 @@ def memory_loss(
     if isinstance(gaps, str):
         sets = (found for size in range(length + 1) for found in combinations(range(length), size))
         return max(
-            memory_loss(chain, releases, length, event=event, gaps=found, adversary=adversary)
+            memory_loss(chain, releases, length, unit=unit, gaps=found, adversary=adversary)
             for found in sets
         )
     series = np.array(list(product(range(chain.states), repeat=length)))
@@ -50,7 +50,7 @@ def memory_loss(
     after = with_sums(told, chain.states, length)
     return max(
         _window_loss(before, after, _choice(window, length, chain.states, adversary), window)
-        for window in _windows(length, event, adversary)
+        for window in _windows(length, unit, adversary)
     )
 
 
@@ -122,9 +122,9 @@ def with_sums(table: FloatArray, states: int, n: int) -> FloatArray:
     return result
 
 
-def _windows(length: int, event: int, adversary: str | cv.Adversary) -> list[tuple[int, ...]]:
-    starts = range(length - event + 1) if isinstance(adversary, str) else [adversary.target]
-    return [tuple(range(start, start + event)) for start in starts]
+def _windows(length: int, unit: int, adversary: str | cv.Adversary) -> list[tuple[int, ...]]:
+    starts = range(length - unit + 1) if isinstance(adversary, str) else [adversary.target]
+    return [tuple(range(start, start + unit)) for start in starts]
 
 
 def _choice(

@@ -26,17 +26,17 @@ def _outputs(noise: Any, n: int, gaps: Collection[int]) -> Iterator[list[int | N
 
 
 def _attacks(
-    states: int, releases: Sequence[Any], n: int, event: int, gaps: Collection[int]
+    states: int, releases: Sequence[Any], n: int, unit: int, gaps: Collection[int]
 ) -> Iterator[Attack]:
     """Every attack there is."""
     reports = list(product(*(_outputs(noise, n, gaps) for noise in releases)))
-    for start in range(n - event + 1):
-        rest = [t for t in range(n) if not start <= t < start + event]
+    for start in range(n - unit + 1):
+        rest = [t for t in range(n) if not start <= t < start + unit]
         sets = joined.from_iterable(combinations(rest, size) for size in range(len(rest) + 1))
         for points in sets:
             for values in product(range(states), repeat=len(points)):
                 known = dict(zip(points, values, strict=True))
-                for a, b in permutations(product(range(states), repeat=event), 2):
+                for a, b in permutations(product(range(states), repeat=unit), 2):
                     yield from (Attack(start, a, b, row, known, gaps) for row in reports)
 
 
@@ -69,12 +69,12 @@ def test_every_attack_one_by_one(kind: str, gaps: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_events_gaps_and_two_releases(kind: str) -> None:
     rng = np.random.default_rng([KINDS.index(kind), 78])
-    for event, gaps, other in [(2, (1,), None), (2, (), None), (1, (1,), "tracking")]:
+    for unit, gaps, other in [(2, (1,), None), (2, (), None), (1, (1,), "tracking")]:
         chain = random_chain(rng)
         n = 4 if other is None else 3
         releases = [random_noise(rng, name) for name in (kind, other) if name]
-        expected = _worst(chain, releases, _attacks(2, releases, n, event, gaps))
-        assert memory_loss(chain, releases, n, event=event, gaps=gaps) == _close(expected)
+        expected = _worst(chain, releases, _attacks(2, releases, n, unit, gaps))
+        assert memory_loss(chain, releases, n, unit=unit, gaps=gaps) == _close(expected)
 
 
 @pytest.mark.parametrize("kind", ["independent", "sticky", "tracking"])
@@ -92,7 +92,7 @@ def test_the_engines_that_there_are(kind: str, adversary: Any) -> None:
     for n in (4, 5):
         chain = cv.MarkovChain.binary(*rng.uniform(0.02, 0.98, 2))
         noise = random_noise(rng, kind).thinned(1)
-        found = cv.privacy_loss(chain, noise, n, adversary).epsilon
+        found = cv.privacy_loss(chain, noise, length=n, adversary=adversary).epsilon
         assert memory_loss(chain, [noise], n, adversary=adversary) == pytest.approx(found, rel=1e-9)
 
 

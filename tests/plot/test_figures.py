@@ -21,7 +21,7 @@ def test_noise_region(tmp_path: Path) -> None:
     plan = cv.calibrate(CHAIN, 2.0)
     figure = plot.noise_region(
         plan,
-        [cv.calibrate(CHAIN, 2.0, objective="estimate")],
+        [cv.calibrate(CHAIN, 2.0, objective="share")],
         cv.calibrate(CHAIN, 2.0, adversary="ignorant"),
     )
     axes = figure.axes[0]
@@ -49,7 +49,7 @@ def test_tradeoff_leaves_gaps_where_a_method_has_no_answer() -> None:
 @pytest.mark.slow
 def test_bad_input(tmp_path: Path) -> None:
     with pytest.raises(cv.InvalidInput, match="q \\+ r > 1"):
-        plot.noise_region(cv.calibrate(cv.MarkovChain.binary(0.9, 0.8), 1.0, 5))
+        plot.noise_region(cv.calibrate(cv.MarkovChain.binary(0.9, 0.8), 1.0, max_length=5))
     with pytest.raises(cv.InvalidInput, match="2 values for 'a'"):
         plot.tradeoff([1.0], {"a": [0.4, 0.3]})
     figure = plot.tradeoff([1.0, 2.0], {"a": [0.4, 0.3]})
@@ -159,13 +159,13 @@ def test_release_figure_of_one_release_and_of_silent_points() -> None:
 
 @pytest.mark.parametrize("how", [
     {"mechanism": "independent"}, {"mechanism": "sticky"}, {"mechanism": "sticky", "every": 3},
-    {"length": 50},
+    {"max_length": 50},
 ])  # fmt: skip
 def test_a_plan_shows_what_its_noise_does(how: dict[str, Any]) -> None:
     plan = cv.calibrate(CHAIN, 3.0, **how)
     figure = plan.plot(points=120)
     assert f"{plan.mechanism} noise, ε = 3" in figure.axes[0].get_title()
-    assert figure.axes[0].get_xlim() == (0, how.get("length", 120))
+    assert figure.axes[0].get_xlim() == (0, how.get("max_length", 120))
     words = [text.get_text() for text in figure.axes[0].texts]
     assert words[-1] == "posterior\nof state 1"
     many = cv.calibrate(cv.MarkovChain(np.full((3, 3), 1 / 3)), 3.0).plot()

@@ -47,7 +47,7 @@ def test_more_than_two_states() -> None:
         assert found[method] == pytest.approx(rho, rel=1e-12)
         # Randomized response with that probability has that level of differential privacy.
         channel = cv.Channel.randomized_response(3, rho)
-        informed = cv.privacy_loss(LEVELS, channel, 1).epsilon
+        informed = cv.privacy_loss(LEVELS, channel, length=1).epsilon
         assert informed == pytest.approx(level, rel=1e-9)
     for method in ("Lange et al.", "Zhao et al. Theorem 3"):
         needed = found[method]
@@ -59,7 +59,7 @@ def test_more_than_two_states() -> None:
 
 
 def test_the_bound_on_success_holds_for_more_states() -> None:
-    plan = cv.calibrate(LEVELS, 1.0, 1)
+    plan = cv.calibrate(LEVELS, 1.0, max_length=1)
     bound = baselines.success_bound(LEVELS, plan.loss.epsilon)
     prior = LEVELS.stationary
     joint = prior[:, None] * plan.channel.matrix
@@ -98,16 +98,16 @@ def test_zhao_theorem_6_is_the_best_step(theta: float, length: int) -> None:
 @pytest.mark.parametrize("chain", [N10, N5, cv.MarkovChain.symmetric(0.35)])
 def test_every_bdp_baseline_is_private_but_needs_more(chain: cv.MarkovChain) -> None:
     for epsilon in (1.0, 6.0, 15.0):
-        exact = cv.calibrate(chain, epsilon, 30, objective="estimate")
+        exact = cv.calibrate(chain, epsilon, max_length=30, objective="share")
         for answer in baselines.compare(chain, epsilon, 30):
             if answer.rho is None:
                 assert "epsilon" in answer.reason
                 continue
             channel = cv.Channel.binary(answer.rho, answer.rho)
-            loss = cv.privacy_loss(chain, channel, 30).epsilon
+            loss = cv.privacy_loss(chain, channel, length=30).epsilon
             if answer.method.startswith("DP"):
                 assert loss > epsilon
-                informed = cv.privacy_loss(chain, channel, 30, "informed")
+                informed = cv.privacy_loss(chain, channel, length=30, adversary="informed")
                 assert informed.lower <= epsilon
                 assert informed.epsilon <= epsilon * (1 + ROUNDING)
             else:
@@ -160,7 +160,7 @@ def test_success_bound_holds_against_the_best_attack(chain: cv.MarkovChain) -> N
     from chainveil.attack import expected_success
 
     noise = cv.Channel.randomized_response(chain.states, 0.3)
-    loss = cv.privacy_loss(chain, noise, 5, "ignorant").epsilon
+    loss = cv.privacy_loss(chain, noise, length=5, adversary="ignorant").epsilon
     for target in range(5):
         assert expected_success(chain, noise, 5, target).value <= cv.success_bound(chain, loss)
 

@@ -24,7 +24,9 @@ FIGURES = [(0.2, 4, 0.16415), (0.2, 2, 0.35906), (0.35, 4, 0.05495)]
 def least_correlated_noise(
     chain: MarkovChain, epsilon: Any, length: int | None = None, adversary: Any = "any"
 ) -> CorrelatedNoise:
-    noise = calibrate(chain, epsilon, length, adversary, mechanism="correlated").noise
+    noise = calibrate(
+        chain, epsilon, max_length=length, adversary=adversary, mechanism="correlated"
+    ).noise
     assert isinstance(noise, CorrelatedNoise)
     return noise
 
@@ -65,7 +67,7 @@ def test_never_above_the_budget_and_on_the_grid(seed: int) -> None:
     adversary: Any = ["any", "ignorant", "informed"][seed % 3]
     chain = MarkovChain.binary(q, r)
     noise = least_correlated_noise(chain, epsilon, length, adversary)
-    loss = privacy_loss(chain, noise, length, adversary)
+    loss = privacy_loss(chain, noise, length=length, adversary=adversary)
     assert loss.epsilon <= epsilon
     assert loss.epsilon >= epsilon * (1 - 1e-3)
     for probability in (noise.rho0, noise.rho1):
@@ -89,7 +91,7 @@ def test_memory_does_not_matter_to_the_ignorant(
     chain, rate = MarkovChain.symmetric(theta), theorem_1_noise(theta, epsilon)
     for s in np.linspace(least_s, 1, 15):
         noise = CorrelatedNoise(rate * s, (1 - rate) * s)
-        loss = privacy_loss(chain, noise, None, "ignorant")
+        loss = privacy_loss(chain, noise, adversary="ignorant")
         assert loss.epsilon == pytest.approx(epsilon, rel=1e-8)
     least = least_correlated_noise(chain, epsilon, None, "ignorant").flip_rate
     assert least == pytest.approx(rate, abs=1e-8)
@@ -100,7 +102,7 @@ def test_a_short_series_tempts_the_ignorant_to_flip_all_or_nothing() -> None:
     noise = least_correlated_noise(chain, epsilon, 5, "ignorant")
     assert noise.rho0 + noise.rho1 < 1e-3
     assert noise.flip_rate == pytest.approx(1 / (1 + math.exp(epsilon)), rel=1e-3)
-    assert privacy_loss(chain, noise, 5).epsilon > 5 * epsilon
+    assert privacy_loss(chain, noise, length=5).epsilon > 5 * epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2, 5])
@@ -166,8 +168,8 @@ def test_chains_that_hardly_change() -> None:
     chain = MarkovChain.symmetric(1e-5)
     every, short = least_correlated_noise(chain, 1.0), least_correlated_noise(chain, 1.0, 100)
     for noise, length in ((every, None), (short, 100)):
-        assert 1 - UNUSED <= privacy_loss(chain, noise, length).epsilon <= 1.0
-    assert privacy_loss(chain, every, 100).epsilon <= 1.0 < privacy_loss(chain, short).lower
+        assert 1 - UNUSED <= privacy_loss(chain, noise, length=length).epsilon <= 1.0
+    assert privacy_loss(chain, every, length=100).epsilon <= 1.0 < privacy_loss(chain, short).lower
     least = theorem_1_noise(1e-5, 1.0)
     assert least * (1 - ROUNDING) <= every.flip_rate <= least + NOISE
     assert short.flip_rate < every.flip_rate

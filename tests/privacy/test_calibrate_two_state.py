@@ -11,7 +11,7 @@ import chainveil as cv
 from chainveil.errors import InvalidInput, NotSupported, UnreachableBudget
 from chainveil.noise.base import noise_class
 from chainveil.privacy.bounds import replay
-from chainveil.privacy.calibrate import least_noise
+from chainveil.privacy.calibrate import MOST_NOISE, least_noise
 from chainveil.privacy.costs import Cost
 from chainveil.privacy.gains import Known, Laws
 from chainveil.privacy.odds.loss import Question, attacks, loss
@@ -25,10 +25,10 @@ UNUSED, LITTLE = 0.01, 1e-4
 Rng = np.random.Generator
 
 
-def problem(model: Any, spent: tuple[Any, ...] = (), **asked: Any) -> Problem:
+def problem(model: Any, earlier: tuple[Any, ...] = (), **asked: Any) -> Problem:
     length, who = asked.get("length"), asked.get("adversary", "any")
     return Problem(
-        model, spent, length, who, event=asked.get("event", 1), gaps=asked.get("gaps", False)
+        model, earlier, length, who, unit=asked.get("unit", 1), gaps=asked.get("gaps", False)
     )
 
 
@@ -56,7 +56,7 @@ def check(asked: Problem, aim: Aim, kind: str) -> Calibrated:
         # Then always naming the commonest state is wrong no more often, or a limit is met.
         chain = asked.model.likeliest
         guess = float(chain.stationary.min())
-        at_limit = kind == "independent" and np.isclose(levels(found), aim.max_noise).any()
+        at_limit = kind == "independent" and np.isclose(levels(found), MOST_NOISE).any()
         assert at_limit or found.noise.expected_flips(chain) <= guess * (1 + LITTLE)
     return found
 
@@ -91,23 +91,23 @@ def test_budgets_are_kept_and_used(kind: str, seed: int) -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        {"every": 3}, {"every": 12}, {"event": 2}, {"gaps": True}, {"gaps": True, "every": 2},
+        {"every": 3}, {"every": 12}, {"unit": 2}, {"gaps": True}, {"gaps": True, "every": 2},
         {"length": 9}, {"length": 9, "adversary": "ignorant"}, {"adversary": "informed"},
-        {"adversary": cv.Adversary(2, {0, 4}), "length": 6}, {"objective": "estimate"},
-        {"objective": "estimate", "every": 2}, {"objective": "distance"},
+        {"adversary": cv.Adversary(2, {0, 4}), "length": 6}, {"objective": "share"},
+        {"objective": "share", "every": 2}, {"objective": "distance"},
     ],
     ids=str,
 )  # fmt: skip
 def test_every_question(kind: str, asked: dict[str, Any]) -> None:
     question = problem(cv.MarkovChain.binary(0.08, 0.13), **asked)
-    aim = Aim(2.5, asked.get("objective", "flips"), every=asked.get("every", 1))
+    aim = Aim(2.5, asked.get("objective", "wrong-reports"), every=asked.get("every", 1))
     found = check(question, aim, kind)
     assert found.noise.every == aim.every
     costs_no_more(question, aim, kind, found)
 
 
 @pytest.mark.parametrize("kind", ["tracking", "correlated"])
-@pytest.mark.parametrize("asked", [{"event": 2}, {"gaps": True}, {"length": 9}], ids=str)
+@pytest.mark.parametrize("asked", [{"unit": 2}, {"gaps": True}, {"length": 9}], ids=str)
 def test_noise_of_one_holder(kind: str, asked: dict[str, Any]) -> None:
     check(problem(cv.MarkovChain.binary(0.08, 0.13), **asked), Aim(2.5), kind)
 
@@ -135,7 +135,7 @@ def test_with_earlier_releases(kind: str) -> None:
 
 def test_spent_budgets_are_told() -> None:
     earlier = (cv.Channel.binary(0.1, 0.1).on_grid(),)
-    with pytest.raises(UnreachableBudget, match="spent"):
+    with pytest.raises(UnreachableBudget, match="earlier"):
         least_noise("sticky", problem(cv.MarkovChain.binary(0.1, 0.2), earlier), Aim(1.0))
 
 
@@ -165,7 +165,7 @@ def test_other_laws_of_the_first_point(kind: str) -> None:
 
 def test_the_best_number_of_points_to_a_report() -> None:
     chain = cv.MarkovChain.binary(0.0893, 0.1092)
-    found = check(problem(chain), Aim(2.0, every="best"), "sticky")
+    found = check(problem(chain), Aim(2.0, every="auto"), "sticky")
     every = check(problem(chain), Aim(2.0), "sticky")
     assert found.noise.every > 1
     assert found.noise.expected_flips(chain) < every.noise.expected_flips(chain)
@@ -174,7 +174,7 @@ def test_the_best_number_of_points_to_a_report() -> None:
 def test_smoothing_gets_less_wrong() -> None:
     chain = cv.MarkovChain.binary(0.1, 0.15)
     form = noise_class("sticky").parametrization(chain.transition)
-    cost = Cost(form, "decoded")
+    cost = Cost(form, "smoothed")
 
     def price(found: Calibrated) -> float:
         kernel = np.asarray(found.noise.step_law())
@@ -182,20 +182,14 @@ def test_smoothing_gets_less_wrong() -> None:
         return cost(kernel, np.linalg.matrix_power(pairs, 1 << 40)[0].reshape(2, 2))
 
     usual = least_noise("sticky", problem(chain), Aim(2.0))
-    found = least_noise("sticky", problem(chain), Aim(2.0, "decoded"))
+    found = least_noise("sticky", problem(chain), Aim(2.0, "smoothed"))
     assert found.loss.epsilon <= 2
     assert price(found) <= price(usual) + 1e-4
 
 
-def test_limits_of_noise_levels() -> None:
+def test_noise_levels_of_single_points_are_at_most_a_half() -> None:
     chain = problem(cv.MarkovChain.binary(0.25, 0.032))
-    most = {
-        limit: levels(check(chain, Aim(3.0, max_noise=limit), "independent")).max()
-        for limit in (0.45, 0.5, 0.8)
-    }
-    assert most[0.45] <= 0.45 < most[0.5] <= 0.5 < most[0.8] <= 0.8
-    with pytest.raises(UnreachableBudget, match="max_noise"):
-        least_noise("independent", chain, Aim(0.5, max_noise=0.1))
+    assert levels(check(chain, Aim(3.0), "independent")).max() == pytest.approx(MOST_NOISE)
 
 
 def test_borders_of_the_noise_levels() -> None:
@@ -212,11 +206,10 @@ def test_borders_of_the_noise_levels() -> None:
     ("kind", "aim", "error"),
     [
         ("tracking", Aim(2.0, every=2), NotSupported),
-        ("correlated", Aim(2.0, every="best"), NotSupported),
-        ("tracking", Aim(2.0, "estimate"), InvalidInput),
-        ("correlated", Aim(2.0, "decoded"), InvalidInput),
-        ("sticky", Aim(2.0, max_noise=0.4), InvalidInput),
-        ("sticky", Aim(2.0, family="ordinal"), InvalidInput),
+        ("correlated", Aim(2.0, every="auto"), NotSupported),
+        ("tracking", Aim(2.0, "share"), InvalidInput),
+        ("correlated", Aim(2.0, "smoothed"), InvalidInput),
+        ("sticky", Aim(2.0, shape="ordinal"), InvalidInput),
     ],
 )
 def test_what_is_not_offered(kind: str, aim: Aim, error: type[Exception]) -> None:
@@ -265,7 +258,7 @@ def test_many_random_questions(seed: int) -> None:
     if rng.random() < 0.2:
         asked["gaps"] = True
     if rng.random() < 0.2:
-        asked["event"] = int(rng.integers(2, 4))
+        asked["unit"] = int(rng.integers(2, 4))
     if rng.random() < 0.2:
         asked["length"] = int(rng.integers(4, 40))
     question = problem(random_chain(rng), **asked)

@@ -30,7 +30,7 @@ def _lazy_parameters(count: int, seed: int) -> list[tuple[float, float, float, f
 @pytest.mark.parametrize(("q", "r", "rho0", "rho1"), _lazy_parameters(40, 1))
 def test_theorem_1_is_the_ignorant_loss(q: float, r: float, rho0: float, rho1: float) -> None:
     exact = cv.privacy_loss(
-        cv.MarkovChain.binary(q, r), cv.Channel.binary(rho0, rho1), None, "ignorant"
+        cv.MarkovChain.binary(q, r), cv.Channel.binary(rho0, rho1), adversary="ignorant"
     )
     formula = max(closed_form.theorem1(q, r, rho0, rho1))
     assert exact.lower * (1 - ROUNDING) <= formula <= exact.epsilon * (1 + ROUNDING)

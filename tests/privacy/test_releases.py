@@ -34,9 +34,9 @@ def test_the_loss_of_two_releases_agrees_with_the_definition(k: int) -> None:
     losses = loss_of_every_adversary(
         chain.start, chain.transition, cv.Channel.joint(a, b).matrix, 3
     )
-    loss = cv.privacy_loss(chain, [a, b], 3, tolerance=1e-9)
+    loss = cv.privacy_loss(chain, [a, b], length=3)
     assert loss.epsilon == pytest.approx(worst_loss(losses, 3, "any"), abs=1e-9)
-    alone = [cv.privacy_loss(chain, one, 3).epsilon for one in (a, b)]
+    alone = [cv.privacy_loss(chain, one, length=3).epsilon for one in (a, b)]
     assert max(alone) <= loss.epsilon <= sum(alone) * 3
 
 
@@ -50,18 +50,18 @@ def test_the_loss_of_two_releases_agrees_with_the_definition(k: int) -> None:
 )
 def test_a_further_release_stays_within_the_total(chain: cv.MarkovChain) -> None:
     first = cv.calibrate(chain, 1.0).channel
-    plan = cv.calibrate(chain, 2.5, spent=[first])
+    plan = cv.calibrate(chain, 2.5, earlier=[first])
     together = cv.privacy_loss(chain, [first, plan.channel]).epsilon
     assert together == plan.loss.epsilon
     assert 2.5 * (1 - 1e-6) <= together <= 2.5
-    assert plan.spent == (first,)
-    with pytest.raises(cv.UnreachableBudget, match="spent"):
-        cv.calibrate(chain, 0.9, spent=[first])
+    assert plan.earlier == (first,)
+    with pytest.raises(cv.UnreachableBudget, match="earlier"):
+        cv.calibrate(chain, 0.9, earlier=[first])
 
 
 def test_one_sided_spending() -> None:
     # An earlier release that is nearly exact leaves no room at all.
     chain = cv.MarkovChain.binary(0.1, 0.2)
     with pytest.raises(cv.UnreachableBudget):
-        cv.calibrate(chain, 1.0, spent=[cv.Channel.binary(0.0, 0.4)])
+        cv.calibrate(chain, 1.0, earlier=[cv.Channel.binary(0.0, 0.4)])
     assert math.isinf(cv.privacy_loss(chain, [cv.Channel.binary(0.0, 0.4)] * 2).epsilon)

@@ -19,18 +19,18 @@ from tests.recorded.laws import in_blocks
 Words = Mapping[str, Any]
 # Whether losses can be asked for with other tolerances than the default one. If not, questions are
 # asked without, and entries of the kind "tolerance" are left out.
-TAKES_TOLERANCE = True
+TAKES_TOLERANCE = False
 # Blocks of reports in the attacks that are returned, and points of those that are weighed point by
 # point; attacks that need more are left out.
 MOST_BLOCKS, MOST_POINTS = 400, 200_000
 # Length of the series for which the standard error of a share is recorded.
 POINTS = 10_000
-OBJECTIVES = {
-    "wrong reports": "flips", "share": "estimate", "distance": "distance", "smoothed": "decoded",
+# Parts of a question, beside model and noise, by their names in the package; so are values.
+NAMES = {
+    "event": "unit", "gaps": "gaps", "every": "every", "epsilon": "epsilon",
+    "mechanism": "mechanism", "objective": "objective", "shape": "shape",
 }  # fmt: skip
-SHAPES = {"uniform": "response", "ordinal": "ordinal", "per-state": "per-state"}
-# Parts of a question, beside model and noise, that the package calls by the same name.
-SAME_NAMES = ("length", "event", "gaps", "every", "epsilon", "max_noise", "mechanism")
+VALUES = {"wrong reports": "wrong-reports", "best": "auto"}
 
 
 class Refused(Exception):
@@ -44,7 +44,7 @@ def loss(question: Words) -> dict[str, Any]:
     question.
     """
     model, releases = _model(question["model"]), [_noise(one) for one in question["releases"]]
-    asked = _asked(question)
+    asked = _asked(question, "length")
     if TAKES_TOLERANCE and "tolerance" in question:
         asked["tolerance"] = question["tolerance"]
     try:
@@ -58,13 +58,9 @@ def plan(question: Words) -> dict[str, Any]:
     """Costs of a plan, the laws of its noise, and the bounds of its loss as in :func:`loss`."""
     model = _model(question["model"])
     earlier = [_noise(one) for one in question.get("earlier", ())]
-    asked = _asked(question)
-    if "objective" in question:
-        asked["objective"] = OBJECTIVES[question["objective"]]
-    if "shape" in question:
-        asked["family"] = SHAPES[question["shape"]]
+    asked = _asked(question, "max_length")
     try:
-        found = cv.calibrate(model, spent=earlier, **asked)
+        found = cv.calibrate(model, earlier=earlier, **asked)
     except cv.ChainveilError as error:
         raise Refused(str(error)) from error
     costs = {
@@ -72,7 +68,7 @@ def plan(question: Words) -> dict[str, Any]:
         "share_error": _share_error(found),
         "distance": found.noise.expected_distance(found.chain),
     }
-    bounds = _bounds([*found.spent, found.noise], found.loss)
+    bounds = _bounds([*found.earlier, found.noise], found.loss)
     return costs | {"noise": _noise_laws(found.noise)} | bounds
 
 
@@ -103,14 +99,19 @@ def enumerated(question: Words) -> float:
     if question["model"].get("order", 1) > 1:
         return letters_loss(model, releases, length, who)
     gaps: Any = "any" if question.get("gaps") else ()
-    event = question.get("event", 1)
-    return memory_loss(model, releases, length, event=event, gaps=gaps, adversary=who)
+    unit = question.get("event", 1)
+    return memory_loss(model, releases, length, unit=unit, gaps=gaps, adversary=who)
 
 
 # ------------------------------------------------------------------ from the record to the package
-def _asked(question: Words) -> dict[str, Any]:
-    """Arguments of ``privacy_loss`` and of ``calibrate``."""
-    asked = {name: question[name] for name in SAME_NAMES if name in question}
+def _asked(question: Words, length: str) -> dict[str, Any]:
+    """Arguments of ``privacy_loss`` and of ``calibrate``; ``length`` is the name of the length."""
+    names = NAMES | {"length": length}
+    asked = {names[part]: question[part] for part in names if part in question}
+    asked = {
+        name: VALUES.get(value, value) if isinstance(value, str) else value
+        for name, value in asked.items()
+    }
     return asked | {"adversary": _adversary(question.get("adversary", "any"))}
 
 

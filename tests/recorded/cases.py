@@ -33,15 +33,15 @@ def plans() -> dict[str, Any]:
     spent = [cv.Channel.binary(0.4, 0.4)]
     return {
         "heart": cv.calibrate(HEART, 2.0),
-        "heart, 20 points": cv.calibrate(HEART, 2.0, 20),
+        "heart, 20 points": cv.calibrate(HEART, 2.0, max_length=20),
         "heart, ignorant": cv.calibrate(HEART, 2.0, adversary="ignorant"),
-        "heart, estimate": cv.calibrate(HEART, 2.0, objective="estimate"),
+        "heart, estimate": cv.calibrate(HEART, 2.0, objective="share"),
         "alternating": cv.calibrate(cv.MarkovChain.binary(0.7, 0.6), 2.0),
         "correlated": cv.calibrate(cv.MarkovChain.symmetric(0.2), 4.0, mechanism="correlated"),
         "region": cv.calibrate(REGION, 2.0),
-        "spent": cv.calibrate(cv.MarkovChain.symmetric(0.3), 3.0, spent=spent),
-        "three": cv.calibrate(THREE, 3.0, 6),
-        "three, ordinal": cv.calibrate(THREE, 3.0, 6, family="ordinal"),
+        "earlier": cv.calibrate(cv.MarkovChain.symmetric(0.3), 3.0, earlier=spent),
+        "three": cv.calibrate(THREE, 3.0, max_length=6),
+        "three, ordinal": cv.calibrate(THREE, 3.0, max_length=6, shape="ordinal"),
     }
 
 

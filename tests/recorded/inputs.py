@@ -651,7 +651,6 @@ def _plans() -> Iterator[tuple[str, Question]]:
         for mechanism in ("sticky", "tracking"):
             yield "objectives", _asked(model, 2.0, mechanism, objective="smoothed")
     yield "objectives", _asked(N10, 2.0, "sticky", objective="share", every="best")
-    yield "objectives", _asked(binary(0.3, 0.9), 1.0, "independent", max_noise=1.0)
     yield (
         "objectives",
         _asked(LEVELS, 2.0, "independent", objective="distance", shape="ordinal", every=10),
@@ -859,5 +858,3 @@ def wishes() -> Iterator[tuple[str, str, str, Question]]:
                 yield name, mechanism, "after sticky", asked | {"earlier": [_mild("sticky", k)]}
             earlier = [_mild("independent", k)]
             yield name, mechanism, "after independent", asked | {"earlier": earlier}
-            if mechanism == "independent":
-                yield name, mechanism, "levels up to 1", asked | {"max_noise": 1.0}

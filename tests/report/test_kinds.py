@@ -21,10 +21,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "correlated": {"mechanism": "correlated"},
     "rare": {"mechanism": "sticky", "every": 3},
     "gaps": {"mechanism": "sticky", "missing": "keep"},
-    "events": {"mechanism": "independent", "event": 2},
+    "events": {"mechanism": "independent", "unit": 2},
     "ignorant": {"mechanism": "independent", "adversary": "ignorant"},
-    "known length": {"mechanism": "independent", "length": 300},
-    "second release": {"mechanism": "independent", "spent": [cv.Channel.binary(0.45, 0.45)]},
+    "known length": {"mechanism": "independent", "max_length": 300},
+    "second release": {"mechanism": "independent", "earlier": [cv.Channel.binary(0.45, 0.45)]},
     "higher order": {
         "mechanism": "independent",
         "chain": cv.HigherOrderChain([[0.8, 0.2], [0.3, 0.7], [0.7, 0.3], [0.2, 0.8]], order=2),

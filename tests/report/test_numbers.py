@@ -16,7 +16,7 @@ from chainveil.privacy.rounding import upper
 from chainveil.report.blocks import shown_number
 from chainveil.table.read.reading import open_source
 from chainveil.table.released.comparing import compare
-from chainveil.table.released.review import NODES, ORDERS, PSEUDOCOUNT
+from chainveil.table.released.review import ORDERS, PSEUDOCOUNT, STEPS
 from tests.report.test_browser import BESIDE, BY_PERSON, NOISE, OVER_TIME
 
 
@@ -128,8 +128,7 @@ def test_the_private_page_has_the_numbers_of_attacks_losses_and_misfit(
     assert private.values("What does the noise lose", 1) == own
     lost = [float(row[1][0]) for row in private.table("What does the noise lose")]
     assert all(loss is not None and read >= loss for read, loss in zip(lost, own, strict=True))
-    limits: Any = {"max_nodes": NODES, "max_seconds": None}
-    readings = misfit(held.truth, plan, ORDERS, pseudocount=PSEUDOCOUNT, **limits).pooled
+    readings = misfit(held.truth, plan, ORDERS, pseudocount=PSEUDOCOUNT, effort=STEPS).pooled
     told = "Do the data remember more than one point?"
     assert private.values(told, 1) == [one.loss.lower for one in readings]
     assert all(

@@ -71,7 +71,7 @@ def _both(
     how = {"column": "bpm", "series": "person", "threshold": 60, **how}
     plan = two_states()
     if how.pop("plan", None) == "short":
-        plan = cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0, 50)
+        plan = cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0, max_length=50)
     frame = frame_of(session, table, 1)
     with pytest.raises(cv.InvalidInput) as here:
         cv.sanitize_table(table, plan=plan, **how)

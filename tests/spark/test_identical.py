@@ -191,7 +191,7 @@ def test_a_chain_of_a_higher_order_that_is_fitted(
         "x": x.reshape(-1).astype("int64"),
     })  # fmt: skip
     how: dict[str, Any] = {
-        "series": "person", "time": "minute", "states": [0, 1], "length": 4, "order": order,
+        "series": "person", "time": "minute", "states": [0, 1], "max_length": 4, "order": order,
         "epsilon": 2.0, "rng": seeded(4), "time_as": "index",
     }  # fmt: skip
     here = cv.sanitize_table(table, "x", **how)

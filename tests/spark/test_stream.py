@@ -110,7 +110,7 @@ def test_what_a_stream_cannot_promise(spark_session: Any, tmp_path: Path) -> Non
         spark.sanitize_stream(frame, correlated(), **how)
     with pytest.raises(cv.NotSupported, match="secure independent"):
         spark.sanitize_stream(frame, two_states(), **how, rng=seeded(1))
-    short = cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0, 50)
+    short = cv.calibrate(cv.MarkovChain.binary(0.1, 0.2), 1.0, max_length=50)
     with pytest.raises(cv.InvalidInput, match="no last point"):
         spark.sanitize_stream(frame, short, **how)
     with pytest.raises(cv.InvalidInput, match="Did you mean 'bpm'"):

@@ -39,7 +39,7 @@ WAYS: dict[str, dict[str, Any]] = {
 def test_every_way_to_a_chain(way: str) -> None:
     frame = _frame()
     done = cv.sanitize_table(
-        frame, "x", 2.0, series="person", time="minute", states=[0, 1], length=5, **WAYS[way]
+        frame, "x", 2.0, series="person", time="minute", states=[0, 1], max_length=5, **WAYS[way]
     )
     assert done.table.height == frame.height
     assert done.certificate.plan().chain.order == 2
@@ -78,7 +78,7 @@ def test_no_context_reaches_across_a_split() -> None:
 
 
 def test_a_plan_of_a_longer_memory_and_orders_beside_it() -> None:
-    plan = cv.calibrate(CHAIN, 2.0, 5)
+    plan = cv.calibrate(CHAIN, 2.0, max_length=5)
     how: dict[str, Any] = {"series": "person", "time": "minute", "states": [0, 1]}
     done = cv.sanitize_table(_frame(), "x", plan=plan, **how)
     assert done.certificate.plan().noise == plan.noise

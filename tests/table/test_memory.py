@@ -182,14 +182,16 @@ def test_where_no_series_is_long_enough_for_a_report() -> None:
 def test_a_promise_of_a_length_and_rows_that_report_alone() -> None:
     frame = pl.DataFrame({"x": [0, 1] * 6})
     for length, status in ((12, "holds"), (13, "holds")):
-        plan = cv.calibrate(CHAIN, 2.0, length, every=3)
+        plan = cv.calibrate(CHAIN, 2.0, max_length=length, every=3)
         done = cv.sanitize_table(frame, "x", plan=plan, states=[0, 1])
         checks = cv.verify(done.certificate, done.table).checks
         found = [check.status for check in checks if check.field == "promise.length"]
         # Of four reports on one point in three, series of 11 to 13 points are left.
         assert found == [status if length >= 13 else "open"]
     with pytest.raises(cv.InvalidInput, match="series of 12 rows"):
-        cv.sanitize_table(frame, "x", plan=cv.calibrate(CHAIN, 2.0, 9, every=3), states=[0, 1])
+        cv.sanitize_table(
+            frame, "x", plan=cv.calibrate(CHAIN, 2.0, max_length=9, every=3), states=[0, 1]
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)

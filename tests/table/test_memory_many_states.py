@@ -40,8 +40,8 @@ HOW: dict[str, Any] = {"series": "person", "time": "minute", "time_as": "index"}
 @cache
 def short_plan() -> cv.NoisePlan:
     """Sticky noise for series of three points, whose loss is enumerated."""
-    loss = cv.privacy_loss(CHAIN, STICKY, 3)
-    return cv.NoisePlan(CHAIN, STICKY, loss, 2.5, "flips", None)
+    loss = cv.privacy_loss(CHAIN, STICKY, length=3)
+    return cv.NoisePlan(CHAIN, STICKY, loss, 2.5, "wrong-reports", None)
 
 
 def long_plan(kind: str) -> cv.NoisePlan:

@@ -59,7 +59,7 @@ def test_another_sink_takes_the_same_release() -> None:
 def test_nothing_is_published_where_a_check_fails() -> None:
     """The series are longer than the promise covers, which is known when all rows are drawn."""
     sink = ListSink()
-    request = asked(LAYOUT, threshold=60.0, epsilon=1.0, chain=CHAIN, length=3)
+    request = asked(LAYOUT, threshold=60.0, epsilon=1.0, chain=CHAIN, max_length=3)
     with pytest.raises(cv.InvalidInput, match="at most 3 rows"):
         release_table(FrameSource(flat()), sink, request)
     assert sink.rows == []

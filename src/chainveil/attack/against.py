@@ -105,7 +105,9 @@ def _bound(plan: NoisePlan) -> float:
     from chainveil.privacy.baselines import success_bound
     from chainveil.privacy.loss import privacy_loss
 
-    loss = privacy_loss(plan.chain, plan.shown, plan.loss.length, "ignorant", gaps=plan.gaps)
+    loss = privacy_loss(
+        plan.chain, plan.shown, length=plan.loss.length, adversary="ignorant", gaps=plan.gaps
+    )
     return success_bound(plan.chain, loss.epsilon)
 
 

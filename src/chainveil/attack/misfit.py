@@ -29,9 +29,9 @@ from chainveil.model.higher_order import HigherOrderChain, read_pseudocount
 from chainveil.model.orders import ENOUGH_POINTS
 from chainveil.noise.base import Noise, require_noise
 from chainveil.plan import NoisePlan
+from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.loss import privacy_loss
-from chainveil.privacy.problem import Effort
+from chainveil.privacy.problem import Unit, read_problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.sequences import Sequences, as_sequences
 
@@ -40,7 +40,7 @@ LARGEST_ORDER = 4
 SEEN = 30
 # What own fits take each state to have followed each context more often, on average.
 OWN_PSEUDOCOUNT = 0.5
-# How close bounds shall come; what is left of the gap is told.
+# Distance of the bounds, in nats, at which a search ends.
 TOLERANCE = 0.01
 
 Progress = Callable[[str, int], None]
@@ -48,7 +48,7 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True)
 class _Question:
-    """What is asked of every model: the noise, whom it shall withstand, and for how long to look.
+    """What is asked of every model: the noise, whom it shall withstand, and how many steps.
 
     ``noises`` are all releases together, ``noise`` is the one that attacks are looked for on.
     """
@@ -57,10 +57,9 @@ class _Question:
     noise: Noise
     length: int | None
     adversary: AdversaryName | Adversary
-    event: int
+    unit: Unit
     gaps: bool
-    max_nodes: int
-    max_seconds: float | None
+    effort: int | None
 
     def loss(self, model: DataModel) -> PrivacyLoss:
         """The loss under a model, from both sides; from above infinite where no engine bounds it.
@@ -77,10 +76,12 @@ class _Question:
     def _certified(self, model: DataModel) -> PrivacyLoss:
         noise = self.noises if len(self.noises) > 1 else self.noise
         try:
-            return privacy_loss(
-                model, noise, self.length, self.adversary, event=self.event, gaps=self.gaps,
-                tolerance=TOLERANCE, max_nodes=self.max_nodes, max_seconds=self.max_seconds,
+            searched = (model.states, model.order) != (2, 1)
+            problem = read_problem(
+                model, noise, self.length, self.adversary, self.effort if searched else None,
+                unit=self.unit, gaps=self.gaps, tolerance=TOLERANCE,
             )  # fmt: skip
+            return engines.loss(problem)
         except NotSupported:
             return PrivacyLoss(math.inf, 0.0, None, self.adversary, self.length)
 
@@ -94,8 +95,7 @@ def misfit(
     names: Sequence[Any] | None = None,
     promise: float | None = None,
     pseudocount: float = 0.0,
-    max_nodes: int = Effort.max_nodes,
-    max_seconds: float | None = 10.0,
+    effort: int | None = None,
     progress: Progress | None = None,
 ) -> Misfit:
     """Read ``x`` as chains of several orders and say what a plan loses under each.
@@ -119,11 +119,9 @@ def misfit(
         The epsilon that was promised; by default that of the plan.
     pseudocount : float
         Of the fits of all series together, as in :meth:`chainveil.MarkovChain.fit`.
-    max_nodes : int
-        How far the search for one loss of an order above 1 may go, as in
+    effort : int, optional
+        Steps of the search for one loss of more than two states or of an order above 1, as in
         :func:`chainveil.privacy_loss`. The bounds that it has reached by then hold all the same.
-    max_seconds : float, optional
-        How long it may take; None: as long as it needs, with the same figures on every machine.
     progress : callable, optional
         Told ``("reading", 1)`` after each model.
 
@@ -149,7 +147,8 @@ def misfit(
     >>> found.reading(1).loss.epsilon <= 1.0 < found.reading(2).loss.lower
     True
     """
-    question = _read_question(plan, promise, Effort.read(TOLERANCE, max_nodes, max_seconds))
+    steps = None if effort is None else checks.whole("effort", effort, 1)
+    question = _read_question(plan, promise, steps)
     series = as_sequences("x", x, question.noise.states)
     chosen = _read_orders(orders)
     _check_length(series, max(chosen, default=1))
@@ -173,18 +172,17 @@ def how_many(lengths: NDArray[np.int64], states: int, orders: Iterable[int], eac
     return len(chosen) + sum(own)
 
 
-def _read_question(plan: Any, promise: Any, effort: Effort) -> _Question:
+def _read_question(plan: Any, promise: Any, effort: int | None) -> _Question:
     if promise is not None:
         checks.real("promise", promise, "a number above 0")
-    limits = effort.max_nodes, effort.max_seconds
     if isinstance(plan, NoisePlan):
         loss = plan.loss
         return _Question(
-            (*plan.spent, plan.noise), plan.noise, loss.length, loss.adversary, plan.event,
-            plan.gaps, *limits,
+            (*plan.earlier, plan.noise), plan.noise, loss.length, loss.adversary, plan.unit,
+            plan.gaps, effort,
         )  # fmt: skip
     require_noise(plan)
-    return _Question((plan,), plan, None, "any", 1, False, *limits)
+    return _Question((plan,), plan, None, "any", "point", False, effort)
 
 
 def _read_orders(orders: Any) -> tuple[int, ...]:

@@ -13,16 +13,16 @@ from chainveil.errors import ChainveilError
 from chainveil.model.base import DataModel
 from chainveil.model.chain import MarkovChain
 from chainveil.plan import NoisePlan
-from chainveil.privacy.loss import privacy_loss
+from chainveil.privacy import engines
 from chainveil.privacy.odds.loss import bound_over
 from chainveil.privacy.problem import Problem, read_problem
 
 # Chains that engines are asked about one by one, and boxes of chains where there are more.
 MOST_ALONE, MOST_GROUPS = 400, 500
-# Of more than two states, where each may take its SECONDS.
+# Of more than two states, where each may take its STEPS.
 MOST_SEARCHED = 40
-# Seconds for one loss where it is searched for, and how close its bounds shall come.
-SECONDS, CLOSE = 0.5, 0.01
+# Steps of one loss where it is searched for, about half a second, and how close its bounds come.
+STEPS, CLOSE = 100_000, 0.01
 # Groups hold chains whose q, and whose r, differ by no more than such a factor at first.
 NARROWEST = 1.02
 
@@ -60,10 +60,11 @@ def _loss(model: DataModel, plan: NoisePlan) -> float:
     """Upper bound for one model, infinite where no engine bounds it."""
     who = plan.loss
     try:
-        return privacy_loss(
-            model, plan.shown, who.length, who.adversary, event=plan.event, gaps=plan.gaps,
-            tolerance=CLOSE, max_seconds=SECONDS,
-        ).epsilon  # fmt: skip
+        problem = read_problem(
+            model, plan.shown, who.length, who.adversary, None if model.states == 2 else STEPS,
+            unit=plan.unit, gaps=plan.gaps, tolerance=CLOSE,
+        )  # fmt: skip
+        return engines.loss(problem).epsilon
     except ChainveilError:
         return math.inf
 
@@ -91,7 +92,7 @@ def _in_groups(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:
 def _problem(plan: NoisePlan) -> Problem:
     # Bounds of groups are for every length.
     who = plan.loss.adversary
-    return read_problem(plan.chain, plan.shown, None, who, event=plan.event, gaps=plan.gaps)
+    return read_problem(plan.chain, plan.shown, None, who, unit=plan.unit, gaps=plan.gaps)
 
 
 def _some(transitions: FloatArray, plan: NoisePlan) -> OwnLosses:

@@ -13,9 +13,6 @@ from chainveil.plan import NoisePlan
 from chainveil.privacy.loss import privacy_loss
 from chainveil.sequences import as_sequences
 
-# Seconds for one series of more than two states, after which its bound is as good as it is.
-SECONDS = 5.0
-
 
 @dataclass(frozen=True)
 class OwnLoss:
@@ -76,8 +73,8 @@ def own_loss(runs: Sequence[Any], plan: NoisePlan) -> OwnLoss:
         return OwnLoss(None, None, "no chain fits: a state that never comes, or is never left")
     try:
         found = privacy_loss(
-            chain, plan.shown, plan.loss.length, plan.loss.adversary,
-            event=plan.event, gaps=plan.gaps, max_seconds=SECONDS,
+            chain, plan.shown, length=plan.loss.length, adversary=plan.loss.adversary,
+            unit=plan.unit, gaps=plan.gaps,
         )  # fmt: skip
     except ChainveilError:
         return OwnLoss(chain, None, "no engine answers for this chain")

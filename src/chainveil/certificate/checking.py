@@ -118,9 +118,9 @@ def _fixed(certificate: Certificate) -> Iterator[Check]:
 
 
 def _unit(certificate: Certificate) -> Iterator[Check]:
-    same = certificate["promise.unit"] == statements.unit(certificate["promise.event"])
+    same = certificate["promise.protected"] == statements.protected(certificate["promise.unit"])
     text = "says what is protected" if same else "does not say what is protected"
-    yield check_line("promise.unit", same, text)
+    yield check_line("promise.protected", same, text)
 
 
 def _words(certificate: Certificate) -> Iterator[Check]:

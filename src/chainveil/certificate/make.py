@@ -228,7 +228,7 @@ def noise_section(plan: NoisePlan) -> dict[str, Any]:
         "matrix": matrix,
         "units": units(matrix),
         **({"every": plan.noise.every} if plan.noise.every > 1 else {}),
-        "spent": [earlier.to_json() for earlier in plan.spent],
+        "earlier": [noise.to_json() for noise in plan.earlier],
         "expected_flips": plan.expected_flips,
         "objective": plan.objective,
     }
@@ -243,6 +243,7 @@ def loss_section(plan: NoisePlan) -> dict[str, Any]:
     """Upper bound, lower bound, and the attack that attains the lower one."""
     return {
         "epsilon": plan.loss.epsilon,
+        **({} if plan.loss.effort is None else {"effort": plan.loss.effort}),
         "lower": plan.loss.lower,
         "witness": witness_section(plan.loss),
     }
@@ -287,8 +288,8 @@ def adversary_section(adversary: AdversaryName | Adversary) -> dict[str, Any]:
 
 def _promise(plan: NoisePlan) -> dict[str, Any]:
     return {
-        "unit": statements.unit(plan.event),
-        **({"event": plan.event} if plan.event != 1 else {}),
+        "unit": plan.unit,
+        "protected": statements.protected(plan.unit),
         **({"gaps": True} if plan.gaps else {}),
         "epsilon": plan.epsilon,
         "length": plan.loss.length,

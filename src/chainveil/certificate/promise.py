@@ -24,7 +24,7 @@ def in_words(certificate: Certificate) -> Iterator[Line]:
     else:
         yield "chain", _chain(certificate)
         yield from _reports(certificate)
-    earlier = [len(part["noise.spent"]) for part in parts(certificate)]
+    earlier = [len(part["noise.earlier"]) for part in parts(certificate)]
     if any(earlier):
         yield "together with", f"{max(earlier)} earlier releases of the same series"
     yield "randomness", certificate["randomness.meaning"] or "none was drawn"
@@ -71,8 +71,8 @@ def _how_much(certificate: Certificate) -> str:
     budget = certificate["promise.epsilon"]
     loss = max(part["loss.epsilon"] for part in parts(certificate))
     return (
-        f"epsilon {exact(budget)}: the odds about {certificate['promise.unit']} change by at most "
-        f"a factor of e^{upper(loss, 10)}"
+        f"epsilon {exact(budget)}: the odds about {certificate['promise.protected']} change by at "
+        f"most a factor of e^{upper(loss, 10)}"
     )
 
 
@@ -84,7 +84,7 @@ def _reports(certificate: Certificate) -> Iterator[Line]:
     if kind.holds:
         covered = "" if certificate["promise.gaps"] else "not "
         yield "gaps", f"{covered}covered: missing points over which the last report is held"
-    if kind.holds or every > 1 or certificate["promise.event"] > 1:
+    if kind.holds or every > 1 or certificate["promise.unit"] != "point":
         yield "made by", NEEDS[kind.sees]
         yield "noise", "the best that was found; that no less would do is not promised"
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-import time
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from chainveil.certificate.document import Certificate
 from chainveil.errors import InvalidInput
@@ -24,31 +23,22 @@ from chainveil.plugins import made_here
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary
 from chainveil.privacy.bounds import Attack, NotAnAttack
-from chainveil.privacy.problem import Effort, Problem, read_problem
+from chainveil.privacy.problem import Problem, Unit, read_problem
 from chainveil.privacy.result import PrivacyLoss
 
-# How close the bounds of more than two states are brought, as where a plan is calibrated.
-TOLERANCE = 1e-7
 # Two states and so many reports, probabilities no smaller (the second: of noise that sees more
 # than a point), counts no larger, and a replay of no more steps than this take a moment.
 FEW_REPORTS, LEAST, LEAST_REMEMBERED, LARGEST_COUNT, FEW_STEPS = 64, 1e-9, 1e-3, 1 << 60, 2_000
-# Of noise that remembers, of rare reports and of events: so many releases of two reports each,
-# points that repeat, points of a series, and steps of the chain that are no rarer.
+# Of noise that remembers, of rare reports and of units of several points: so many releases of two
+# reports each, points that repeat, points of a series, and steps of the chain that are no rarer.
 FEW_RELEASES, FEW_PHASES, FEW_POINTS, LEAST_STEP = 2, 16, 200, 1e-2
 
 FIELDS = (
     "chain.transition", "chain.initial", "chain.region",
-    "noise.mechanism", "noise.matrix", "noise.every", "noise.spent",
-    "promise.event", "promise.gaps", "promise.length", "promise.adversary.model",
-    "promise.adversary.target", "promise.adversary.known",
+    "noise.mechanism", "noise.matrix", "noise.every", "noise.earlier",
+    "promise.unit", "promise.gaps", "promise.length", "promise.adversary.model",
+    "promise.adversary.target", "promise.adversary.known", "loss.effort",
 )  # fmt: skip
-
-
-class Answer(NamedTuple):
-    """A loss, and whether its search was cut short for want of time: the bounds hold anyway."""
-
-    loss: PrivacyLoss
-    cut_short: bool
 
 
 @dataclass(frozen=True)
@@ -57,11 +47,12 @@ class Claim:
 
     model: DataModel
     noise: Noise
-    spent: tuple[Noise, ...]
+    earlier: tuple[Noise, ...]
     length: int | None
     adversary: AdversaryName | Adversary
-    event: int = 1
+    unit: Unit = "point"
     gaps: bool = False
+    effort: int | None = None
 
     @property
     def chain(self) -> Any:
@@ -71,11 +62,10 @@ class Claim:
     @property
     def problem(self) -> Problem:
         """What the engines are asked."""
-        effort = Effort(tolerance=TOLERANCE)
-        releases = [*self.spent, self.noise]
+        releases = [*self.earlier, self.noise]
         return read_problem(
-            self.model, releases, self.length, self.adversary, effort,
-            event=self.event, gaps=self.gaps,
+            self.model, releases, self.length, self.adversary, self.effort,
+            unit=self.unit, gaps=self.gaps,
         )  # fmt: skip
 
 
@@ -87,8 +77,8 @@ def ask(certificate: Certificate) -> str:
 def ask_together(certificate: Certificate, earlier: Certificate) -> str:
     """The question what a release loses together with an earlier one of the same series."""
     fields = _fields(certificate)
-    before = [*earlier["noise.spent"], noise_of(_fields(earlier))]
-    fields |= {"noise.spent": [*before, *fields["noise.spent"]]}
+    before = [*earlier["noise.earlier"], noise_of(_fields(earlier))]
+    fields |= {"noise.earlier": [*before, *fields["noise.earlier"]]}
     fields["promise.gaps"] |= earlier["promise.gaps"]
     return json.dumps(fields, sort_keys=True)
 
@@ -129,10 +119,11 @@ def _fields(certificate: Certificate) -> dict[str, Any]:
 def claim(question: str) -> Claim:
     """What a question is about; an error where it makes no sense."""
     fields = json.loads(question)
-    spent = tuple(map(read_noise, fields["noise.spent"]))
-    length, secret = fields["promise.length"], (fields["promise.event"], fields["promise.gaps"])
-    noise = read_noise(noise_of(fields))
-    return Claim(_model(fields), noise, spent, length, _adversary(fields, length), *secret)
+    earlier = tuple(map(read_noise, fields["noise.earlier"]))
+    length, who = fields["promise.length"], _adversary(fields, fields["promise.length"])
+    noise, unit, gaps = read_noise(noise_of(fields)), fields["promise.unit"], fields["promise.gaps"]
+    model, effort = _model(fields), fields["loss.effort"]
+    return Claim(model, noise, earlier, length, who, unit, gaps, effort)
 
 
 def noise_of(fields: dict[str, Any]) -> dict[str, Any]:
@@ -166,7 +157,7 @@ def entries(question: str) -> float:
 
 def _matrices(fields: dict[str, Any]) -> list[Any]:
     """The matrices of all releases, the one in question last."""
-    return [*(words["matrix"] for words in fields["noise.spent"]), fields["noise.matrix"]]
+    return [*(words["matrix"] for words in fields["noise.earlier"]), fields["noise.matrix"]]
 
 
 def is_light(task: str, question: str) -> bool:
@@ -177,8 +168,8 @@ def is_light(task: str, question: str) -> bool:
         return False
     if task == "replay":
         return _is_light_attack(fields["loss.witness"], states)
-    other = fields["chain.region"] is not None or fields["chain.model"] is not None
-    if other or states > 2:
+    others = ("chain.region", "chain.model", "loss.effort")
+    if states > 2 or any(fields[name] is not None for name in others):
         return False
     matrices = [fields["chain.transition"], *_matrices(fields)]
     numbers = [entry for matrix in matrices for row in matrix for entry in row]
@@ -204,7 +195,7 @@ def is_known_elsewhere(question: str) -> bool:
 
 
 def _releases(fields: dict[str, Any]) -> list[dict[str, Any]]:
-    return [noise_of(fields), *fields["noise.spent"]]
+    return [noise_of(fields), *fields["noise.earlier"]]
 
 
 def _is_plain(fields: dict[str, Any]) -> bool:
@@ -213,16 +204,16 @@ def _is_plain(fields: dict[str, Any]) -> bool:
         noise_class(one["kind"]).sees == "point" and one.get("every", 1) == 1
         for one in _releases(fields)
     )
-    return fields["promise.event"] == 1 and all(alone)
+    return fields["promise.unit"] == "point" and all(alone)
 
 
 def _is_light_memory(fields: dict[str, Any], numbers: list[float], counts: list[int]) -> bool:
-    """The same for noise that sees more, for rare reports and for events."""
+    """The same for noise that sees more, for rare reports and for units of several points."""
     releases = _releases(fields)
     phases = math.prod(one.get("every", 1) for one in releases)
     steps = [entry for row in fields["chain.transition"] for entry in row]
     small = len(releases) <= FEW_RELEASES and all(len(m[0]) == 2 for m in _matrices(fields))
-    small = small and phases <= FEW_PHASES and fields["promise.event"] <= 3
+    small = small and phases <= FEW_PHASES and fields["promise.unit"] in ("point", 2, 3)
     return bool(
         small and max(counts) <= FEW_POINTS
         and min(steps) >= LEAST_STEP and min(numbers) >= LEAST_REMEMBERED
@@ -234,17 +225,12 @@ def _is_light_attack(witness: dict[str, Any], states: int) -> bool:
     return bool(length * states**2 <= FEW_STEPS * 4)
 
 
-def find_loss(question: str, seconds: float) -> Answer:
-    """The loss, with a search that stops after so many seconds where it can."""
-    asked, started = claim(question), time.monotonic()
-    problem = asked.problem
-    problem = replace(problem, effort=replace(problem.effort, max_seconds=seconds))
-    found = engines.loss(problem)
-    searched = asked.model.states > 2 or asked.model.order != 1
-    return Answer(found, searched and time.monotonic() - started >= seconds)
+def find_loss(question: str) -> PrivacyLoss:
+    """The loss, by the call that the plan was made with."""
+    return engines.loss(claim(question).problem)
 
 
-def replay_attack(question: str, _: float) -> float:
+def replay_attack(question: str) -> float:
     """The loss of the attack in a question, computed independently of the search."""
     asked, claimed = claim(question), json.loads(question)["loss.witness"]
     attack = _attack(claimed)
@@ -279,8 +265,9 @@ def _check_attack(asked: Claim, attack: Attack) -> None:
     inside = asked.length is None or attack.length <= asked.length
     if not inside or max(states, default=0) >= asked.model.states:
         raise NotAnAttack("witness", "points or values that do not exist", "those of the series")
-    if len(attack.value) != asked.event or len(attack.other) != asked.event:
-        raise NotAnAttack("witness value", f"{len(attack.value)} points", f"{asked.event} points")
+    size = asked.problem.unit
+    if len(attack.value) != size or len(attack.other) != size:
+        raise NotAnAttack("witness value", f"{len(attack.value)} points", f"{size} points")
     who = asked.adversary
     named = isinstance(who, Adversary) and (
         attack.target != who.target or not set(attack.known) <= who.known

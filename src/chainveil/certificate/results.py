@@ -11,7 +11,7 @@ Status = Literal["holds", "fails", "open"]
 
 AS_PROMISED = "holds as promised to anyone"
 WEAKER = "holds, with a weaker promise"
-UNDECIDED = "cannot be decided here"
+UNDECIDED = "not decided"
 FAILS = "fails: not as claimed"
 
 
@@ -73,8 +73,8 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """One of "holds as promised to anyone", "holds, with a weaker promise", "cannot be
-        decided here" and "fails: not as claimed".
+        """One of "holds as promised to anyone", "holds, with a weaker promise", "not decided" and
+        "fails: not as claimed".
         """
         if self.failures:
             return FAILS

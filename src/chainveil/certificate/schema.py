@@ -20,8 +20,8 @@ MOST_STATES, MOST_OUTPUTS, MOST_RELEASES = 256, 4096, 256
 MOST_GROUPS = 255
 # Numbers of a noise whose reports look back, a row a state and last report; rows of a model.
 MOST_NUMBERS, MOST_ROWS = 1 << 20, 4096
-# Points to a report, and points of a secret, whose values are whole numbers of so many digits.
-MOST_EVERY, MOST_EVENT = 10_000, 4096
+# Points to a report, and points of a unit of privacy.
+MOST_EVERY, MOST_UNIT = 10_000, 4096
 # The longest whole number, in bits: far beyond any count, and short enough to be written out.
 LONGEST_NUMBER = 4096
 
@@ -42,8 +42,8 @@ class Field:
 
 # Fields that are there only where they say something, and what holds where they are not.
 ABSENT: dict[str, Any] = {
-    "promise.event": 1,
     "promise.gaps": False,
+    "loss.effort": None,
     "chain.model": None,
     "loss.witness.member": None,
     "loss.witness.chain": None,
@@ -63,9 +63,9 @@ FIELDS = (
     Field("software.chainveil", "text", "open", "version that made the certificate"),
     Field("software.python-flint", "text", "open", "version of the ball arithmetic it used"),
     Field("created", "time", "open", "when, in UTC"),
-    Field("promise.unit", "text", "recomputed", "what is protected"),
-    Field("promise.event", "event", "recomputed", "how many consecutive points are one secret. "
-          "Absent: one"),
+    Field("promise.unit", "unit", "recomputed", "the unit of privacy: `point`, or a number of "
+          "consecutive points"),
+    Field("promise.protected", "text", "recomputed", "the unit of privacy in words"),
     Field("promise.gaps", "yes", "recomputed", "true: points may be missing anywhere, and noise "
           "that holds its last report over them keeps the promise. Absent: false"),
     Field("promise.epsilon", "positive number", "bounded", "the budget asked for; the loss is "
@@ -101,16 +101,18 @@ FIELDS = (
     Field("noise.units", "units", "recomputed", "the same in whole numbers of 2^-53, as realised"),
     Field("noise.every", "every", "recomputed", "how many points there are to a report, which is "
           "that of the middle one. Absent: every point reports"),
-    Field("noise.spent", "noises", "recomputed", "the noise of earlier releases of the same "
+    Field("noise.earlier", "noises", "recomputed", "the noise of earlier releases of the same "
           "series: kind, matrix and every of each; the loss is that of all together"),
     Field("noise.expected_flips", "share", "recomputed", "share of points changed on average"),
-    Field("noise.objective", "objective", "open", "what was minimised: `flips`, `estimate`, "
-          "`distance` or `decoded`"),
+    Field("noise.objective", "objective", "open", "what was minimised: `wrong-reports`, `share`, "
+          "`distance` or `smoothed`"),
     Field("loss.epsilon", "number", "bounded", "the loss of this noise on this chain: an "
           "upper bound"),
+    Field("loss.effort", "effort", "open", "steps of the search for the loss, which the check "
+          "takes again. Absent: the usual number"),
     Field("loss.lower", "number", "bounded", "a loss that the witness attains"),
     Field("loss.witness.target", "index", "recomputed", "the point attacked, counted from 0; the "
-          "first one of an event"),
+          "first one of the unit"),
     Field("loss.witness.known", "pairs", "recomputed", "[point, value] pairs known beforehand"),
     Field("loss.witness.value", "indices", "recomputed", "the values of the points of the unit "
           "that the output speaks for"),
@@ -403,7 +405,11 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         f"a list of kinds of noise with their matrices, at most {MOST_RELEASES}",
     ),
     "every": (lambda v: _is_count(v) and 2 <= v <= MOST_EVERY, f"2 to {MOST_EVERY}"),
-    "event": (lambda v: _is_count(v) and 2 <= v <= MOST_EVENT, f"2 to {MOST_EVENT}"),
+    "unit": (
+        lambda v: v == "point" or (_is_count(v) and 2 <= v <= MOST_UNIT),
+        f"point, or 2 to {MOST_UNIT}",
+    ),
+    "effort": (lambda v: _is_count(v) and v >= 1, "a whole number of at least 1"),
     "yes": (lambda v: v is True, "true"),
     "region or null": (
         lambda v: v is None or (_is_matrix(v, _is_number) and len(v) == 2 == len(v[0])),
@@ -431,7 +437,7 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "edges origin": _one_of(*statements.EDGES_ORIGIN),
     "mechanism": (_is_mechanism, "a kind of noise that is known here"),
     "model": (_is_model, "the kind of a model, and [name, value] pairs"),
-    "objective": _one_of("flips", "estimate", "distance", "decoded"),
+    "objective": _one_of("wrong-reports", "share", "distance", "smoothed"),
     "discretization": _one_of("threshold", "edges", "states"),
     "source": _one_of(*statements.RANDOMNESS),
     "seal algorithm": _one_of("sha256"),

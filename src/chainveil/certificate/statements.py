@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from chainveil.privacy.problem import Unit
+
 SCHEMA = "chainveil certificate"
 SCHEMA_VERSION = 1
 
-UNIT = "the value of one point of one series"
+POINT = "the value of one point of one series"
 
 
-def unit(event: int) -> str:
-    """What is protected where so many consecutive points are one secret."""
-    return UNIT if event == 1 else f"the values of any {event} consecutive points of one series"
+def protected(unit: Unit) -> str:
+    """The unit of privacy in words."""
+    return (
+        POINT if unit == "point" else f"the values of any {unit} consecutive points of one series"
+    )
 
 
 UNPROTECTED = (

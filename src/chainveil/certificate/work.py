@@ -2,7 +2,8 @@
 
 What is certain to be small is computed at once, and so is what is about a kind of noise or of
 models that this process alone knows, such as a class in a notebook. Everything else runs in a
-process of its own that is stopped when its time is over, whatever it is doing then.
+process of its own that is stopped when its time is over, whatever it is doing then: the question
+is then not decided. What is computed does not depend on the time.
 """
 
 from __future__ import annotations
@@ -21,12 +22,11 @@ from typing import Any
 from chainveil import checks
 from chainveil.certificate import questions
 from chainveil.errors import ChainveilError, InvalidInput, TooLarge
+from chainveil.privacy.result import PrivacyLoss
 
 SECONDS = 60.0
 LONGEST_WAIT = 1e7
 MEMORY = 4 << 30
-# A search that can stop with bounds that hold does so before it is stopped.
-SHARE = 0.75
 # Entries of the joint law of all reports, a row a state, that are worth a try.
 ENTRIES = 1 << 24
 TOO_LARGE = "the loss is too large to check here"
@@ -53,7 +53,7 @@ def allowing(seconds: float | None) -> Iterator[None]:
         _allowed.reset(before)
 
 
-def loss(question: str) -> questions.Answer:
+def loss(question: str) -> PrivacyLoss:
     """The loss that a question asks for; see :mod:`chainveil.certificate.questions`."""
     return _bounded("loss", question, _allowed.get())  # type: ignore[no-any-return]
 
@@ -68,7 +68,7 @@ def serve(head: dict[str, Any]) -> None:
     _take_less(head["seconds"], head["memory"])
     answer: Any
     try:
-        answer = questions.TASKS[head["task"]](head["question"], head["seconds"] * SHARE)
+        answer = questions.TASKS[head["task"]](head["question"])
     except ChainveilError as error:
         answer = error
     except MemoryError:
@@ -85,7 +85,7 @@ def _bounded(task: str, question: str, seconds: float) -> Any:
             f"and no more than {ENTRIES:.2g} are tried."
         )
     if questions.is_light(task, question) or not questions.is_known_elsewhere(question):
-        return questions.TASKS[task](question, seconds)
+        return questions.TASKS[task](question)
     answer = _apart(task, question, seconds)
     if isinstance(answer, ChainveilError):
         raise answer

@@ -103,7 +103,7 @@ def _model(plan: Any) -> Any:
 
 def _played(plan: Any) -> Any:
     """The chain to draw series from: of a set of chains the one that loses most."""
-    return getattr(plan.loss, "chain", plan.chain)
+    return plan.loss.chain or plan.chain
 
 
 def _lines(found: Any, plan: Any) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from chainveil.cli.output import CLOSED, open_loss, show, warn, working
 from chainveil.privacy.rounding import exact, upper
 
 # Options that go to the search as they are.
-ASKED = ("objective", "family", "every", "event", "gaps")
+ASKED = ("objective", "shape", "every", "unit", "gaps", "max_length", "adversary")
 
 
 @click.command()
@@ -46,10 +46,8 @@ def calibrate(
     from chainveil.table.write.atomic import drafts
 
     chain, file = options.need_chain(given)
-    length, adversary = given["length"], given["adversary"]
-    spent = options.read_spent(given["spent"])
-    asked = {name: given[name] for name in ASKED} | {"spent": spent}
-    asked |= {"length": length, "adversary": adversary}
+    earlier = options.read_earlier(given["earlier"])
+    asked = {name: given[name] for name in ASKED} | {"earlier": earlier}
     with working("calibrating …", given["as_json"]):
         named = mechanism is not None
         plan = find(chain, epsilon, mechanism=mechanism, **asked) if named else (
@@ -66,7 +64,7 @@ def calibrate(
         with drafts([output], force) as (draft,):
             draft.file.write(certificate.to_json().encode())
     # Of the chain of the plan: that of the file may hold more than may be published.
-    others = compare(plan.chain, epsilon, length)
+    others = compare(plan.chain, epsilon, plan.loss.length)
     facts = {
         "plan": certificate.document,
         "others": [

@@ -40,7 +40,7 @@ REMOVED = {
 @options.order
 @options.series_models
 @options.promise_options
-@options.event
+@options.unit
 @options.search_options
 @click.option("--mechanism", metavar="A,B,…", help="Compare these kinds of noise alone, and all "
               "settings of them, also those for which the search takes from seconds to minutes for "
@@ -112,12 +112,12 @@ def _request(given: dict[str, Any]) -> Any:
     from chainveil.table.request.request import Promise, Request
 
     chain, file = options.read_chain(given)
-    promise = {name: given[name] for name in ("length", "adversary", "family", "event")}
+    promise = {name: given[name] for name in ("max_length", "adversary", "shape", "unit")}
     reference = given["reference"]
     return Request(
         options.read_layout(given),
         options.read_rules(given, None if file is None else file.discretizer),
-        Promise(epsilon=1.0, spent=options.read_spent(given["spent"]), **promise),
+        Promise(epsilon=1.0, earlier=options.read_earlier(given["earlier"]), **promise),
         chain=chain,
         reference=None if reference is None else options.read_source(reference, given),
         order=given["order"],

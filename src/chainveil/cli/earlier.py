@@ -103,7 +103,7 @@ def _together(new: Certificate, old: Certificate) -> str:
     if not questions.is_light("loss", question):
         return more
     try:
-        loss = questions.find_loss(question, 1.0).loss
+        loss = questions.find_loss(question)
     except ChainveilError:
         return more
     return f"the two together lose {upper(loss.epsilon)}, not {each}"

@@ -10,7 +10,7 @@ from typing import Any
 SLOWEST = 0.02
 GUESSES = (
     "the reports tell next to nothing: repeating the commonest state would be wrong no more often. "
-    "A larger budget, or --objective estimate, tells more"
+    "A larger budget, or --objective share, tells more"
 )
 
 
@@ -27,7 +27,7 @@ class Instead:
 
     def __str__(self) -> str:
         if self.shares is None:
-            return "--every best and --mechanism tracking may do better; looking would take long"
+            return "--every auto and --mechanism tracking may do better; looking would take long"
         words = [f"{name}: {share:.4%} changed points" for name, share in self.shares.items()]
         return "; ".join(words)
 
@@ -40,8 +40,8 @@ def instead(plan: Any) -> Instead | None:
     if chain.order != 1:
         return None
     slow = float(chain.transition[0, 1] + chain.transition[1, 0]) < SLOWEST
-    usual = plan.loss.length is None and plan.event == 1 and not plan.spent
-    if slow or not usual or plan.objective != "flips" or plan.loss.adversary != "any":
+    usual = plan.loss.length is None and plan.unit == "point" and not plan.earlier
+    if slow or not usual or plan.objective != "wrong-reports" or plan.loss.adversary != "any":
         return Instead(None)
     return _looked_for(chain, plan.epsilon, plan.gaps)
 
@@ -50,9 +50,9 @@ def instead(plan: Any) -> Instead | None:
 def _looked_for(chain: Any, epsilon: float, gaps: bool) -> Instead:
     from chainveil.calibration import calibrate
 
-    rare = calibrate(chain, epsilon, mechanism="sticky", every="best", gaps=gaps)
+    rare = calibrate(chain, epsilon, mechanism="sticky", every="auto", gaps=gaps)
     tracking = calibrate(chain, epsilon, mechanism="tracking", gaps=gaps)
-    often = f"--every best (one point in {rare.noise.every})"
+    often = f"--every auto (one point in {rare.noise.every})"
     return Instead({often: rare.expected_flips, "--mechanism tracking": tracking.expected_flips})
 
 
@@ -60,8 +60,8 @@ def guesses(plan: Any) -> bool:
     """Whether a search for few wrong reports has ended at hardly any report but the commonest."""
     from chainveil.calibration import only_guesses
 
-    searched = plan.noise.holds or plan.noise.every > 1 or plan.event > 1
-    return bool(searched and plan.objective == "flips" and only_guesses(plan))
+    searched = plan.noise.holds or plan.noise.every > 1 or plan.unit != "point"
+    return bool(searched and plan.objective == "wrong-reports" and only_guesses(plan))
 
 
 def tells_nothing(certificate: Any) -> bool:
@@ -70,9 +70,10 @@ def tells_nothing(certificate: Any) -> bool:
     from chainveil.model.chain import MarkovChain
     from chainveil.noise.base import noise_class
 
-    often = certificate["noise.every"] == certificate["promise.event"] == 1
+    often = certificate["noise.every"] == 1 and certificate["promise.unit"] == "point"
     searched = noise_class(certificate["noise.mechanism"]).holds or not often
-    if not searched or certificate["noise.objective"] != "flips" or certificate.model is not None:
+    searched = searched and certificate["noise.objective"] == "wrong-reports"
+    if not searched or certificate.model is not None:
         return False
     commonest = float(MarkovChain(certificate["chain.transition"]).stationary.max())
     return bool(certificate["noise.expected_flips"] >= (1 - LITTLE) * (1 - commonest))
@@ -81,8 +82,8 @@ def tells_nothing(certificate: Any) -> bool:
 def secrets(plan: Any) -> list[tuple[str, str]]:
     """What is one secret, and whether gaps are covered, where that is not as ever."""
     lines = []
-    if plan.event > 1:
-        lines.append(("protects", f"the values of any {plan.event} consecutive points together"))
+    if plan.unit != "point":
+        lines.append(("protects", f"the values of any {plan.unit} consecutive points together"))
     if plan.noise.holds:
         words = "covered" if plan.gaps else "not covered: --gaps covers them"
         lines.append(("missing points", words))

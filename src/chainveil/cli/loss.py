@@ -29,7 +29,7 @@ from chainveil.privacy.rounding import upper
               "at the first point. With --repeat: one number in place of --rho there.")  # fmt: skip
 @click.option("--every", type=int, default=1, show_default=True, metavar="N",
               help="One point in N reports.")  # fmt: skip
-@options.event
+@options.unit
 @options.gaps
 @options.promise_options
 @options.as_json
@@ -49,8 +49,8 @@ def loss(**given: Any) -> None:
     noise = noise.thinned(given["every"])
     with working("searching the worst attack …", given["as_json"]):
         found = privacy_loss(
-            chain, noise, given["length"], given["adversary"], event=given["event"],
-            gaps=given["gaps"],
+            chain, noise, unit=given["unit"], length=given["max_length"],
+            adversary=given["adversary"], gaps=given["gaps"],
         )  # fmt: skip
     infinite = found.epsilon == float("inf")
     witness = found.attack_in_words

@@ -29,8 +29,8 @@ def _orders(_context: Any, _option: Any, text: str) -> tuple[int, ...]:
 @click.option("--orders", default="1,2,3,4", show_default=True, metavar="M,…", callback=_orders,
               help="How many points the chains remember that TABLE is read with.")  # fmt: skip
 @click.option("--each", is_flag=True, help="Also read every series with chains of its own.")
-@click.option("--search-seconds", type=float, default=10.0, show_default=True, metavar="S",
-              help="How long to look for one loss; bounds still apart then are told.")  # fmt: skip
+@click.option("--effort", type=int, metavar="N", help="Steps of the search for one loss; the "
+              "distance of bounds that are still apart is told.")  # fmt: skip
 @options.max_seconds
 @options.as_json
 def misfit(table: str, plan_file: str, orders: tuple[int, ...], **given: Any) -> None:
@@ -100,5 +100,5 @@ def _read(
     with progress(total, given["as_json"], "models") as tell:
         return read(
             series, plan, orders, each=given["each"], names=names,
-            max_seconds=given["search_seconds"], progress=tell,
+            effort=given["effort"], progress=tell,
         )  # fmt: skip

@@ -51,6 +51,11 @@ REMOVED: dict[str, tuple[tuple[str, ...], str]] = {
         ("estimate",),
         "--anyway was removed: no answer is refused any more because of the model of the series.",
     ),
+    "--search-seconds": (
+        ("misfit",),
+        "--search-seconds was removed: give --effort N, the number of steps of a search, with "
+        "which the figures do not depend on the machine.",
+    ),
     "--chain": (
         ("estimate",),
         "--chain was removed: denoise takes the model of the certificate, or that of --model FILE.",
@@ -63,6 +68,22 @@ def removed(error: click.NoSuchOption) -> str | None:
     commands, sentence = REMOVED.get(error.option_name, ((), ""))
     command = None if error.ctx is None else error.ctx.command.name
     return sentence if command in commands else None
+
+
+# By option: values of earlier versions, and those that took their place.
+RENAMED_VALUES: dict[str, dict[str, str]] = {
+    "--objective": {"flips": "wrong-reports", "estimate": "share", "decoded": "smoothed"},
+    "--every": {"best": "auto"},
+    "--family": {"response": "uniform"},
+}
+
+
+def renamed(option: str) -> dict[str, str]:
+    """The sentence for each value of an option that has another name now."""
+    return {
+        old: f"{option} {old} was renamed: give {option} {new}."
+        for old, new in RENAMED_VALUES[option].items()
+    }
 
 
 # Before version 8.2 of click a choice is no generic class.

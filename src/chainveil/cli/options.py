@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from chainveil.cli.old_options import Choice, renamed
 from chainveil.errors import ChainveilError, NotSupported
 
 if TYPE_CHECKING:
@@ -134,17 +135,19 @@ order = click.option(
 )  # fmt: skip
 
 promise_options = together(
-    click.option("--length", type=int, help="Points of the longest series; default: any number."),
+    click.option("--length", "max_length", type=int, help="Points of the longest series; default: "
+                 "any number."),
     click.option("--adversary", type=click.Choice(["any", "ignorant", "informed"]), default="any",
                  show_default=True, help="Whom to withstand; only any is Bayesian differential "
                  "privacy."),
 )  # fmt: skip
 
 objective = click.option(
-    "--objective", type=click.Choice(["flips", "estimate", "distance", "decoded"]),
-    default="flips", show_default=True, help="What to minimise: changed points, the spread of "
-    "estimated frequencies, the distance between ordered states (more than two), or the error "
-    "after smoothing (sticky, tracking and rare reports).",
+    "--objective", type=Choice(["wrong-reports", "share", "distance", "smoothed"],
+                               renamed("--objective")),
+    default="wrong-reports", show_default=True, help="What to minimise: changed points, the "
+    "error of an estimated share, the distance between ordered states (more than two), or the "
+    "error after smoothing (sticky, tracking and rare reports).",
 )  # fmt: skip
 
 
@@ -197,21 +200,23 @@ mechanism = click.option(
 
 
 def _often(context: click.Context, _option: Any, text: str) -> int | str:
-    """A whole number, or "best"."""
+    """A whole number, or "auto"."""
     from chainveil.noise.base import noise_class
 
+    if text in (old := renamed("--every")):
+        raise ChainveilError(old[text])
     try:
-        every = text if text == "best" else int(text)
+        every = text if text == "auto" else int(text)
     except ValueError:
-        raise click.UsageError(f"--every: {text!r} is not a whole number or best.") from None
+        raise click.UsageError(f"--every: {text!r} is not a whole number or auto.") from None
     if context.params.get("mechanism") is not None:
         check_every(noise_class(context.params["mechanism"]), every)
     return every
 
 
-event = click.option(
-    "--event", type=int, default=1, show_default=True, metavar="W", help="Protect the values of "
-    "any W consecutive points together (two states).",
+unit = click.option(
+    "--event", "unit", type=int, default=1, show_default=True, metavar="W",
+    help="Protect the values of any W consecutive points together (two states).",
 )  # fmt: skip
 
 gaps = click.option(
@@ -221,29 +226,30 @@ gaps = click.option(
 
 # How often reports are made, and what is one secret.
 timing_options = together(
-    click.option("--every", metavar="N|best", default="1", show_default=True, callback=_often,
-                 help="Report one point in N, or look for the best N. Silent points are "
+    click.option("--every", metavar="N|auto", default="1", show_default=True, callback=_often,
+                 help="Report one point in N, or look for the best N (auto). Silent points are "
                  "protected like the others."),
-    event,
+    unit,
 )  # fmt: skip
 
 # What only the search for a plan needs.
 search_options = together(
-    click.option("--family", type=click.Choice(["response", "ordinal", "per-state"]),
-                 default="response", show_default=True, help="More than two states: any other "
-                 "state alike, near states rather, or noise of its own for each state."),
-    click.option("--spent", type=FILE, multiple=True, metavar="CERTIFICATE", help="An earlier "
-                 "release of the same data: the budget is for both together. May be given "
-                 "several times."),
+    click.option("--family", "shape", default="uniform", show_default=True,
+                 type=Choice(["uniform", "ordinal", "per-state"], renamed("--family")),
+                 help="More than two states: any other state alike, near states rather, or noise "
+                 "of its own for each state."),
+    click.option("--spent", "earlier", type=FILE, multiple=True, metavar="CERTIFICATE",
+                 help="An earlier release of the same data: the budget is for both together. May "
+                 "be given several times."),
 )  # fmt: skip
 
 
-def read_spent(paths: tuple[str, ...]) -> list[Any]:
+def read_earlier(paths: tuple[str, ...]) -> list[Any]:
     """The noise of earlier releases, and of those that they were told of themselves."""
     noises: list[Any] = []
     for path in paths:
         plan = read_certificate("spent", path).plan()
-        noises += [*plan.spent, plan.noise]
+        noises += [*plan.earlier, plan.noise]
     return noises
 
 

@@ -13,7 +13,7 @@ from chainveil.privacy.rounding import exact, upper
 
 # Budgets of a picture, and points of the release that its attacker looks at around one.
 BUDGETS, WINDOW = 24, 25
-PROMISE = ("length", "adversary", "objective", "mechanism", "every", "event", "gaps")
+PROMISE = ("max_length", "adversary", "objective", "mechanism", "every", "unit", "gaps")
 
 
 @click.command()
@@ -118,7 +118,7 @@ def _draw(found: Any, expected: Any, promise: dict[str, Any], given: dict[str, A
     with showing(BUDGETS, not given["as_json"], "budgets") as tell:
         for epsilon in budgets:
             # A region is judged by its likeliest chain, as error_at does.
-            one = _plan(found.region or chain, epsilon, promise)
+            one = _plan(found.model, epsilon, promise)
             at = error_at(one, expected.length, expected.question, expected.covers)
             errors.append(at.largest)
             success.append(expected_success(chain, one.noise, WINDOW, rng=0).value)

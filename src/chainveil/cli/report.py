@@ -48,7 +48,7 @@ def report(certificate: str, release: str | None, **given: Any) -> int:
 
     \b
     Ends with 0, with 1 where the certificate fails (which the page says), and with
-    3 where that cannot be decided within --max-seconds.
+    3 where that is not decided within --max-seconds.
     \b
     Example:
       chainveil report release.certificate.json release.parquet

@@ -14,7 +14,7 @@ from chainveil.privacy.rounding import upper
 
 # Options that go into the promise as they are; all but the budget are part of a plan too.
 PROMISE = (
-    "epsilon", "length", "adversary", "objective", "mechanism", "family", "every", "event",
+    "epsilon", "max_length", "adversary", "objective", "mechanism", "shape", "every", "unit",
 )  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def sanitize(table: str, output: str, **given: Any) -> None:
     if where is not None:
         # What an interrupted run has left is no earlier release.
         recover([real_path(where), *([] if output == "-" else [real_path(output)])])
-    known = earlier.certificates(where, given["spent"])
+    known = earlier.certificates(where, given["earlier"])
     check = None
     if given["engine"] == "spark":
         from chainveil.cli.spark import sanitize_folder
@@ -174,7 +174,7 @@ def _request(given: dict[str, Any]) -> Any:
     return Request(
         options.read_layout(given),
         options.read_rules(given, discretizer),
-        Promise(spent=options.read_spent(given["spent"]), **promise),
+        Promise(earlier=options.read_earlier(given["earlier"]), **promise),
         chain=chain,
         plan=plan,
         reference=None if reference is None or on_spark else options.read_source(reference, given),
@@ -188,9 +188,11 @@ def _request(given: dict[str, Any]) -> Any:
 def _check_left_to_the_plan() -> None:
     """Error where an option would say again, or otherwise, what the plan says."""
     context = click.get_current_context()
-    for name in (*PROMISE[1:], "spent"):
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} is part of the plan; leave it out.")
+    for option in context.command.params:
+        given = context.get_parameter_source(str(option.name))
+        part = option.name in (*PROMISE[1:], "earlier")
+        if part and given is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option.opts[-1]} is part of the plan; leave it out.")
 
 
 def read_plan(path: str) -> tuple[Any, Any]:
@@ -275,7 +277,7 @@ def _usual(certificate: Any, usual: bool) -> list[tuple[str, str]]:
         or certificate["noise.every"] > 1
     ):
         return []
-    words = "--every best or --mechanism tracking may tell more within the same budget: chainveil "
+    words = "--every auto or --mechanism tracking may tell more within the same budget: chainveil "
     return [("instead", words + "calibrate says how much")]
 
 

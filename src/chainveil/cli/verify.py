@@ -30,7 +30,7 @@ def verify(certificate: str, release: str | None, **given: Any) -> int:
       0  holds as promised to anyone
       4  holds, with a weaker promise: against a weaker adversary, with seeded
          noise, or without a release that was checked
-      3  cannot be decided here: the loss takes longer than --max-seconds
+      3  not decided: the loss takes longer than --max-seconds
       1  fails
     \b
     Example:

@@ -7,11 +7,12 @@ from typing import Any
 
 from chainveil.privacy.rounding import exact
 
-# Arguments that an option of the same name says.
+# Arguments that an option of the same name says, and those whose option has another name.
 PLAIN = (
     "column", "series", "time", "step", "max_gap", "threshold", "states", "labels",
-    "missing", "order", "parts", "length", "adversary", "event", "family", "reference",
+    "missing", "order", "parts", "max_length", "adversary", "unit", "shape", "reference",
 )  # fmt: skip
+OPTIONS = {"max_length": "length", "unit": "event", "shape": "family"}
 
 
 def shell_words(table: str, said: Mapping[str, Any]) -> tuple[str, ...]:
@@ -22,7 +23,7 @@ def shell_words(table: str, said: Mapping[str, Any]) -> tuple[str, ...]:
     words = [table]
     for name in PLAIN:
         if name in said:
-            words += [f"--{name.replace('_', '-')}", _word(said[name])]
+            words += [f"--{OPTIONS.get(name, name).replace('_', '-')}", _word(said[name])]
     words += ["--pooled"] if said.get("pooled") else []
     chain = said.get("chain")
     if chain is not None:

@@ -32,7 +32,7 @@ from chainveil.noise.base import Noise, noise_class
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
 from chainveil.privacy.closed_form import budget
-from chainveil.privacy.problem import Family
+from chainveil.privacy.problem import Shape, Unit
 from chainveil.progress import showing
 from chainveil.sequences import as_sequences
 from chainveil.table.read.frames import FrameSource
@@ -72,12 +72,12 @@ def compare(
     parts: int = 1,
     step: float | None = None,
     max_gap: float | None = None,
-    length: int | None = None,
+    max_length: int | None = None,
     adversary: AdversaryName | Adversary = "any",
-    event: int = 1,
+    unit: Unit = "point",
     missing: Missing = "error",
-    family: Family = "response",
-    spent: Sequence[Noise] = (),
+    shape: Shape = "uniform",
+    earlier: Sequence[Noise] = (),
     mechanism: str | Sequence[str] | None = None,
     progress: bool | None = None,
 ) -> Comparison:
@@ -97,7 +97,7 @@ def compare(
         A file or frame with ``column``; or, without a column, states 0, 1, … as an array, a
         2-D array (a row a series) or a list of arrays.
     column, series, time, threshold, states, labels, chain, reference, order, pooled, \
-parts, step, max_gap, length, adversary, event, missing, family, spent : optional
+parts, step, max_gap, max_length, adversary, unit, missing, shape, earlier : optional
         As in :func:`chainveil.sanitize_table`: noise is for the model of each series, unless
         ``pooled`` asks for the chain of all together.
     epsilon : float, or sequence of floats
@@ -123,21 +123,21 @@ parts, step, max_gap, length, adversary, event, missing, family, spent : optiona
     said = {
         "series": series, "time": time, "threshold": threshold, "states": states,
         "labels": labels, "chain": chain, "reference": reference, "order": order, "pooled": pooled,
-        "parts": parts, "step": step, "max_gap": max_gap, "length": length,
-        "adversary": adversary, "event": event, "missing": missing, "family": family,
-        "spent": spent,
+        "parts": parts, "step": step, "max_gap": max_gap, "max_length": max_length,
+        "adversary": adversary, "unit": unit, "missing": missing, "shape": shape,
+        "earlier": earlier,
     }  # fmt: skip
     usual = {
-        "order": 1, "pooled": False, "parts": 1, "adversary": "any", "event": 1,
-        "missing": "error", "family": "response",
+        "order": 1, "pooled": False, "parts": 1, "adversary": "any", "unit": "point",
+        "missing": "error", "shape": "uniform",
     }  # fmt: skip
     said = {
         name: value
         for name, value in said.items()
         if value is not None and (name not in usual or value != usual[name])
     }
-    if not spent:
-        del said["spent"]
+    if not earlier:
+        del said["earlier"]
     source, said, path = _opened(table, column, said)
     words = () if path is None else shell_words(path, said)
     wanted = Wanted.read(epsilon, for_, mechanism)
@@ -191,7 +191,7 @@ def compare_source(
         recommend(part, wanted.question, number)
         for number, (part, _) in zip(wanted.budgets, found, strict=True)
     )
-    about = _about(study, wanted.question, rows, request.promise.length)
+    about = _about(study, wanted.question, rows, request.promise.max_length)
     return Comparison(about, rows, (*refused, *left_out), best, said, words)
 
 
@@ -224,7 +224,7 @@ class Search:
 
     def _settled(self, setting: Setting, rows: list[Row]) -> Setting:
         """The error after smoothing counts points that report: how many is taken from flips."""
-        if setting.objective != "decoded" or setting.every != "best":
+        if setting.objective != "smoothed" or setting.every != "auto":
             return setting
         for row in rows:
             if row.setting == replace(setting, objective=USUAL):
@@ -289,7 +289,7 @@ def read_request(said: dict[str, Any]) -> Request:
         for names in (
             ("column", "series", "time", "step", "max_gap"),
             ("threshold", "states", "labels", "missing"),
-            ("length", "adversary", "family", "spent", "event"),
+            ("max_length", "adversary", "shape", "earlier", "unit"),
         )
     )
     reference = said.get("reference")

@@ -124,7 +124,7 @@ def figures(plan: NoisePlan, study: Study) -> Figures:
     """What to expect of a release by a plan, if the data follow the study's model."""
     length = plan.loss.length
     told = simulated.decoded(study.model, plan.noise, length)
-    here = replace(plan, chain=study.model)
+    here = replace(plan, model=study.model)
     shares = _shares(here)
     sizes = (study.points, study.of_a_series)
     share, by_series = (None if shares is None else shares.of(n) for n in sizes)

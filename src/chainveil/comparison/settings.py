@@ -9,15 +9,15 @@ from typing import Any, Literal
 from chainveil import checks
 from chainveil.noise.base import form_of, kinds, noise_class
 
-Often = int | Literal["best"]
-OBJECTIVES = ("flips", "estimate", "decoded")
+Often = int | Literal["auto"]
+OBJECTIVES = ("wrong-reports", "share", "smoothed")
 # With the fewest wrong reports first: the others lean on the number that it finds.
 USUAL = OBJECTIVES[0]
 SLOW = (
     "left out, as the search takes from seconds to minutes for each budget; naming the mechanism "
     "compares it"
 )
-SAME_AS_FLIPS = (
+SAME_AS_WRONG = (
     "left out, as it counts points that report alone: with as many of them as the fewest wrong "
     "reports have, it found the same noise wherever that was tried; naming the mechanism "
     "compares it"
@@ -31,7 +31,7 @@ class Setting:
     Attributes
     ----------
     mechanism, objective : str
-    every : int or "best"
+    every : int or "auto"
     """
 
     mechanism: str
@@ -89,7 +89,7 @@ def candidates(mechanisms: Sequence[str], ordered: bool) -> tuple[Setting, ...]:
 def _ways(kind: str) -> Iterator[Setting]:
     yield Setting(kind)
     if noise_class(kind).sees != "series":
-        yield Setting(kind, every="best")
+        yield Setting(kind, every="auto")
 
 
 def slow(setting: Setting, states: int) -> str:
@@ -101,4 +101,4 @@ def slow(setting: Setting, states: int) -> str:
     form = form_of(setting.mechanism)
     if states > 2 or form is None or not form.thins:
         return SLOW
-    return SAME_AS_FLIPS if setting.objective == "decoded" else ""
+    return SAME_AS_WRONG if setting.objective == "smoothed" else ""

@@ -61,7 +61,7 @@ def facts(plan: NoisePlan) -> dict[str, Any]:
 
 def promise(plan: NoisePlan) -> str:
     """What the plan promises, in one line."""
-    secret = "one point" if plan.event == 1 else f"any {plan.event} consecutive points"
+    secret = "one point" if plan.unit == "point" else f"any {plan.unit} consecutive points"
     return (
         f"loss at most {upper(plan.loss.epsilon, 10)} of {exact(plan.epsilon)} about {secret} of "
         f"the series, against {describe(plan.loss.adversary)}"

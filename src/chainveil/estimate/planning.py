@@ -175,7 +175,7 @@ def epsilon_for(
     covers: Covers = "noise",
     *,
     mechanism: str | None = "independent",
-    objective: Objective = "flips",
+    objective: Objective = "wrong-reports",
     **promise: Any,
 ) -> NoisePlan:
     """The plan with the least budget whose release answers a question precisely enough.

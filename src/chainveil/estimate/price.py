@@ -127,7 +127,7 @@ def _price(
         return Price(name, mechanism, None, None, None, str(reason))
     wrong, loss = plan.noise.expected_flips(judged), plan.loss.epsilon
     try:
-        error = error_at(replace(plan, chain=judged), points).largest
+        error = error_at(replace(plan, model=judged), points).largest
     except ChainveilError as reason:
         return Price(name, mechanism, wrong, None, loss, str(reason))
     return Price(name, mechanism, wrong, error, loss)

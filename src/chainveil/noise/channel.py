@@ -236,7 +236,7 @@ def mixed(law: FloatArray, share: float, weights: FloatArray) -> FloatArray:
 class _Response(Parametrization):
     """Two logits: to report 1 at a point in state 0, and in state 1."""
 
-    objectives = ("flips", "distance", "estimate", "decoded")
+    objectives = ("wrong-reports", "distance", "share", "smoothed")
     thins = True
     limited = True
 
@@ -269,13 +269,9 @@ class _Response(Parametrization):
 
     def slowed(self, logits: FloatArray, rate: float) -> FloatArray | None:
         # What a report says of its point gets as much less: there are as many more of them.
-        if self.max_noise < 0.5:
-            return None
         middle = 0.0 if self.max_noise == 0.5 else logits.mean()
         return np.asarray(middle + rate * (logits - middle))
 
     def quiet(self, logits: FloatArray) -> FloatArray:
         least, most = self.limits(2)
-        if most[0] < 0:  # The most that is allowed, which still says something.
-            return np.array([most[0], least[1]])
         return np.full(2, np.clip(logits.mean(), least[1], most[0]))

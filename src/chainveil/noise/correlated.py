@@ -133,7 +133,7 @@ class CorrelatedNoise(Noise):
 class _Flips(Parametrization):
     """Two logits: to begin flipping, and to stop."""
 
-    objectives = ("flips", "distance")
+    objectives = ("wrong-reports", "distance")
     covers_boxes = False
 
     def kernel(self, logits: FloatArray) -> FloatArray:

@@ -329,7 +329,7 @@ class _Remembering(Parametrization):
 class _Sticky(_Remembering):
     """Four logits: ``[last report, state]``."""
 
-    objectives = ("flips", "distance", "estimate", "decoded")
+    objectives = ("wrong-reports", "distance", "share", "smoothed")
     thins = True
     simpler = "independent"
 

@@ -40,7 +40,7 @@ class Parametrization(ABC):
     """
 
     # Objectives that noise of the kind can be chosen by.
-    objectives: ClassVar[tuple[str, ...]] = ("flips", "distance", "decoded")
+    objectives: ClassVar[tuple[str, ...]] = ("wrong-reports", "distance", "smoothed")
     # Whether noise of the kind can report one point in several, and be held below a level.
     thins: ClassVar[bool] = False
     limited: ClassVar[bool] = False

@@ -100,7 +100,7 @@ def _mark(axes: Axes, plan: NoisePlan, marker: str, colour: str, label: str) -> 
 
 
 def _goal(plan: NoisePlan) -> str:
-    return {"flips": "expected flips", "estimate": "ρ₀ + ρ₁"}[plan.objective]
+    return {"wrong-reports": "expected flips", "share": "ρ₀ + ρ₁"}[plan.objective]
 
 
 def _name(adversary: object) -> str:

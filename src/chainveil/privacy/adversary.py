@@ -35,7 +35,7 @@ class Adversary:
     >>> import chainveil as cv
     >>> chain, noise = cv.MarkovChain.symmetric(0.1), cv.Channel.binary(0.02, 0.02)
     >>> between = cv.Adversary(target=2, known={0, 4})
-    >>> round(cv.privacy_loss(chain, noise, 5, between).epsilon, 3)
+    >>> round(cv.privacy_loss(chain, noise, length=5, adversary=between).epsilon, 3)
     9.408
     """
 
@@ -90,9 +90,9 @@ def describe(adversary: AdversaryName | Adversary) -> str:
     return f"only the adversary after point {adversary.target} who knows {known}"
 
 
-def read_length(value: Any) -> int | None:
+def read_length(value: Any, name: str = "length") -> int | None:
     """``value`` as a length of at least one point; None means every length."""
     if value is None:
         return None
     allowed = "None (every length) or a whole number of at least 1"
-    return checks.whole("length", value, 1, allowed)
+    return checks.whole(name, value, 1, allowed)

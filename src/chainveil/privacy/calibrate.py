@@ -56,6 +56,7 @@ FORGOTTEN = 6.0  # memories of the chain; with more points to a report reports s
 # Points to a report that are tried, and on chains with q + r below half of `SLOW`: automata, and so
 # the steps of a certificate, grow with them.
 LONGEST, LONGEST_SLOW = 301, 101
+MOST_NOISE = 0.5  # of both noise levels of reports on every point, as in the paper
 
 
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
@@ -66,7 +67,7 @@ def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     _check(kind, problem, aim)
     # The last digits of linear algebra depend on the number of its threads: a plan shall not.
     with _thread_pools().limit(limits=1):
-        if aim.every == "best":
+        if aim.every == "auto":
             aim = replace(aim, every=_best_every(kind, problem, aim))
         faster = _faster(kind, problem, aim)
         return (faster and _carried_over(kind, problem, aim, faster)) or _found_noise(
@@ -97,7 +98,7 @@ def _found_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
         raise search.unreachable()
     search, v = _searched(kind, problem, aim, int(aim.every))
     found = search.certified(v)
-    if not search.form.limited or _most_noise(problem, aim) != aim.max_noise:
+    if not search.form.limited or _most_noise(problem, aim) != MOST_NOISE:
         return found
     if _fastest_sum(problem.model) > 1:
         return found
@@ -108,19 +109,17 @@ def _found_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
 def _check(kind: str, problem: Problem, aim: Aim) -> None:
     """Error where something is asked for that noise of a kind does not have."""
     form = noise_class(kind).parametrization(np.full((2, 2), 0.5))
-    if aim.family != "response":
-        raise InvalidInput("family", aim.family, '"response" for two states', "It is the only one.")
+    if aim.shape != "uniform":
+        raise InvalidInput("shape", aim.shape, '"uniform" for two states', "It is the only one.")
     if aim.objective not in form.objectives:
         allowed = " or ".join(f'"{name}"' for name in form.objectives)
         raise InvalidInput("objective", aim.objective, f"{allowed} for {kind} noise")
-    if aim.max_noise not in (0.5, _most_noise(problem, aim) if form.limited else 0.5):
-        raise InvalidInput("max_noise", aim.max_noise, "0.5 for this noise")
     if aim.every != 1 and not form.thins:
         raise NotSupported(
             f"every: found {aim.every!r}; {kind} noise reports every point; to report one point in "
             "several take independent or sticky noise"
         )
-    if _alternates(problem.model) and (aim.every == "best" or aim.every % 2 == 0):
+    if _alternates(problem.model) and (aim.every == "auto" or aim.every % 2 == 0):
         raise NotSupported(
             f"every: found {aim.every!r} for a chain that changes at every point (q = r = 1) and "
             "stands still from report to report; give an odd number of points."
@@ -129,7 +128,7 @@ def _check(kind: str, problem: Problem, aim: Aim) -> None:
         used = loss(problem).epsilon
         if used >= aim.epsilon:
             raise UnreachableBudget(
-                f"spent: the earlier releases use up epsilon = {aim.epsilon!r}; nothing is left "
+                f"earlier: the earlier releases use up epsilon = {aim.epsilon!r}; nothing is left "
                 "for another"
             )
 
@@ -306,7 +305,7 @@ class _Search:
         over, cost = self.merit(v)
         left = -self.excess(v[None], self.aim.epsilon)[0]
         guess = self.form.quiet(v)
-        guessed = self.cost_of.objective != "estimate" and cost >= (1 - LIKE) * self.cost(guess)
+        guessed = self.cost_of.objective != "share" and cost >= (1 - LIKE) * self.cost(guess)
         return over or guessed or bool(left > UNUSED * self.aim.epsilon)
 
     # --------------------------------------------------------------------------- certification
@@ -369,12 +368,9 @@ class _Search:
 
     def unreachable(self) -> UnreachableBudget:
         """The error that no noise was certified."""
-        epsilon, most = self.aim.epsilon, self.aim.max_noise
-        if most < 0.5:
-            return UnreachableBudget(f"max_noise = {most!r} is too small for epsilon = {epsilon!r}")
         return UnreachableBudget(
-            f"epsilon = {epsilon!r} could not be certified for {self.kind} noise; the chain may be "
-            "too close to a constant one, or the earlier releases may have spent it"
+            f"epsilon = {self.aim.epsilon!r} could not be certified for {self.kind} noise; the "
+            "chain may be too close to a constant one, or the earlier releases may have spent it"
         )
 
 
@@ -411,7 +407,7 @@ def _faster(kind: str, problem: Problem, aim: Aim) -> tuple[Problem, int, float]
     named = isinstance(problem.adversary, Adversary)
     if problem.releases or problem.length is not None or named or _fastest_sum(model) > 1:
         return None
-    if every > HANDY and problem.event == 1:
+    if every > HANDY and problem.unit == 1:
         # From report to report it forgets as much as the chain does.
         model, every = _changed(model, lambda pace: _forgets(every, pace)), HANDY
     slow = every * min(map(_pace, _members(model))) / SLOW
@@ -494,7 +490,7 @@ def _refined(search: _Search, v: FloatArray) -> FloatArray:
 def _best_every(kind: str, problem: Problem, aim: Aim, limit: int = LONGEST) -> int:
     """Points to a report: every point, or the end of a descent from the chain's memory."""
     pace = min(map(_pace, _members(problem.model)))
-    free = not problem.releases and problem.length is None and problem.event == 1
+    free = not problem.releases and problem.length is None and problem.unit == 1
     if pace < THINNING and free and isinstance(problem.adversary, str):
         # The best number of points is about proportional to the memory of the chain.
         model = _changed(problem.model, lambda _: THINNING / pace)
@@ -536,7 +532,7 @@ def _best_every(kind: str, problem: Problem, aim: Aim, limit: int = LONGEST) -> 
 def _most_noise(problem: Problem, aim: Aim) -> float:
     """The limit of noise levels, which is one of single points that all report."""
     alone = aim.every == 1 and problem.plain and not problem.ordered
-    return aim.max_noise if alone else 1.0
+    return MOST_NOISE if alone else 1.0
 
 
 def _members(model: DataModel) -> list[DataModel]:

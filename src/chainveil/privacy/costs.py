@@ -18,10 +18,10 @@ REPORTS = 20_000
 class Cost:
     """What noise of a kind costs on the chain that it is weighed by.
 
-    "flips" and "distance", which is the same for two states: the share of points that differ from
-    the report that stands for them. "estimate": the logarithm of the variance of an unbiased
-    estimate of the share of a state, per point. "decoded": the share of reported points that the
-    best smoothing gets wrong, by simulation.
+    "wrong-reports" and "distance", which is the same for two states: the share of points that
+    differ from the report that stands for them. "share": the logarithm of the variance of an
+    unbiased estimate of the share of a state, per point. "smoothed": the share of reported points
+    that the best smoothing gets wrong, by simulation.
     """
 
     def __init__(self, form: Parametrization, objective: str) -> None:
@@ -38,14 +38,14 @@ class Cost:
     @property
     def is_smooth(self) -> bool:
         """Whether derivatives lead to the least cost."""
-        return self.objective != "decoded"
+        return self.objective != "smoothed"
 
     def smooth(self, kernel: FloatArray, law: FloatArray) -> FloatArray:
         """Costs of kernels ``[n, z, x, x', z']`` with their long-run laws ``[n, z, x]``.
 
         In place of a cost that is not smooth the share of wrong reports.
         """
-        if self.objective == "estimate":
+        if self.objective == "share":
             ones = kernel[:, :, 0, :, 1]
             joint = (law[:, :, :, None] * self._move).sum(axis=2)
             apart = np.maximum((ones[..., 1] - ones[..., 0]) ** 2, 1e-300)[..., None]

@@ -10,13 +10,13 @@ are used, so that a question about two states does not pay for the others.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from chainveil.errors import NotSupported
+from chainveil.errors import NotSupported, UnreachableBudget
 from chainveil.model.base import DataModel
-from chainveil.noise.base import form_of, noise_class
+from chainveil.noise.base import Noise, form_of, noise_class
 from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 
@@ -27,6 +27,11 @@ class Engine:
 
     solves: Callable[[Problem], bool]
     loss: Callable[[Problem], PrivacyLoss]
+
+
+# How many times as many steps a loss gets that is not known to be within a budget, and the share of
+# the budget that may then be left over.
+MORE, LEFT = 4, 1e-3
 
 
 def _in_room(name: str, file: str, function: str) -> Callable[..., Any]:
@@ -47,6 +52,8 @@ def is_family(model: DataModel) -> bool:
     return model.members != (model,)
 
 
+# Whether a problem is about two states, and answered by the recursion of odds.
+_is_two_state = _in_room("odds", "loss", "solves")
 # For short series alone, whatever the model, the noise and the unit.
 _ENUMERATION = _engine("enumeration")
 # Asked in this order; families hand their members on.
@@ -67,11 +74,12 @@ def register_engine(engine: Engine) -> None:
 def loss(problem: Problem) -> PrivacyLoss:
     """The loss, by the first engine that solves the problem, or else enumerated."""
     try:
-        return find(problem).loss(problem)
+        found = find(problem).loss(problem)
     except NotSupported:
         if not _ENUMERATION.solves(problem):
             raise
-    return _ENUMERATION.loss(problem)
+        found = _ENUMERATION.loss(problem)
+    return replace(found, effort=problem.effort)
 
 
 def find(problem: Problem) -> Engine:
@@ -86,11 +94,40 @@ def find(problem: Problem) -> Engine:
     )
 
 
+def calibrated(kind: str, problem: Problem, aim: Aim) -> Calibrated:
+    """The least noise of a kind, with the loss that the same question has whenever it is asked.
+
+    A search for noise may know more of its loss than a search for the loss alone finds. Where the
+    latter exceeds the budget it gets more steps, and the noise is mixed with a constant output.
+    """
+    found = least_noise(kind, problem, aim)
+    if _is_two_state(problem):
+        return found
+    asked = replace(problem, effort=None, tolerance=None)
+    again = loss(asked.with_release(found.noise))
+    if again.lower <= aim.epsilon < again.epsilon:
+        again = loss(replace(asked, effort=MORE * again.steps).with_release(found.noise))
+    if again.epsilon <= aim.epsilon:
+        return replace(found, loss=again)
+    from chainveil.privacy.family.hush import hushed
+
+    def epsilon_of(noise: Noise) -> float:
+        return loss(asked.with_release(noise)).epsilon
+
+    noise = hushed(found.noise, problem.model.stationary, epsilon_of, aim.epsilon, LEFT)
+    again = loss(asked.with_release(noise))
+    if again.epsilon > aim.epsilon:
+        raise UnreachableBudget(
+            f"epsilon = {aim.epsilon!r} could not be certified for {kind} noise"
+        )
+    return Calibrated(noise, again)
+
+
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     """The least noise of a kind within the budget; the releases of the problem are earlier ones."""
     finite = noise_class(kind).finite
     file, name = "calibrate", "least_noise"
-    if _in_room("odds", "loss", "solves")(problem):
+    if _is_two_state(problem):
         from chainveil.privacy import calibrate
 
         return calibrate.least_noise(kind, problem, aim)

@@ -1,4 +1,4 @@
-"""``privacy_loss``: the one question, whatever the model, the noise and the adversary."""
+"""``privacy_loss``: the loss of a model and its noise, by the solver that answers for them."""
 
 from __future__ import annotations
 
@@ -8,57 +8,66 @@ from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.problem import Effort, read_problem
+from chainveil.privacy.problem import Unit, read_problem
 from chainveil.privacy.result import PrivacyLoss
 
 
 def privacy_loss(
-    chain: DataModel,
+    model: DataModel,
     noise: Noise | Sequence[Noise],
+    *,
+    unit: Unit = "point",
     length: int | None = None,
     adversary: AdversaryName | Adversary = "any",
-    *,
-    event: int = 1,
     gaps: bool = False,
-    tolerance: float = 1e-6,
-    max_nodes: int = 500_000,
-    max_seconds: float | None = None,
+    effort: int | None = None,
 ) -> PrivacyLoss:
-    """Exact privacy loss of publishing a chain's points with noise.
-
-    The supremum, over the adversaries asked for, of the BDPL of the paper's Definition 3:
-    the largest log ratio Pr[z | x_i, x_K] / Pr[z | x_i', x_K] over outputs z, known values
-    x_K and pairs of values of the target that can both occur with x_K.
+    """Bounds on the privacy loss of publishing a series with noise.
 
     Parameters
     ----------
-    chain : MarkovChain, ChainRegion, ModelFamily or another model
-        Any number of states; lazy or not, reversible or not, stationary at the start or not.
-        Over a region the result holds for every chain in it (see docs/uncertain-chains.md),
-        over a family for each of its members (see docs/families.md): the result is then a
-        ``FamilyLoss``, whose ``member`` is the worst of them.
+    model : MarkovChain, HigherOrderChain, ChainRegion, ModelFamily or another model
+        The law of the series, with k states. For a region the result holds for every chain in
+        it, for a family for each member; it then also names the chain that is attacked.
     noise : Noise, or sequence of Noise
-        A channel applied point by point, with as many states as the chain and any number
-        of outputs; noise with a memory, for two states (see docs/memory.md and
-        docs/correlated-noise.md); or several of them for several releases of the same
-        series, seen together (channels, or any mix for two states).
+        The noise of the release, with k states and any number of reports; or that of several
+        releases of the same series, which the adversary sees together.
+    unit : "point" or int
+        The unit of privacy: the value of one point, or the values of any W consecutive points
+        (two states).
     length : int, optional
-        Number of points; by default the supremum over all lengths. The cost does not
-        grow with it.
+        Number n of points of the series. By default the bounds hold for every n.
     adversary : "any", "ignorant", "informed" or Adversary
-        "any" is Bayesian differential privacy. "ignorant" knows no other point (Theorem 1
-        of the paper) and is weaker; "informed" knows all others, which is ordinary
-        differential privacy.
-    event : int
-        The secret: any two values of so many consecutive points. 1, a single point, is
-        Bayesian differential privacy as the paper defines it. More than one: two states.
+        Which points K the adversary knows: "any" set of them (Bayesian differential privacy),
+        none ("ignorant", Theorem 1 of the paper), all others ("informed", ordinary differential
+        privacy), or those of one :class:`Adversary`.
     gaps : bool
-        Whether points may be missing anywhere, for all to see; noise with a memory then holds
-        its last report over them.
-    tolerance, max_nodes, max_seconds : float, int, float
-        For more than two states: how close the bounds shall come, and when the search
-        stops all the same. Both bounds hold then too; ``gap`` says how far apart they are.
-        Two states need no such limits: there they are checked and have no effect.
+        Whether any point may be missing, which everybody sees. This matters for noise that
+        carries its last report forward over missing points.
+    effort : int, optional
+        Largest number of steps of the search; both bounds hold whatever it is. A step is an edge
+        of the automaton that is visited (two states), or a node of the search (other models).
+        By default a number that takes a few seconds.
+
+    Returns
+    -------
+    PrivacyLoss
+        ``epsilon``, an upper bound on (1), ``lower``, which the attack ``witness`` attains, and
+        the ``steps`` that the search took. The same question has the same answer on every machine.
+
+    Notes
+    -----
+    The loss is the supremum of the log likelihood ratio of Definition 3 of the paper,
+
+        log ( Pr[z | x_i, x_K] / Pr[z | x_i', x_K] ),                                     (1)
+
+    over targets i, sets K of known points, their values x_K, pairs of values x_i and x_i' that
+    can both occur together with x_K, and outputs z of shape (n,). With a unit of W points, i is
+    replaced by W consecutive points.
+
+    Two states are solved exactly, up to a relative distance of the bounds of 0.2%
+    (docs/exact-loss.md). For more states and for higher orders the bounds meet where the search
+    ends within its steps (docs/finite-states.md, docs/higher-order.md); ``gap`` is their distance.
 
     Examples
     --------
@@ -70,6 +79,4 @@ def privacy_loss(
     >>> print(loss.witness)
     an adversary after point 2 of 5, knowing point 0 = 1 and point 4 = 1, sees 0 everywhere and weighs 0 against 1
     """  # noqa: E501 - the witness is one line
-    effort = Effort.read(tolerance, max_nodes, max_seconds)
-    problem = read_problem(chain, noise, length, adversary, effort, event=event, gaps=gaps)
-    return engines.loss(problem)
+    return engines.loss(read_problem(model, noise, length, adversary, effort, unit=unit, gaps=gaps))

@@ -19,38 +19,35 @@ from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary
 from chainveil.privacy.bounds import Attack, replay
 from chainveil.privacy.closed_form import budget
 
-Objective = Literal["flips", "estimate", "distance", "decoded"]
-Family = Literal["response", "ordinal", "per-state"]
+Objective = Literal["wrong-reports", "share", "distance", "smoothed"]
+Shape = Literal["uniform", "ordinal", "per-state"]
+Every = int | Literal["auto"]
+Unit = int | Literal["point"]
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How close bounds shall come where they are searched for, and when to stop all the same.
+    """Where a search over more than two states, or over a chain of a higher order, ends.
 
-    ``attacks_only``: the bound from above is not asked for, and may be infinite. ``most_gap``:
-    bounds that are further apart when all are known may be left so. ``in_haste``: bounds that come
-    no closer when they are looked for twice as long may be left too.
+    Attributes
+    ----------
+    tolerance : float
+        Distance of the bounds, in nats.
+    steps : int
+        Number of nodes.
+    attacks_only : bool
+        The upper bound is not asked for, and may be infinite.
+    most_gap : float
+        Bounds that are further apart when all are known may be left so.
+    in_haste : bool
+        Bounds that come no closer when they are searched for twice as long may be left so.
     """
 
-    tolerance: float = 1e-6
-    max_nodes: int = 500_000
-    max_seconds: float | None = None
+    tolerance: float
+    steps: int = 500_000
     attacks_only: bool = False
     most_gap: float = math.inf
     in_haste: bool = False
-
-    @classmethod
-    def read(cls, tolerance: Any, max_nodes: Any, max_seconds: Any) -> Effort:
-        """Checked limits."""
-        allowed = "a number between 1e-10 and 1"
-        width = checks.real("tolerance", tolerance, allowed)
-        if not 1e-10 <= width <= 1:
-            raise InvalidInput("tolerance", tolerance, allowed)
-        nodes = checks.whole("max_nodes", max_nodes, 1)
-        seconds = None if max_seconds is None else checks.real("max_seconds", max_seconds)
-        if seconds is not None and seconds <= 0:
-            raise InvalidInput("max_seconds", max_seconds, "None (no limit) or a number above 0")
-        return cls(width, nodes, seconds)
 
 
 @dataclass(frozen=True)
@@ -65,22 +62,28 @@ class Problem:
     length : int or None
         Number of points; None: the supremum over all lengths.
     adversary : str or Adversary
-    effort : Effort
-        For engines that search.
-    event : int
-        The secret: any two values of so many consecutive points; 1 is a single point.
+    effort : int or None
+        Steps that the solver may take; None: its default. For two states these are edges of the
+        automaton that are visited, for other models nodes of the search. They do not depend on the
+        machine.
+    unit : int
+        The number of consecutive points whose values are protected together.
     gaps : bool
         Whether points may be missing anywhere, for all to see. It matters for noise that holds
         its last report over them.
+    tolerance : float or None
+        Distance of the bounds, in nats, at which a search over more than two states, or over a
+        chain of a higher order, ends; None: the default of the solver.
     """
 
     model: DataModel
     releases: tuple[Noise, ...]
     length: int | None
     adversary: AdversaryName | Adversary
-    effort: Effort = Effort()
-    event: int = 1
+    effort: int | None = None
+    unit: int = 1
     gaps: bool = False
+    tolerance: float | None = None
 
     @property
     def plain(self) -> bool:
@@ -89,7 +92,7 @@ class Problem:
         What stands in for missing points matters only where noise holds its last report.
         """
         held = self.gaps and any(noise.holds for noise in self.releases)
-        return self.event == 1 and not held and all(noise.every == 1 for noise in self.releases)
+        return self.unit == 1 and not held and all(noise.every == 1 for noise in self.releases)
 
     @property
     def ordered(self) -> bool:
@@ -133,29 +136,25 @@ class Aim:
     ----------
     epsilon : float
         The budget, in nats, for all releases together.
-    objective : "flips", "estimate" or "distance"
+    objective : str
         What to minimise.
-    max_noise : float
-        Upper limit of the noise levels of two states.
-    family : str
-        Which channels of more than two states are looked through.
-    every : int or "best"
-        How many points there are to a report.
+    shape : str
+        The channels of more than two states that are compared.
+    every : int or "auto"
+        Number of points for each report.
     """
 
     epsilon: float
-    objective: Objective = "flips"
-    max_noise: float = 0.5
-    family: Family = "response"
-    every: int | Literal["best"] = 1
+    objective: Objective = "wrong-reports"
+    shape: Shape = "uniform"
+    every: Every = 1
 
     @classmethod
-    def read(cls, epsilon: Any, objective: Any, max_noise: Any, family: Any) -> Aim:
-        """Checked wishes, for reports on every point."""
+    def read(cls, epsilon: Any, objective: Any, shape: Any, every: Every) -> Aim:
+        """Checked wishes."""
         checks.one_of("objective", objective, Objective.__args__)  # type: ignore[attr-defined]
-        checks.one_of("family", family, Family.__args__)  # type: ignore[attr-defined]
-        limit = checks.probability("max_noise", max_noise, zero=False)
-        return cls(budget(epsilon), objective, limit, family)
+        checks.one_of("shape", shape, Shape.__args__)  # type: ignore[attr-defined]
+        return cls(budget(epsilon), objective, shape, every)
 
 
 def read_problem(
@@ -163,15 +162,16 @@ def read_problem(
     noise: Any,
     length: Any,
     adversary: Any,
-    effort: Effort | None = None,
+    effort: Any = None,
     *,
-    event: Any = 1,
+    unit: Any = "point",
     gaps: bool = False,
+    tolerance: float | None = None,
 ) -> Problem:
     """A problem whose parts fit together; ``noise`` is one, or a sequence of several."""
     points = read_length(length)
     who = read_adversary(adversary, points)
-    require_model(model)
+    require_model(model, "model")
     several = isinstance(noise, Sequence) and not isinstance(noise, str | bytes)
     releases = tuple(noise) if several else (noise,)
     for release in releases:
@@ -181,13 +181,16 @@ def read_problem(
             raise InvalidInput("noise", found, f"{model.states} states, as the chain has")
     if not releases:
         raise InvalidInput("noise", "none", "at least one noise")
-    window = read_event(event, points)
-    return Problem(model, releases, points, who, effort or Effort(), window, bool(gaps))
+    steps = None if effort is None else checks.whole("effort", effort, 1)
+    size = read_unit(unit, points)
+    return Problem(model, releases, points, who, steps, size, bool(gaps), tolerance)
 
 
-def read_event(event: Any, length: int | None) -> int:
-    """The number of consecutive points that are one secret."""
-    window = checks.whole("event", event, 1)
-    if length is not None and window > length:
-        raise InvalidInput("event", window, f"at most {length}, the length of the series")
-    return window
+def read_unit(unit: Any, length: int | None) -> int:
+    """The number of consecutive points that are protected together."""
+    allowed = '"point" or a number of consecutive points'
+    is_point = isinstance(unit, str) and unit == "point"
+    points = 1 if is_point else checks.whole("unit", unit, 1, allowed)
+    if length is not None and points > length:
+        raise InvalidInput("unit", points, f"at most {length}, the length of the series")
+    return points

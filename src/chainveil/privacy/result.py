@@ -18,27 +18,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """The Bayesian differential privacy loss, from above and from below.
+    """Bounds on a privacy loss, as :func:`privacy_loss` computes them.
 
     Attributes
     ----------
     epsilon : float
-        Upper bound on the loss, in nats: never below the true supremum. Two states: within
-        1e-4 of it relatively; more states: within the tolerance asked for, unless ``gap``
-        says otherwise. May be infinite.
+        Upper bound on the loss, in nats, rounded up. May be infinite.
     lower : float
-        The loss that ``witness`` attains, rounded down.
+        Lower bound: the log likelihood ratio that ``witness`` attains, rounded down.
     witness : Attack or None
-        The attack behind ``lower``; None where no point has two possible values, and in
-        some cases without any noise, where the output is the series itself.
+        An attack: an output, known points, and the two values that it tells apart, of W points
+        each. None if no point has two possible values, or if none was found.
     adversary : str or Adversary
-        Whom the bound holds against.
+        The adversaries that the bounds are about.
     length : int or None
-        Number of points; None: the supremum over all lengths.
+        Number of points n; None: the supremum over all n.
     chain : MarkovChain, HigherOrderChain or another model of one law, or None
-        The law that ``witness`` attains ``lower`` on, where the model has several.
+        The chain that ``witness`` attains ``lower`` on, if the model has several.
     member : str or None
-        Of a family, the name of the member whose law it is.
+        The name of the member of a family that this chain belongs to.
+    steps : int
+        Number of steps that the search took: edges of the automaton that were visited (two
+        states), or nodes of the search.
+    effort : int or None
+        Number of steps that it was allowed, or None for the default. The same question with the
+        same effort has the same bounds.
 
     Examples
     --------
@@ -57,13 +61,15 @@ class PrivacyLoss:
     length: int | None
     chain: DataModel | None = None
     member: str | None = None
+    steps: int = 0
+    effort: int | None = None
 
     @property
     def gap(self) -> float:
-        """How far the bounds are apart: 0 where both are infinite.
+        """Distance of the bounds; 0 if both are infinite.
 
-        Above the tolerance only where a search limit struck first, or where an infinite
-        loss is approached by longer and longer attacks and attained by none.
+        It is large if a search used up its steps, or if longer and longer attacks approach an
+        infinite loss that none attains.
         """
         return 0.0 if self.epsilon == self.lower else self.epsilon - self.lower
 

@@ -105,8 +105,8 @@ def _in_short(summary: Summary) -> tuple[Block, ...]:
     blocks.append(
         Text(
             f"Privacy budget ε = {exact(budget)}. Whatever else somebody knows of the data, seeing "
-            f"the release changes the odds about {summary.certificate['promise.unit']} by at most "
-            f"a factor of e^{upper(summary.certificate['loss.epsilon'], 10)}: a chance of 50% "
+            f"the release changes the odds about {summary.certificate['promise.protected']} by at "
+            f"most a factor of e^{upper(summary.certificate['loss.epsilon'], 10)}: a chance of 50% "
             f"becomes {odds}% at most. This holds for series that follow the chain of the "
             "certificate, or one of its chains where it names several."
         )
@@ -121,7 +121,7 @@ def _asked(certificate: Certificate) -> list[tuple[str, str]]:
     """The request, as far as the certificate tells it."""
     facts = [
         ("privacy budget", f"ε = {exact(certificate['promise.epsilon'])}"),
-        ("one secret is", certificate["promise.unit"]),
+        ("one secret is", certificate["promise.protected"]),
         ("withstand", certificate["promise.adversary.meaning"]),
         ("kind of noise", certificate["noise.mechanism"]),
         ("chosen for the least", _objective(certificate["noise.objective"])),
@@ -141,9 +141,9 @@ def _asked(certificate: Certificate) -> list[tuple[str, str]]:
 
 
 def _objective(name: str) -> str:
-    words = {"flips": "wrong reports", "estimate": "spread of estimated shares",
+    words = {"wrong-reports": "wrong reports", "share": "spread of estimated shares",
              "distance": "distance between report and value",
-             "decoded": "error after smoothing"}  # fmt: skip
+             "smoothed": "error after smoothing"}  # fmt: skip
     return words.get(name, name)
 
 

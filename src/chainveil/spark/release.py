@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from chainveil.certificate import Certificate
 from chainveil.mechanism.randomness import Source
@@ -16,7 +16,7 @@ from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.problem import Family, Objective
+from chainveil.privacy.problem import Every, Objective, Shape, Unit
 from chainveil.spark import needs
 from chainveil.spark.sink import FolderSink
 from chainveil.spark.staging import local_path
@@ -72,15 +72,15 @@ def sanitize(
     order: Order = 1,
     step: float | None = None,
     max_gap: float | None = None,
-    length: int | None = None,
+    max_length: int | None = None,
     adversary: AdversaryName | Adversary = "any",
-    objective: Objective = "flips",
+    objective: Objective = "wrong-reports",
     mechanism: str | None = None,
-    every: int | Literal["best"] = 1,
-    event: int = 1,
+    every: Every = 1,
+    unit: Unit = "point",
     missing: Missing = "error",
-    family: Family = "response",
-    spent: Sequence[Noise] = (),
+    shape: Shape = "uniform",
+    earlier: Sequence[Noise] = (),
     keep: Sequence[str] = (),
     keep_time: bool = False,
     time_as: str | float | None = None,
@@ -117,12 +117,12 @@ def sanitize(
         As in :func:`chainveil.sanitize_table`; ``reference`` may be a Spark frame. A chain that
         is fitted is one for all series together, on whose own chains the noise may lose more: give
         a :class:`chainveil.ModelFamily` for a promise that holds for each.
-    step, max_gap, length, adversary, objective, missing, every, event : optional
+    step, max_gap, max_length, adversary, objective, missing, every, unit : optional
         As in :func:`chainveil.sanitize_table`.
     mechanism : str, optional
         As in :func:`chainveil.sanitize_table`; without a name independent noise where there is
         no ``time``, since the rows of a Spark frame have no order.
-    family, spent, keep, keep_time, time_as, allow_leak, rng : optional
+    shape, earlier, keep, keep_time, time_as, allow_leak, rng : optional
         As in :func:`chainveil.sanitize_table`.
     """
     needs.pyspark()
@@ -130,8 +130,8 @@ def sanitize(
         Layout(column, series, time, step, max_gap),
         StateRules(threshold, states, labels, missing),
         Promise(
-            epsilon, length, adversary, objective, named_where_unordered(mechanism, time), family,
-            spent, every, event,
+            epsilon, max_length, adversary, objective, named_where_unordered(mechanism, time),
+            shape, earlier, every, unit,
         ),
         chain, plan, as_table(reference), make_kept(keep, keep_time, time_as, allow_leak),
         order,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from chainveil.model.base import DataModel
 from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.problem import Family, Objective
+from chainveil.privacy.problem import Every, Objective, Shape, Unit
 from chainveil.progress import showing
 from chainveil.table.estimating import Question, estimate_table
 from chainveil.table.read.frames import FrameSource
@@ -120,15 +120,15 @@ def sanitize_table(
     group: str | None = None,
     step: float | None = None,
     max_gap: float | None = None,
-    length: int | None = None,
+    max_length: int | None = None,
     adversary: AdversaryName | Adversary = "any",
-    objective: Objective = "flips",
+    objective: Objective = "wrong-reports",
     mechanism: str | None = None,
-    every: int | Literal["best"] = 1,
-    event: int = 1,
+    every: Every = 1,
+    unit: Unit = "point",
     missing: Missing = "error",
-    family: Family = "response",
-    spent: Sequence[Noise] = (),
+    shape: Shape = "uniform",
+    earlier: Sequence[Noise] = (),
     keep: Sequence[str] = (),
     keep_time: bool = False,
     time_as: str | float | None = None,
@@ -181,7 +181,7 @@ def sanitize_table(
     step, max_gap : float, optional
         The regular step of the time column, and the longest step that does not split a
         series. In units of the column, or in seconds for dates and times.
-    length, adversary, objective, family, spent, every, event : optional
+    max_length, adversary, objective, shape, earlier, every, unit : optional
         As in :func:`chainveil.calibrate`.
     mechanism : str, optional
         As in :func:`chainveil.calibrate`. Without a name: sticky noise for two states, each
@@ -236,7 +236,7 @@ def sanitize_table(
     request = Request(
         Layout(column, series, time, step, max_gap, group),
         StateRules(threshold, states, labels, missing),
-        Promise(epsilon, length, adversary, objective, mechanism, family, spent, every, event),
+        Promise(epsilon, max_length, adversary, objective, mechanism, shape, earlier, every, unit),
         chain, plan, public, make_kept(keep, keep_time, time_as, allow_leak),
         order, pooled, parts,
     )  # fmt: skip

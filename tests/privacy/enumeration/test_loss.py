@@ -50,7 +50,7 @@ def test_correlated_noise_is_that_of_the_oracle_and_of_its_own_engine(seed: int)
     truth = max(enumerate_losses(q, r, rho0, rho1, 4).values())
     here = found(chain, noise, 4)
     assert truth <= here.epsilon <= truth + 1e-9
-    assert here.epsilon == pytest.approx(cv.privacy_loss(chain, noise, 4).epsilon, abs=1e-9)
+    assert here.epsilon == pytest.approx(cv.privacy_loss(chain, noise, length=4).epsilon, abs=1e-9)
 
 
 def test_a_longer_memory_is_enumerated_too() -> None:
@@ -59,7 +59,7 @@ def test_a_longer_memory_is_enumerated_too() -> None:
     first, second = cv.MarkovChain.fit(x, public=True), HigherOrderChain.fit(x, 2, 2)
     channel = cv.Channel.binary(0.2, 0.3)
     assert found(first, channel, 4).epsilon == pytest.approx(
-        cv.privacy_loss(first, channel, 4).epsilon,
+        cv.privacy_loss(first, channel, length=4).epsilon,
         abs=1e-9,
     )
     law = second.series_law(4)
@@ -87,5 +87,5 @@ def test_several_releases_lose_what_their_joint_channel_loses() -> None:
     chain, channels = cv.MarkovChain.binary(0.2, 0.3), [cv.Channel.binary(0.2, 0.3)] * 2
     problem = read_problem(chain, channels, 3, "any")
     assert solves(problem)
-    truth = cv.privacy_loss(chain, channels, 3)
+    truth = cv.privacy_loss(chain, channels, length=3)
     assert truth.lower <= loss(problem).epsilon <= truth.epsilon + 1e-9

@@ -34,10 +34,10 @@ def _keeps(models: ModelFamily, epsilon: float, **asked: Any) -> float:
     plan = calibrate(models, epsilon, **asked)
     assert plan.loss.epsilon <= epsilon
     assert plan.family == models
-    keys = {"length", "adversary", "event", "gaps"} & set(asked)
-    releases = [*plan.spent, plan.noise]
+    releases, length = [*plan.earlier, plan.noise], asked.get("max_length")
+    question = {key: asked[key] for key in ("adversary", "unit", "gaps") if key in asked}
     for member in models.members:
-        found = privacy_loss(member, releases, **{key: asked[key] for key in keys}, tolerance=1e-3)
+        found = privacy_loss(member, releases, length=length, **question)
         assert found.lower <= plan.loss.epsilon
     return plan.expected_flips
 
@@ -45,13 +45,13 @@ def _keeps(models: ModelFamily, epsilon: float, **asked: Any) -> float:
 @pytest.mark.parametrize(
     "asked",
     [
-        {}, {"length": 8}, {"adversary": "ignorant"}, {"adversary": "informed"},
-        {"adversary": Adversary(3, [1, 6]), "length": 8}, {"objective": "estimate"},
-        {"spent": [Channel.binary(0.45, 0.45)]}, {"every": 3}, {"event": 2},
+        {}, {"max_length": 8}, {"adversary": "ignorant"}, {"adversary": "informed"},
+        {"adversary": Adversary(3, [1, 6]), "max_length": 8}, {"objective": "share"},
+        {"earlier": [Channel.binary(0.45, 0.45)]}, {"every": 3}, {"unit": 2},
         {"mechanism": "sticky"}, {"mechanism": "sticky", "gaps": True},
         {"mechanism": "sticky", "every": 2}, {"mechanism": "correlated"},
         pytest.param({"mechanism": "tracking"}, marks=pytest.mark.slow),
-        pytest.param({"mechanism": "sticky", "spent": [Channel.binary(0.45, 0.45)]},
+        pytest.param({"mechanism": "sticky", "earlier": [Channel.binary(0.45, 0.45)]},
                      marks=pytest.mark.slow),
     ],
     ids=str,
@@ -64,9 +64,9 @@ def test_the_budget_is_kept_for_each_member(asked: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        {"every": "best"}, {"mechanism": "sticky", "every": "best"}, {"mechanism": "sticky",
-        "event": 3}, {"mechanism": "tracking"},
-        {"mechanism": "sticky", "objective": "decoded"},
+        {"every": "auto"}, {"mechanism": "sticky", "every": "auto"}, {"mechanism": "sticky",
+        "unit": 3}, {"mechanism": "tracking"},
+        {"mechanism": "sticky", "objective": "smoothed"},
     ],
     ids=str,
 )  # fmt: skip
@@ -76,7 +76,7 @@ def test_the_budget_is_kept_for_each_member_when_more_is_looked_for(asked: dict[
 
 def test_independent_noise_for_chains_that_change_slowly_is_the_least() -> None:
     """No direction can be given more: one of the two bounds is met by some member."""
-    plan = calibrate(SOME, 2.0, objective="estimate")
+    plan = calibrate(SOME, 2.0, objective="share")
     assert plan.loss.epsilon == pytest.approx(2.0, rel=1e-3)
     assert plan.half_planes is not None
     alone = [calibrate(one, 2.0).half_planes for one in SOME.members]
@@ -112,7 +112,7 @@ def test_chains_sampled_in_boxes_of_many_families_stay_within_the_budget(seed: i
     "mechanism", ["independent", pytest.param("sticky", marks=pytest.mark.slow)]
 )
 def test_short_series_stay_within_the_budget_by_enumeration(mechanism: str) -> None:
-    plan = calibrate(SOME, 2.0, length=4, mechanism=mechanism)
+    plan = calibrate(SOME, 2.0, max_length=4, mechanism=mechanism)
     for member in SOME.members:
         assert memory_loss(member, [plan.noise], 4) <= plan.loss.epsilon + 1e-9  # type: ignore[arg-type]
 
@@ -123,7 +123,7 @@ def test_a_member_of_order_two_is_kept_too() -> None:
     models = ModelFamily([MarkovChain.binary(0.2, 0.3), long])
     plan = calibrate(models, 2.0)
     assert plan.loss.epsilon <= 2
-    assert privacy_loss(long, plan.noise, tolerance=1e-2).lower <= 2
+    assert privacy_loss(long, plan.noise).lower <= 2
     assert plan.loss.epsilon > 1.95
     with pytest.raises(NotSupported, match="two states and order 1"):
         calibrate(ModelFamily([long, models.members[0]]), 2.0).cost_of_uncertainty  # noqa: B018
@@ -149,7 +149,7 @@ def test_the_noise_of_one_member_alone_is_not_enough() -> None:
 
 def test_a_budget_that_is_spent_is_refused() -> None:
     with pytest.raises(UnreachableBudget):
-        calibrate(SOME, 1.0, spent=[Channel.binary(0.1, 0.1)])
+        calibrate(SOME, 1.0, earlier=[Channel.binary(0.1, 0.1)])
 
 
 def test_noise_is_hushed_no_more_than_it_takes() -> None:

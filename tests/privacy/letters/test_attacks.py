@@ -207,7 +207,7 @@ def test_noise_that_never_repeats_its_report_has_an_attack(
     kernel = answer * (1 - np.eye(3))[:, None, :]
     noise = StickyNoise(kernel / kernel.sum(axis=2, keepdims=True), answer, every)
     chain = cv.MarkovChain([[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.3, 0.6]])
-    loss = cv.privacy_loss(chain, noise, 5, cv.Adversary(target, known))
+    loss = cv.privacy_loss(chain, noise, length=5, adversary=cv.Adversary(target, known))
     assert loss.witness is not None
     assert loss.lower == loss.witness.replay(chain, noise)
     assert 0.6 < loss.epsilon < loss.lower + 1e-6

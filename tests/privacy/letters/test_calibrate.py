@@ -32,10 +32,10 @@ LEVELS = cv.MarkovChain(
 )
 
 
-@pytest.mark.parametrize("family", ["response", "ordinal"])
+@pytest.mark.parametrize("shape", ["uniform", "ordinal"])
 @pytest.mark.parametrize("epsilon", [2.0, 5.0])
-def test_plans_meet_the_budget_and_use_it(family: str, epsilon: float) -> None:
-    plan = cv.calibrate(CHAIN, epsilon, family=family)  # type: ignore[call-overload]
+def test_plans_meet_the_budget_and_use_it(shape: str, epsilon: float) -> None:
+    plan = cv.calibrate(CHAIN, epsilon, shape=shape)  # type: ignore[call-overload]
     assert plan.loss.epsilon <= epsilon
     assert plan.loss.epsilon >= epsilon * (1 - 5e-3)
     assert plan.channel == plan.channel.on_grid()
@@ -46,8 +46,8 @@ def test_plans_meet_the_budget_and_use_it(family: str, epsilon: float) -> None:
 
 def test_noise_of_its_own_for_each_state_changes_fewer_points() -> None:
     chain = cv.MarkovChain([[0.6, 0.3, 0.1], [0.6, 0.3, 0.1], [0.5, 0.3, 0.2]])
-    common = cv.calibrate(chain, 2.0, length=3)
-    own = cv.calibrate(chain, 2.0, length=3, family="per-state")
+    common = cv.calibrate(chain, 2.0, max_length=3)
+    own = cv.calibrate(chain, 2.0, max_length=3, shape="per-state")
     assert own.loss.epsilon <= 2
     assert own.expected_flips <= common.expected_flips * (1 + 1e-6)
 
@@ -64,12 +64,12 @@ STAYING = cv.MarkovChain(np.full((3, 3), 0.075) + 0.775 * np.eye(3))
 @pytest.mark.parametrize(
     ("chain", "asked"),
     [
-        (STAYING, {"length": 5}),
-        (STAYING, {"length": 6, "every": 2}),
-        pytest.param(CHAIN, {"length": 4, "family": "ordinal"}, marks=pytest.mark.slow),
+        (STAYING, {"max_length": 5}),
+        (STAYING, {"max_length": 6, "every": 2}),
+        pytest.param(CHAIN, {"max_length": 4, "shape": "ordinal"}, marks=pytest.mark.slow),
         pytest.param(RING, {}, marks=pytest.mark.slow),
         pytest.param(HEART, {}, marks=pytest.mark.slow),
-        pytest.param(STAYING, {"family": "per-state"}, marks=pytest.mark.slow),
+        pytest.param(STAYING, {"shape": "per-state"}, marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("epsilon", some_quick([2.0, 4.0], [4.0]))
@@ -87,8 +87,8 @@ def test_sticky_response_is_never_worse(
 def test_the_best_rhythm_costs_no_more_than_every_point() -> None:
     # Searches for several numbers end where their starts lead them, and other rhythms lend some.
     chain = cv.MarkovChain([[0.411, 0.589, 0.0], [0.326, 0.0746, 0.5994], [0.0, 0.56, 0.44]])
-    asked: dict[str, Any] = {"family": "per-state", "mechanism": "sticky"}
-    every, best = (cv.calibrate(chain, 4.0, every=at, **asked) for at in (1, "best"))
+    asked: dict[str, Any] = {"shape": "per-state", "mechanism": "sticky"}
+    every, best = (cv.calibrate(chain, 4.0, every=at, **asked) for at in (1, "auto"))
     assert best.expected_flips <= every.expected_flips
 
 
@@ -107,7 +107,7 @@ def test_a_loss_looked_for_again_is_never_above_the_budget() -> None:
             return replace(found, epsilon=found.epsilon + apart)
 
     quest = Quest(Losses(problem, Aim(2.0), Loose))
-    found = quest.best(family(3, "response", 1, False))
+    found = quest.best(family(3, "uniform", 1, False))
     assert any(one.problem.releases == (found.noise,) for one in seen)
     assert found.loss.epsilon <= 2.0
 
@@ -116,8 +116,8 @@ def test_sticky_noise_that_never_repeats_loses_what_the_channel_does() -> None:
     channel = cv.Channel.randomized_response(4, 0.6).on_grid()
     never = cv.StickyNoise.response(0.0, channel, channel)
     for length in (4, None):
-        loss = cv.privacy_loss(CHAIN, channel, length)
-        same = cv.privacy_loss(CHAIN, never, length)
+        loss = cv.privacy_loss(CHAIN, channel, length=length)
+        same = cv.privacy_loss(CHAIN, never, length=length)
         assert same.epsilon == loss.epsilon
         assert same.lower == pytest.approx(loss.lower, abs=1e-9)
         assert same.witness is not None
@@ -139,7 +139,7 @@ def test_a_periodic_chain_gets_noise_alone(mechanism: str, adversary: Any) -> No
 
 def test_a_periodic_chain_of_given_length_is_told_something() -> None:
     chain = cv.MarkovChain(np.roll(np.eye(3), 1, axis=1))
-    plan = cv.calibrate(chain, 1.0, length=4)
+    plan = cv.calibrate(chain, 1.0, max_length=4)
     assert 0.99 <= plan.loss.epsilon <= 1.0
     assert plan.expected_flips < 2 / 3
 
@@ -147,7 +147,7 @@ def test_a_periodic_chain_of_given_length_is_told_something() -> None:
 def test_attacks_are_worth_in_floats_what_their_replay_says() -> None:
     first, second = cv.Channel.randomized_response(4, 0.6), cv.Channel.ordinal(4, 0.7)
     for releases in ([second], [first, second]):
-        loss = cv.privacy_loss(CHAIN, releases, 5)
+        loss = cv.privacy_loss(CHAIN, releases, length=5)
         assert loss.witness is not None
         attacks = Attacks(CHAIN, tuple(releases[:-1]))
         attacks.add(loss.witness, second)
@@ -160,15 +160,12 @@ def test_attacks_are_worth_in_floats_what_their_replay_says() -> None:
 
 
 def test_a_further_release() -> None:
-    first = cv.calibrate(CHAIN, 1.0, length=4).channel
-    plan = cv.calibrate(CHAIN, 3.0, length=4, spent=[first])
-    assert (
-        plan.loss.epsilon
-        == cv.privacy_loss(CHAIN, [first, plan.channel], 4, tolerance=1e-7).epsilon
-    )
+    first = cv.calibrate(CHAIN, 1.0, max_length=4).channel
+    plan = cv.calibrate(CHAIN, 3.0, max_length=4, earlier=[first])
+    assert plan.loss.epsilon == cv.privacy_loss(CHAIN, [first, plan.channel], length=4).epsilon
     assert plan.loss.epsilon <= 3
-    with pytest.raises(cv.UnreachableBudget, match="spent"):
-        cv.calibrate(CHAIN, 0.9, length=4, spent=[first])
+    with pytest.raises(cv.UnreachableBudget, match="earlier"):
+        cv.calibrate(CHAIN, 0.9, max_length=4, earlier=[first])
 
 
 def test_ordinal_noise_falls_with_the_distance() -> None:
@@ -182,16 +179,14 @@ def test_ordinal_noise_falls_with_the_distance() -> None:
 
 
 def test_bad_questions() -> None:
-    with pytest.raises(cv.InvalidInput, match="family: found"):
-        cv.calibrate(CHAIN, 1.0, family="laplace")  # type: ignore[call-overload]
+    with pytest.raises(cv.InvalidInput, match="shape: found"):
+        cv.calibrate(CHAIN, 1.0, shape="laplace")  # type: ignore[call-overload]
     with pytest.raises(cv.InvalidInput, match="objective: found"):
         cv.calibrate(CHAIN, 1.0, objective="speed")  # type: ignore[call-overload]
     with pytest.raises(cv.NotSupported, match="correlated"):
         cv.calibrate(CHAIN, 1.0, mechanism="correlated")
-    with pytest.raises(cv.InvalidInput, match="max_noise: found 0.2"):
-        cv.calibrate(CHAIN, 1.0, max_noise=0.2)
-    with pytest.raises(cv.InvalidInput, match="spent: found"):
-        cv.calibrate(CHAIN, 1.0, spent=cv.Channel.randomized_response(4, 0.5))  # type: ignore[call-overload]
+    with pytest.raises(cv.InvalidInput, match="earlier: found"):
+        cv.calibrate(CHAIN, 1.0, earlier=cv.Channel.randomized_response(4, 0.5))  # type: ignore[call-overload]
     with pytest.raises(cv.InvalidInput, match="rho: found"):
         cv.Channel.per_state_response([0.1, 1.2])
 

@@ -57,7 +57,7 @@ def test_the_least_move_is_the_least(
 
 
 def test_without_an_attack_nothing_is_moved() -> None:
-    shape = family(4, "response", 1, False)[0]
+    shape = family(4, "uniform", 1, False)[0]
     assert least_move(Attacks(LEVELS, ()), shape, np.array([0.5]), 1.0) == 0.0
 
 
@@ -88,10 +88,10 @@ def test_numbers_leave_no_more_open_than_reach_says() -> None:
 
 def test_with_no_nodes_left_one_number_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = cv.MarkovChain([[0.8, 0.1, 0.1], [0.3, 0.4, 0.3], [0.05, 0.05, 0.9]])
-    several = cv.calibrate(chain, 2.0, family="per-state")
+    several = cv.calibrate(chain, 2.0, shape="per-state")
     one = cv.calibrate(chain, 2.0)
     assert several.expected_flips < one.expected_flips - 0.01
     monkeypatch.setattr(losses, "ALL", -1.0)
-    cut = cv.calibrate(chain, 2.0, family="per-state")
+    cut = cv.calibrate(chain, 2.0, shape="per-state")
     assert cut.loss.epsilon <= 2.0
     assert cut.expected_flips <= one.expected_flips + 1e-9

@@ -24,7 +24,7 @@ from chainveil.privacy.letters.numbers import exact_emission, exact_transition, 
 from chainveil.privacy.letters.priors import Priors
 from chainveil.privacy.letters.sides import Script, Spelling
 from chainveil.privacy.letters.walks import Walks
-from chainveil.privacy.problem import Effort, read_problem
+from chainveil.privacy.problem import read_problem
 from tests.machines import LEVELS, THREE
 from tests.oracle.letters import letters_loss
 
@@ -323,7 +323,7 @@ def test_a_slow_chain_is_closed_that_graphs_leave_open(monkeypatch: pytest.Monke
     assert loss.witness is not None
     assert loss.witness.replay(LEVELS, HIDING) == loss.lower
     _only_graphs(monkeypatch)
-    open_one = cv.privacy_loss(LEVELS, HIDING, max_nodes=10_000)
+    open_one = cv.privacy_loss(LEVELS, HIDING, effort=10_000)
     assert open_one.gap > 0.1
     assert open_one.lower <= loss.epsilon <= open_one.epsilon
 
@@ -331,13 +331,13 @@ def test_a_slow_chain_is_closed_that_graphs_leave_open(monkeypatch: pytest.Monke
 def test_a_slow_chain_under_sticky_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = cv.MarkovChain([[0.95, 0.04, 0.01], [0.05, 0.9, 0.05], [0.01, 0.09, 0.9]])
     noise = _sticky(cv.Channel.per_state_response([0.65, 0.62, 0.64]), 0.9)
-    loss = cv.privacy_loss(slow, noise, tolerance=1e-4)
+    loss = cv.privacy_loss(slow, noise)
     assert loss.epsilon == pytest.approx(1.9884, abs=1e-3)
     assert loss.gap <= 1e-4
     assert loss.witness is not None
     assert loss.witness.replay(slow, noise) == loss.lower
     _only_graphs(monkeypatch)
-    open_one = cv.privacy_loss(slow, noise, tolerance=1e-4, max_nodes=10_000)
+    open_one = cv.privacy_loss(slow, noise, effort=10_000)
     assert open_one.gap > 1.0
     assert open_one.lower <= loss.epsilon <= open_one.epsilon
 
@@ -346,8 +346,7 @@ def test_series_of_a_length_are_not_left_with_the_bound_for_all() -> None:
     chain = cv.MarkovChain([[0.878, 0.122, 0.0], [0.0, 0.985, 0.015], [0.651, 0.0, 0.349]])
     noise = cv.Channel.randomized_response(3, 0.525)
     short, every = (
-        cv.privacy_loss(chain, noise, length, tolerance=1e-4, max_nodes=20_000)
-        for length in (30, None)
+        cv.privacy_loss(chain, noise, length=length, effort=20_000) for length in (30, None)
     )
     assert short.gap <= 1e-4
     assert every.gap <= 1e-4
@@ -365,7 +364,7 @@ def test_four_levels_under_sticky_noise() -> None:
 
 def test_a_periodic_chain_has_no_bound_and_ends_soon() -> None:
     ring = cv.MarkovChain(np.roll(np.eye(4), 1, axis=1))
-    loss = cv.privacy_loss(ring, HIDING, max_nodes=20_000)
+    loss = cv.privacy_loss(ring, HIDING, effort=20_000)
     assert loss.epsilon == math.inf
     assert loss.lower > 0
 
@@ -378,9 +377,10 @@ def test_limited_searches_hold(name: str, deep: int, monkeypatch: pytest.MonkeyP
     chain, releases, gaps = CASES[name]
     truth = letters_loss(chain, list(releases), 3)
     for nodes in (1, 40, 400):
-        effort = Effort(1e-6, nodes)
         for length in (3, None):
-            problem = read_problem(chain, list(releases), length, "any", effort, gaps=gaps)
+            problem = read_problem(
+                chain, list(releases), length, "any", nodes, gaps=gaps, tolerance=1e-6
+            )
             loss = loss_by_words(problem)
             assert loss.epsilon >= truth - 1e-11
             if loss.witness is not None:
@@ -508,7 +508,8 @@ def test_slow_chains_that_are_two_states_in_disguise(q: float, r: float, rho: fl
     exact = cv.privacy_loss(cv.MarkovChain.binary(q=q, r=r), cv.Channel.binary(rho, rho))
     noise = cv.Channel(np.repeat([[1 - rho, rho], [rho, 1 - rho]], 2, axis=0))
     tolerance = 0.01 * exact.epsilon
-    loss = cv.privacy_loss(_twofold(q, r), noise, tolerance=tolerance, max_nodes=2_000_000)
+    chain = _twofold(q, r)
+    loss = loss_by_words(read_problem(chain, noise, None, "any", 2_000_000, tolerance=tolerance))
     assert exact.lower <= loss.epsilon <= exact.epsilon + 1.1 * tolerance
     assert exact.lower - tolerance <= loss.lower <= exact.epsilon
 

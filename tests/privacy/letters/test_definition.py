@@ -10,7 +10,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.privacy.letters.loss import loss as loss_by_words
-from chainveil.privacy.problem import Effort, read_problem
+from chainveil.privacy.problem import read_problem
 from tests.batches import batches
 from tests.oracle.letters import letters_loss
 from tests.oracle.letters_cases import STRUCTURES, random_case
@@ -39,7 +39,7 @@ def _drawn(seed: int) -> tuple[cv.MarkovChain, Any, int, str | cv.Adversary]:
 def _check(seed: int) -> None:
     chain, noise, n, who = _drawn(seed)
     truth = letters_loss(chain, noise, n, who)
-    found = loss_by_words(read_problem(chain, noise, n, who, Effort(TOLERANCE)))
+    found = loss_by_words(read_problem(chain, noise, n, who, tolerance=TOLERANCE))
     near = ROUNDING * (1 + abs(truth)) if math.isfinite(truth) else 0.0
     assert found.epsilon >= truth - near, f"seed {seed}: below the definition"
     if math.isinf(truth):

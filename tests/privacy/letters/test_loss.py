@@ -11,7 +11,7 @@ import pytest
 
 import chainveil as cv
 from chainveil.privacy.letters.loss import loss as letters_loss
-from chainveil.privacy.problem import Effort, read_problem
+from chainveil.privacy.problem import read_problem
 from chainveil.privacy.result import PrivacyLoss
 from tests.batches import batches, some_quick
 from tests.oracle.enumeration import loss_of_every_adversary, worst_loss
@@ -25,7 +25,7 @@ def _loss(
     chain: cv.MarkovChain, channel: cv.Channel, n: int | None, who: Any, tolerance: float
 ) -> PrivacyLoss:
     """By this engine, also where another one would answer."""
-    return letters_loss(read_problem(chain, channel, n, who, Effort(tolerance)))
+    return letters_loss(read_problem(chain, channel, n, who, tolerance=tolerance))
 
 
 def _agrees(case: tuple[float, float], truth: float) -> bool:
@@ -95,7 +95,7 @@ def test_two_states_come_out_the_same(seed: int) -> None:
             for who in (*MODELS, *named):
                 if isinstance(who, cv.Adversary) and length is not None and length < 10:
                     continue
-                fast = cv.privacy_loss(chain, channel, length, who)
+                fast = cv.privacy_loss(chain, channel, length=length, adversary=who)
                 slow = _loss(chain, channel, length, who, 1e-8)
                 assert fast.lower <= slow.epsilon <= fast.epsilon + 2e-8
                 assert fast.lower - 2e-8 <= slow.lower <= fast.epsilon
@@ -114,7 +114,7 @@ def test_bounds_meet_and_the_witness_replays(k: int) -> None:
         assert loss.witness.replay(chain, channel) == loss.lower
         assert pickle.loads(pickle.dumps(loss.witness)) == loss.witness
         for length in (1, 5, 40):
-            short = cv.privacy_loss(chain, channel, length)
+            short = cv.privacy_loss(chain, channel, length=length)
             assert short.gap <= 1e-6
             assert short.lower <= loss.epsilon
             assert short.witness is not None
@@ -130,7 +130,7 @@ def test_sampled_attacks_never_exceed_the_bound() -> None:
         k, n = 4, 9
         chain = random_chain(rng, k)
         channel = cv.Channel(rng.dirichlet(np.full(5, 1.0), size=k))
-        bound = cv.privacy_loss(chain, channel, n, tolerance=1e-3).epsilon
+        bound = cv.privacy_loss(chain, channel, length=n).epsilon
         series = chain.sample(n, rng=rng)
         for _ in range(20):
             target = int(rng.integers(n))
@@ -162,17 +162,18 @@ def test_a_limit_leaves_both_bounds_and_shows_the_gap() -> None:
     chain = cv.MarkovChain([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.1, 0.6]])
     channel = cv.Channel.randomized_response(3, 0.4)
     tight = cv.privacy_loss(chain, channel)
-    loose = cv.privacy_loss(chain, channel, max_nodes=1)
+    loose = cv.privacy_loss(chain, channel, effort=1)
     assert loose.lower <= tight.lower + 1e-12
     assert loose.epsilon >= tight.lower
     assert loose.gap > tight.gap
-    assert cv.privacy_loss(chain, channel, max_seconds=1e-9).gap > tight.gap
+    assert loose.steps < tight.steps
+    assert (loose.effort, tight.effort) == (1, None)
 
 
 def test_a_cycle_gives_everything_away_in_the_long_run() -> None:
     chain = cv.MarkovChain([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
     channel = cv.Channel.randomized_response(3, 0.3)
-    assert cv.privacy_loss(chain, channel, max_nodes=20_000).epsilon == math.inf
+    assert cv.privacy_loss(chain, channel, effort=20_000).epsilon == math.inf
     # Whoever knows a point knows all others: there is nothing left to tell apart.
     assert cv.privacy_loss(chain, channel, adversary="informed", length=3).epsilon == 0
     one = cv.privacy_loss(chain, channel, length=1)
@@ -194,7 +195,7 @@ def test_revealing_outputs_are_infinite_and_say_how() -> None:
     erasing = cv.Channel([[0.5, 0, 0, 0.5], [0, 0.5, 0, 0.5], [0, 0, 0.5, 0.5]])
     for length in (None, 1, 6):
         for model in MODELS:
-            loss = cv.privacy_loss(chain, erasing, length, model)
+            loss = cv.privacy_loss(chain, erasing, length=length, adversary=model)
             assert loss.epsilon == loss.lower == math.inf
             assert loss.gap == 0
             assert loss.witness is not None
@@ -204,10 +205,8 @@ def test_revealing_outputs_are_infinite_and_say_how() -> None:
 def test_limits_are_checked() -> None:
     chain = cv.MarkovChain(np.full((3, 3), 1 / 3))
     channel = cv.Channel.randomized_response(3, 0.4)
-    with pytest.raises(cv.InvalidInput, match="tolerance: found"):
-        cv.privacy_loss(chain, channel, tolerance=0)
-    with pytest.raises(cv.InvalidInput, match="max_nodes: found"):
-        cv.privacy_loss(chain, channel, max_nodes=0)
+    with pytest.raises(cv.InvalidInput, match="effort: found"):
+        cv.privacy_loss(chain, channel, effort=0)
     with pytest.raises(cv.NotSupported, match="32768 points"):
         cv.privacy_loss(chain, channel, adversary=cv.Adversary(10**6))
     with pytest.raises(cv.NotSupported, match="probability"):

@@ -180,7 +180,5 @@ def test_narrowing_ends_with_its_steps_and_goes_on_with_more() -> None:
 
 def test_a_cycle_of_many_states_is_bounded_closely() -> None:
     # Cones that are not narrowed leave 15 % open with as many nodes.
-    loss = cv.privacy_loss(
-        CYCLE, cv.Channel.randomized_response(6, 0.81), tolerance=0.02, max_nodes=100_000
-    )
+    loss = cv.privacy_loss(CYCLE, cv.Channel.randomized_response(6, 0.81), effort=100_000)
     assert loss.gap < 0.06 * loss.epsilon

@@ -24,12 +24,12 @@ LEVELS = cv.MarkovChain(
      [0.0, 0.02, 0.1, 0.88]]
 )  # fmt: skip
 FAMILIES: list[dict[str, Any]] = [
-    {}, {"family": "ordinal"}, {"family": "per-state"}, {"mechanism": "sticky"},
+    {}, {"shape": "ordinal"}, {"shape": "per-state"}, {"mechanism": "sticky"},
 ]  # fmt: skip
 
 
 def test_the_best_rhythm_is_at_least_as_good_as_those_around_it() -> None:
-    best = cv.calibrate(STAYING, 2.0, every="best")
+    best = cv.calibrate(STAYING, 2.0, every="auto")
     assert best.loss.epsilon <= 2
     assert best.noise.every > 1
     for every in (1, best.noise.every - 1, best.noise.every + 1):
@@ -42,7 +42,7 @@ def test_the_best_rhythm_is_at_least_as_good_as_those_around_it() -> None:
 def test_no_rhythm_is_worse_than_reports_on_every_point(
     chain: cv.MarkovChain, asked: dict[str, Any]
 ) -> None:
-    best = cv.calibrate(chain, 2.0, every="best", **asked)
+    best = cv.calibrate(chain, 2.0, every="auto", **asked)
     plain = cv.calibrate(chain, 2.0, **asked)
     assert best.loss.epsilon <= 2
     assert best.expected_flips <= plain.expected_flips * (1 + 1e-9)
@@ -50,7 +50,7 @@ def test_no_rhythm_is_worse_than_reports_on_every_point(
 
 
 def test_a_rhythm_is_no_longer_than_the_series() -> None:
-    plan = cv.calibrate(STAYING, 1.0, length=3, every="best")
+    plan = cv.calibrate(STAYING, 1.0, max_length=3, every="auto")
     assert plan.noise.every <= 3
     assert plan.loss.epsilon <= 1
 
@@ -58,9 +58,9 @@ def test_a_rhythm_is_no_longer_than_the_series() -> None:
 @pytest.mark.slow
 def test_slow_levels_gain_most_from_silent_points() -> None:
     # 72.7 % of the points are wrong with reports on every point, 45.2 % with one in 26.
-    plan = cv.calibrate(LEVELS, 4.0, every="best")
+    plan = cv.calibrate(LEVELS, 4.0, every="auto")
     assert plan.expected_flips <= 0.455
-    again = cv.privacy_loss(LEVELS, plan.noise, tolerance=1e-3)
+    again = cv.privacy_loss(LEVELS, plan.noise)
     assert again.epsilon <= 4 * (1 + 1e-3)
     assert again.lower >= 4 * (1 - 1e-3)
 
@@ -87,7 +87,7 @@ def test_attacks_alone_are_attained_and_bounds_go_on_from_them(noise: Noise) -> 
 def test_attacks_of_all_lengths_are_weighed_together(noise: Noise) -> None:
     attacks, found = Attacks(STAYING, ()), []
     for length in (2, 9, 4, 30):
-        loss = cv.privacy_loss(STAYING, noise, length)
+        loss = cv.privacy_loss(STAYING, noise, length=length)
         attacks.add(loss.witness, noise)
         found.append(loss.lower)
     assert len(attacks) == 4

@@ -96,8 +96,6 @@ def test_what_was_left_out_once_stays_below_the_bound() -> None:
 
 
 def test_slow_chains_close_where_nothing_is_known() -> None:
-    loss = cv.privacy_loss(
-        LEVELS, PER_STATE, adversary="ignorant", tolerance=1e-4, max_nodes=50_000
-    )
+    loss = cv.privacy_loss(LEVELS, PER_STATE, adversary="ignorant", effort=50_000)
     assert loss.lower == pytest.approx(1.5540, abs=1e-4)
     assert loss.gap <= 1e-4

@@ -71,7 +71,7 @@ def test_with_next_to_no_nodes_the_bound_is_not_below_the_definition(who: str) -
             continue
         tried += 1
         truth = letters_loss(chain, noise, n, who)
-        found = loss_by_words(read_problem(chain, noise, n, who, Effort(1e-6, nodes)))
+        found = loss_by_words(read_problem(chain, noise, n, who, nodes, tolerance=1e-6))
         near = 1e-11 * (1 + abs(truth)) if math.isfinite(truth) else 0.0
         assert found.epsilon >= truth - near, f"seed {seed}"
     assert tried >= 40
@@ -83,5 +83,5 @@ def test_rare_reports_of_eight_slow_states_have_a_bound() -> None:
     others = rng.dirichlet(np.ones(8), 8)
     chain = cv.MarkovChain((1 - leave) * np.eye(8) + leave * others)
     noise = cv.Channel.randomized_response(8, 0.8).thinned(25)
-    loss = cv.privacy_loss(chain, noise, max_nodes=30_000)
+    loss = cv.privacy_loss(chain, noise, effort=30_000)
     assert loss.epsilon < 3 * loss.lower

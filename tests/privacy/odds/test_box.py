@@ -43,11 +43,14 @@ def test_models_and_lengths_over_a_region() -> None:
     channel, slow = cv.Channel.binary(0.3, 0.35), cv.MarkovChain.binary(*region.slowest)
     for model in ("ignorant", "informed"):
         for length in (None, 5):
-            loss = cv.privacy_loss(region, channel, length, model)
-            slowest = cv.privacy_loss(slow, channel, length, model)
+            loss = cv.privacy_loss(region, channel, length=length, adversary=model)
+            slowest = cv.privacy_loss(slow, channel, length=length, adversary=model)
             assert loss.epsilon == pytest.approx(slowest.epsilon, rel=2e-4)
             assert loss.epsilon >= slowest.lower
-    assert cv.privacy_loss(region, channel, 5).epsilon >= cv.privacy_loss(slow, channel, 5).lower
+    assert (
+        cv.privacy_loss(region, channel, length=5).epsilon
+        >= cv.privacy_loss(slow, channel, length=5).lower
+    )
     with pytest.raises(cv.NotSupported, match="below 1"):
         cv.privacy_loss(cv.ChainRegion((0.1, 0.6), (0.1, 0.5)), channel)
     with pytest.raises(cv.NotSupported, match="give one chain"):

@@ -71,7 +71,7 @@ def test_agrees_with_enumeration_for_every_kind_of_adversary() -> None:
             "informed": oracle.informed(losses, n),
         }
         for adversary, truth in expected.items():
-            loss = privacy_loss(chain, noise, n, adversary)
+            loss = privacy_loss(chain, noise, length=n, adversary=adversary)
             check(chain, noise, loss, truth)
             assert loss.witness is None or loss.witness.length <= n
 
@@ -84,7 +84,7 @@ def test_agrees_with_enumeration_for_single_adversaries() -> None:
         everyone = list(losses)
         for pick in rng.choice(len(everyone), min(len(everyone), 5), replace=False):
             target, known = everyone[pick]
-            loss = privacy_loss(chain, noise, n, Adversary(target, known))
+            loss = privacy_loss(chain, noise, length=n, adversary=Adversary(target, known))
             check(chain, noise, loss, losses[target, known])
             if loss.witness is not None:
                 assert loss.witness.target == target
@@ -151,7 +151,7 @@ def test_bounds_enclose_the_supremum_in_exact_arithmetic(seed: int) -> None:
 def test_the_loss_grows_with_the_length_up_to_the_supremum(adversary: Any) -> None:
     chain, noise = MarkovChain.binary(0.15, 0.3), CorrelatedNoise(0.1, 0.45)
     lengths: list[int | None] = [1, 2, 3, 5, 9, 20, 100, 1000, None]
-    losses = [privacy_loss(chain, noise, n, adversary) for n in lengths]
+    losses = [privacy_loss(chain, noise, length=n, adversary=adversary) for n in lengths]
     for shorter, longer in itertools.pairwise(losses):
         assert shorter.lower <= longer.epsilon
     assert losses[-1].epsilon <= losses[-2].lower * (1 + TOLERANCE)
@@ -162,7 +162,7 @@ def test_the_loss_grows_with_the_length_up_to_the_supremum(adversary: Any) -> No
 @pytest.mark.parametrize("q", [0.001, 0.2, 0.97])
 def test_witness_replays_and_bounds_meet(q: float, length: int | None, adversary: Any) -> None:
     chain, noise = MarkovChain.binary(q, 0.3 * q), CorrelatedNoise(0.3, 0.4)
-    loss = privacy_loss(chain, noise, length, adversary)
+    loss = privacy_loss(chain, noise, length=length, adversary=adversary)
     apart = TOLERANCE if length is None else ROUNDING
     assert loss.lower <= loss.epsilon <= loss.lower * (1 + apart)
     assert attack(loss).replay(chain, noise) == pytest.approx(loss.lower, rel=1e-9)
@@ -172,10 +172,14 @@ def test_without_memory_it_is_independent_noise() -> None:
     """With rho0 + rho1 = 1: the figures of the plain randomised response."""
     chain, noise = MarkovChain.symmetric(0.1), CorrelatedNoise(0.02, 0.98)
     # Both ends known and opposite to the value tested, five points: 9.41; nobody known: 8.24.
-    ends = privacy_loss(chain, noise, 5, Adversary(2, frozenset({0, 4})))
+    ends = privacy_loss(chain, noise, length=5, adversary=Adversary(2, frozenset({0, 4})))
     assert ends.epsilon == pytest.approx(9.41, abs=5e-3)
-    assert privacy_loss(chain, noise, 5, "ignorant").epsilon == pytest.approx(8.24, abs=6e-3)
-    assert privacy_loss(chain, noise, None, "ignorant").epsilon == pytest.approx(8.246, abs=1e-3)
+    assert privacy_loss(chain, noise, length=5, adversary="ignorant").epsilon == pytest.approx(
+        8.24, abs=6e-3
+    )
+    assert privacy_loss(chain, noise, adversary="ignorant").epsilon == pytest.approx(
+        8.246, abs=1e-3
+    )
     assert privacy_loss(chain, noise).epsilon == pytest.approx(10.45, abs=5e-3)
 
 
@@ -207,8 +211,8 @@ def test_swapping_the_states_changes_nothing() -> None:
 def test_single_adversary_without_length_is_the_limit_of_long_series() -> None:
     chain, noise = MarkovChain.binary(0.2, 0.3), CorrelatedNoise(0.2, 0.5)
     adversary = Adversary(3, frozenset({1}))
-    endless = privacy_loss(chain, noise, None, adversary)
-    long = privacy_loss(chain, noise, 300, adversary)
+    endless = privacy_loss(chain, noise, adversary=adversary)
+    long = privacy_loss(chain, noise, length=300, adversary=adversary)
     assert long.lower <= endless.epsilon <= long.epsilon * (1 + TOLERANCE)
     replayed = attack(endless).replay(chain, noise)
     assert replayed == pytest.approx(endless.lower, rel=1e-9)
@@ -218,21 +222,21 @@ CHAIN, NOISE = MarkovChain.symmetric(0.2), CorrelatedNoise(0.2, 0.6)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name"),
+    ("asked", "name"),
     [
-        (("chain", NOISE), "chain"),
-        ((CHAIN, (0.2, 0.6)), "noise"),
-        ((CHAIN, NOISE, 0), "length"),
-        ((CHAIN, NOISE, 2.5), "length"),
-        ((CHAIN, NOISE, None, "everyone"), "adversary"),
-        ((CHAIN, NOISE, None, 3), "adversary"),
-        ((CHAIN, NOISE, 5, Adversary(5, frozenset())), "target"),
-        ((CHAIN, NOISE, 5, Adversary(1, frozenset({6}))), "known"),
+        ({"model": "chain"}, "model"),
+        ({"noise": (0.2, 0.6)}, "noise"),
+        ({"length": 0}, "length"),
+        ({"length": 2.5}, "length"),
+        ({"adversary": "everyone"}, "adversary"),
+        ({"adversary": 3}, "adversary"),
+        ({"length": 5, "adversary": Adversary(5, frozenset())}, "target"),
+        ({"length": 5, "adversary": Adversary(1, frozenset({6}))}, "known"),
     ],
 )
-def test_bad_input_names_the_argument(arguments: tuple[Any, ...], name: str) -> None:
+def test_bad_input_names_the_argument(asked: dict[str, Any], name: str) -> None:
     with pytest.raises(InvalidInput) as error:
-        privacy_loss(*arguments)
+        privacy_loss(**{"model": CHAIN, "noise": NOISE} | asked)
     assert error.value.argument == name
 
 
@@ -250,15 +254,18 @@ def test_any_first_point_and_zeros(chain: MarkovChain, noise: CorrelatedNoise) -
     every = privacy_loss(chain, noise)
     for n in (1, 2, 4, 6):
         truth = memory_loss(chain, [noise], n)
-        found = privacy_loss(chain, noise, n)
+        found = privacy_loss(chain, noise, length=n)
         check(chain, noise, found, truth)
         assert found.lower <= every.epsilon
-    long = privacy_loss(chain, noise, 300)
+    long = privacy_loss(chain, noise, length=300)
     assert long.lower <= every.epsilon <= long.epsilon * (1 + TOLERANCE)
 
 
 def test_very_long_series_lose_what_every_length_loses() -> None:
-    long, shorter = privacy_loss(CHAIN, NOISE, 10_000_000), privacy_loss(CHAIN, NOISE, 1000)
+    long, shorter = (
+        privacy_loss(CHAIN, NOISE, length=10_000_000),
+        privacy_loss(CHAIN, NOISE, length=1000),
+    )
     assert shorter.lower <= long.epsilon <= privacy_loss(CHAIN, NOISE).epsilon
 
 
@@ -266,12 +273,14 @@ def test_fair_points_hide_all_flips_but_their_own() -> None:
     """Reports of fair, independent points are fair whatever the flips."""
     chain, noise = MarkovChain.symmetric(0.5), CorrelatedNoise(3e-7, 7e-7)
     for length in (1, 4, 300, None):
-        loss = privacy_loss(chain, noise, length, "ignorant")
+        loss = privacy_loss(chain, noise, length=length, adversary="ignorant")
         assert loss.lower <= math.log(7 / 3) <= loss.epsilon <= math.log(7 / 3) * (1 + TOLERANCE)
 
 
 @pytest.mark.parametrize("length", [1, 5, 300])
 def test_flips_that_alternate_tell_an_ignorant_adversary_nothing(length: int) -> None:
     """A series of a symmetric chain is published, or its opposite."""
-    loss = privacy_loss(MarkovChain.symmetric(0.3), CorrelatedNoise(1, 1), length, "ignorant")
+    loss = privacy_loss(
+        MarkovChain.symmetric(0.3), CorrelatedNoise(1, 1), length=length, adversary="ignorant"
+    )
     assert 0 == loss.lower <= loss.epsilon <= ROUNDING

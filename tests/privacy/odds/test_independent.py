@@ -65,12 +65,12 @@ def _check(found: PrivacyLoss, truth: float, chain: cv.MarkovChain, channel: cv.
 def _ask(rng: np.random.Generator, chain: cv.MarkovChain, channel: cv.Channel, n: int) -> None:
     truth = loss_of_every_adversary(chain.start, chain.transition, channel.matrix, n)
     for model in ("any", "ignorant", "informed"):
-        found = cv.privacy_loss(chain, channel, n, model)
+        found = cv.privacy_loss(chain, channel, length=n, adversary=model)
         _check(found, worst_loss(truth, n, model), chain, channel)
     cases: list[Case] = list(truth)
     for j in rng.choice(len(cases), min(len(cases), 6), replace=False):
         target, known = cases[j]
-        found = cv.privacy_loss(chain, channel, n, cv.Adversary(target, known))
+        found = cv.privacy_loss(chain, channel, length=n, adversary=cv.Adversary(target, known))
         _check(found, truth[cases[j]], chain, channel)
 
 

@@ -35,15 +35,15 @@ def random_question(rng: np.random.Generator) -> tuple[Any, list[Any], int, dict
     count = 2 if length <= 3 and rng.random() < 0.2 else 1
     outputs = 3 if length <= 4 and count == 1 and rng.random() < 0.4 else 2
     releases = [random_noise(rng, str(rng.choice(KINDS)), 2, outputs, zeros) for _ in range(count)]
-    event = int(rng.integers(1, min(3, length) + 1))
+    unit = int(rng.integers(1, min(3, length) + 1))
     adversary: Any = rng.choice(["any", "any", "any", "ignorant", "informed", "named"])
     if adversary == "named":
-        begin = int(rng.integers(0, length - event + 1))
-        others = [point for point in range(length) if not begin <= point < begin + event]
+        begin = int(rng.integers(0, length - unit + 1))
+        others = [point for point in range(length) if not begin <= point < begin + unit]
         adversary = cv.Adversary(begin, [point for point in others if rng.random() < 0.4])
     # Beneath missing points a noise chain runs on, which the engine bounds and does not follow.
     gaps = bool(rng.random() < 0.4) and all(noise.kind != "correlated" for noise in releases)
-    asked = {"adversary": adversary, "event": event, "gaps": gaps}
+    asked = {"adversary": adversary, "unit": unit, "gaps": gaps}
     return random_chain(rng, 2, zeros), releases, length, asked
 
 
@@ -54,7 +54,7 @@ def test_loss_is_that_of_the_definition(seed: int) -> None:
         chain, releases, length, asked = random_question(rng)
         found = computed(chain, releases, length, **asked)
         expected = memory_loss(
-            chain, releases, length, event=asked["event"], adversary=asked["adversary"],
+            chain, releases, length, unit=asked["unit"], adversary=asked["adversary"],
             gaps="any" if asked["gaps"] else (),
         )  # fmt: skip
         expected = max(expected, 0.0)
@@ -112,7 +112,8 @@ def test_loss_is_not_below_sixty_digits_at_length() -> None:
 
 def test_longer_series_lose_more_up_to_the_loss_of_every_length() -> None:
     losses = [
-        cv.privacy_loss(N10, STICKY, n).epsilon for n in (1, 2, 3, 5, 8, 20, 100, 5000, 10**9)
+        cv.privacy_loss(N10, STICKY, length=n).epsilon
+        for n in (1, 2, 3, 5, 8, 20, 100, 5000, 10**9)
     ]
     everywhere = cv.privacy_loss(N10, STICKY).epsilon
     assert all(after >= before - 1e-9 for before, after in itertools.pairwise(losses))
@@ -121,7 +122,7 @@ def test_longer_series_lose_more_up_to_the_loss_of_every_length() -> None:
 
 
 def test_an_attack_can_be_replayed() -> None:
-    for asked in ({}, {"event": 4}, {"gaps": True}):
+    for asked in ({}, {"unit": 4}, {"gaps": True}):
         loss = cv.privacy_loss(N10, STICKY.thinned(3), **asked)
         assert loss.witness is not None
         assert loss.witness.replay(N10, STICKY.thinned(3), "gaps" in asked) == loss.lower
@@ -184,5 +185,5 @@ def test_the_loss_of_a_box_covers_its_chains(noise: Any) -> None:
 def test_what_is_not_offered_is_said() -> None:
     with pytest.raises(cv.NotSupported, match="count fewer releases"):
         cv.privacy_loss(N10, [STICKY] * 9)
-    with pytest.raises(cv.InvalidInput, match="event"):
-        cv.privacy_loss(N10, STICKY, 3, event=4)
+    with pytest.raises(cv.InvalidInput, match="unit"):
+        cv.privacy_loss(N10, STICKY, length=3, unit=4)

@@ -14,7 +14,7 @@ from chainveil.noise.memory import StickyNoise
 from chainveil.noise.wrong import wrong_share
 from chainveil.privacy.orders.calibrate import least_noise, least_sticky
 from chainveil.privacy.orders.loss import loss
-from chainveil.privacy.problem import Aim, Effort, Problem
+from chainveil.privacy.problem import Aim, Problem
 from tests.oracle.letters import letters_loss
 from tests.privacy.orders.heart import THREE
 from tests.privacy.orders.test_loss import CHAIN
@@ -24,13 +24,13 @@ EMPTY = Problem(CHAIN, (), None, "any")
 SLOW = HigherOrderChain([[0.92, 0.08], [0.42, 0.58], [0.7, 0.3], [0.1, 0.9]], order=2)
 
 
-@pytest.mark.parametrize("family", ["response", "ordinal"])
+@pytest.mark.parametrize("shape", ["uniform", "ordinal"])
 @pytest.mark.parametrize("epsilon", [pytest.param(0.5, marks=pytest.mark.slow), 2.0])
-def test_the_noise_keeps_the_budget_and_uses_it(epsilon: float, family: str) -> None:
-    found = least_noise(EMPTY, Aim(epsilon, family=family))  # type: ignore[arg-type]
+def test_the_noise_keeps_the_budget_and_uses_it(epsilon: float, shape: str) -> None:
+    found = least_noise(EMPTY, Aim(epsilon, shape=shape))  # type: ignore[arg-type]
     assert found.loss.epsilon <= epsilon
     assert found.loss.lower >= 0.98 * epsilon
-    again = replace(EMPTY.with_release(found.noise), effort=Effort(1e-3 * epsilon))
+    again = replace(EMPTY.with_release(found.noise), tolerance=1e-3 * epsilon)
     assert loss(again).lower <= epsilon
 
 
@@ -47,7 +47,7 @@ def test_sticky_response_tells_more_of_a_longer_memory() -> None:
     assert found.noise.sees == "last report"
     assert 0.98 * 2.0 <= found.loss.epsilon <= 2.0
     assert wrong_share(found.noise, CHAIN) < 0.95 * wrong_share(plain.noise, CHAIN)
-    again = loss(replace(EMPTY.with_release(found.noise), effort=Effort(1e-3)))
+    again = loss(replace(EMPTY.with_release(found.noise), tolerance=1e-3))
     assert again.lower <= 2.0
     attack = found.loss.witness
     assert attack is not None
@@ -55,28 +55,26 @@ def test_sticky_response_tells_more_of_a_longer_memory() -> None:
 
 
 def test_sticky_response_of_short_series_is_within_its_budget_by_enumeration() -> None:
-    plan = calibrate(CHAIN, 1.0, 5, mechanism="sticky")
+    plan = calibrate(CHAIN, 1.0, max_length=5, mechanism="sticky")
     truth = letters_loss(CHAIN, plan.noise, 5, "any")
     assert 0.97 <= truth <= plan.loss.epsilon <= 1.0
-    assert plan.expected_flips <= calibrate(CHAIN, 1.0, 5).expected_flips * (1 + 1e-9)
+    assert plan.expected_flips <= calibrate(CHAIN, 1.0, max_length=5).expected_flips * (1 + 1e-9)
 
 
 def test_sticky_noise_that_never_repeats_loses_what_the_channel_does() -> None:
     channel = Channel.binary(0.3, 0.3).on_grid()
     never = StickyNoise.response(0.0, channel, channel)
-    both = [
-        loss(replace(EMPTY.with_release(noise), effort=Effort(1e-3))) for noise in (channel, never)
-    ]
+    both = [loss(replace(EMPTY.with_release(noise), tolerance=1e-3)) for noise in (channel, never)]
     assert both[0].epsilon == both[1].epsilon
 
 
 def test_noise_of_its_own_for_each_state_is_never_worse() -> None:
-    own, common = least_noise(EMPTY, Aim(2.0, family="per-state")), least_noise(EMPTY, Aim(2.0))
+    own, common = least_noise(EMPTY, Aim(2.0, shape="per-state")), least_noise(EMPTY, Aim(2.0))
     assert own.loss.epsilon <= 2.0
     assert wrong_share(own.noise, CHAIN) <= wrong_share(common.noise, CHAIN) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("every", [3, pytest.param("best", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [3, pytest.param("auto", marks=pytest.mark.slow)])
 def test_rare_reports_keep_the_budget_and_tell_more_of_a_slow_chain(every: int | str) -> None:
     found = least_noise(replace(EMPTY, model=SLOW), Aim(2.0, every=every))  # type: ignore[arg-type]
     plain = least_noise(replace(EMPTY, model=SLOW), Aim(2.0))
@@ -108,8 +106,8 @@ def test_a_small_budget_at_order_three_keeps_noise_that_tells_something() -> Non
 
 def test_what_is_not_offered_is_named() -> None:
     with pytest.raises(InvalidInput, match="objective"):
-        least_noise(EMPTY, Aim(1.0, objective="estimate"))
-    with pytest.raises(NotSupported, match="every, spent"):
+        least_noise(EMPTY, Aim(1.0, objective="share"))
+    with pytest.raises(NotSupported, match="every, earlier"):
         least_noise(replace(EMPTY, releases=(Channel.binary(0.4, 0.4),)), Aim(2.0, every=2))
-    with pytest.raises(NotSupported, match="spent"):
+    with pytest.raises(NotSupported, match="earlier"):
         least_sticky(replace(EMPTY, releases=(Channel.binary(0.4, 0.4),)), Aim(2.0))

@@ -27,7 +27,7 @@ def _random_problem(seed: int) -> Problem:
     model, noise = random_case(rng, states, order, kind, name)
     points = int(rng.integers(1, 7 if states == 2 else 5))
     adversary = str(rng.choice(["any", "ignorant"]))
-    return read_problem(model, noise, points, adversary, Effort(TOLERANCE))
+    return read_problem(model, noise, points, adversary, tolerance=TOLERANCE)
 
 
 def _agrees(problem: Problem) -> None:
@@ -54,18 +54,18 @@ def test_bounds_enclose_what_enumeration_finds_in_many_cases(seed: int) -> None:
 
 @pytest.mark.parametrize("adversary", ["any", "ignorant"])
 def test_every_length_is_what_long_series_come_to(adversary: str) -> None:
-    every = loss(read_problem(CHAIN, NOISE, None, adversary, Effort(1e-3)))
+    every = loss(read_problem(CHAIN, NOISE, None, adversary, tolerance=1e-3))
     assert every.gap <= 1.1e-3
     before = 0.0
     for points in (2, 4, 8, 30):
-        found = loss(read_problem(CHAIN, NOISE, points, adversary, Effort(1e-3)))
+        found = loss(read_problem(CHAIN, NOISE, points, adversary, tolerance=1e-3))
         assert before - 1e-3 <= found.epsilon <= every.epsilon + 2e-3
         before = found.epsilon
     assert before >= every.lower - 2e-3
 
 
 def test_the_attack_is_one_that_enumeration_confirms() -> None:
-    problem = read_problem(CHAIN, NOISE, 6, "any", Effort(1e-6))
+    problem = read_problem(CHAIN, NOISE, 6, "any", tolerance=1e-6)
     found = loss(problem)
     attack = found.witness
     assert attack is not None
@@ -86,23 +86,24 @@ def test_noise_that_hides_everything_loses_nothing() -> None:
 
 
 def test_who_knows_all_other_points_learns_the_target_alone() -> None:
-    found = loss(read_problem(CHAIN, NOISE, None, "informed", Effort(1e-6)))
+    found = loss(read_problem(CHAIN, NOISE, None, "informed", tolerance=1e-6))
     told = max(np.log(0.74 / 0.30), np.log(0.70 / 0.26))
     assert found.lower == pytest.approx(told, abs=1e-9)
     assert told <= found.epsilon <= told + 2e-6
 
 
 def test_limits_of_the_effort_leave_a_bound_that_holds() -> None:
-    exact = loss(read_problem(CHAIN, NOISE, 8, "any", Effort(1e-5)))
-    few = loss(read_problem(CHAIN, NOISE, 8, "any", Effort(1e-5, max_nodes=2)))
+    exact = loss(read_problem(CHAIN, NOISE, 8, "any", tolerance=1e-5))
+    few = loss(read_problem(CHAIN, NOISE, 8, "any", 2, tolerance=1e-5))
     assert few.epsilon >= exact.lower
     assert few.gap > exact.gap
 
 
-def test_no_time_at_all_leaves_a_bound_that_holds() -> None:
-    exact = loss(read_problem(CHAIN, NOISE, None, "any", Effort(1e-3)))
-    none = loss(read_problem(CHAIN, NOISE, None, "any", Effort(1e-3, max_seconds=1e-9)))
-    assert exact.lower <= none.epsilon
+def test_steps_are_told_and_more_of_them_bring_bounds_closer() -> None:
+    few, many = (loss(read_problem(CHAIN, NOISE, None, "any", steps)) for steps in (1, None))
+    assert many.lower <= few.epsilon
+    assert many.gap <= 5e-4 * many.lower
+    assert few.steps < many.steps
 
 
 def test_a_search_goes_on_where_it_stopped() -> None:
@@ -128,6 +129,6 @@ def test_a_value_that_never_occurs_is_no_secret(points: int | None) -> None:
     # The other two are tossed with a fair coin, and each of their reports is told twice as often.
     chain = HigherOrderChain.from_json({"transition": [[0.5, 0.5, 0.0]] * 9})
     noise = cv.Channel.randomized_response(3, 0.5)
-    found = loss(read_problem(chain, noise, points, "any", Effort(1e-6)))
+    found = loss(read_problem(chain, noise, points, "any", tolerance=1e-6))
     assert found.lower <= np.log(2) + 1e-12
     assert np.log(2) <= found.epsilon <= np.log(2) + 1e-6

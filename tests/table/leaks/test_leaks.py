@@ -154,7 +154,7 @@ def test_more_states_and_rows_without_one() -> None:
     assert leaks(bright, ["bright", *HONEST], states=3) == {"bright"}
     with_gaps = pa.array([None if i % 5 == 0 else int(v) for i, v in enumerate(x)])
     table = bright.set_column(1, "x", with_gaps)
-    how: dict[str, Any] = {"series": "series", "states": [0, 1, 2], "chain": chain, "length": 3}
+    how: dict[str, Any] = {"series": "series", "states": [0, 1, 2], "chain": chain, "max_length": 3}
     with pytest.raises(cv.InvalidInput, match="Of 'bright', its value"):
         cv.sanitize_table(table, "x", 3.0, keep=["bright"], missing="keep", **how)
 

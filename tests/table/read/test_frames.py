@@ -174,7 +174,7 @@ def test_a_plan_is_used_as_it_is() -> None:
     released = cv.sanitize_table(awkward(), "bpm", plan=plan, threshold=60)
     assert released.certificate["noise.matrix"] == plan.channel.matrix.tolist()
     assert released.certificate["promise.epsilon"] == 1.5
-    short = cv.calibrate(CHAIN, 1.5, length=20)
+    short = cv.calibrate(CHAIN, 1.5, max_length=20)
     with pytest.raises(cv.InvalidInput, match="240 rows"):
         cv.sanitize_table(awkward(), "bpm", plan=short, threshold=60)
 

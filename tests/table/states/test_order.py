@@ -71,7 +71,9 @@ def test_mixed_series_in_batches_are_counted_as_by_hand(
 
 def _sanitize(**columns: Any) -> cv.TableRelease:
     layout: dict[str, Any] = {name: name for name in ("series", "time") if name in columns}
-    more = {name: columns.pop(name) for name in ("step", "max_gap", "length") if name in columns}
+    more = {
+        name: columns.pop(name) for name in ("step", "max_gap", "max_length") if name in columns
+    }
     table = pa.table({"x": [0, 1] * (len(columns["time"]) // 2), **columns})
     return cv.sanitize_table(
         table, "x", 1.0, chain=CHAIN, mechanism="independent", **layout, **more
@@ -91,8 +93,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"time": [1, 2, 3, 4], "series": ["a", None, "b", "b"]}, "no series.*row 2"),
     ({"time": [1, 5, 1, 1], "series": ["a", "a", "b", "a"]}, "step back in row 4"),
     ({"time": [DAY, DAY + dt.timedelta(hours=1), DAY, DAY]}, "step back in row 3"),
-    ({"time": [1, 2, 9, 10], "max_gap": 2, "length": 10}, "length"),
-    ({"time": [1, 2, 3, 4], "length": 3}, "4 rows"),
+    ({"time": [1, 2, 9, 10], "max_gap": 2, "max_length": 10}, "length"),
+    ({"time": [1, 2, 3, 4], "max_length": 3}, "4 rows"),
     ({"time": [1, 2, 3, 4], "step": -1}, "step"),
 ]
 
@@ -151,7 +153,7 @@ def test_a_gap_is_no_transition() -> None:
 def test_a_million_series_of_one_point() -> None:
     rows = 1_000_000
     table = pa.table({"x": np.arange(rows) % 2, "id": np.arange(rows)})
-    released = cv.sanitize_table(table, "x", 1.0, series="id", chain=CHAIN, length=1)
+    released = cv.sanitize_table(table, "x", 1.0, series="id", chain=CHAIN, max_length=1)
     assert released.certificate["release.series"] == rows
     with pytest.raises(cv.InvalidInput, match="no transition"):
         cv.sanitize_table(table, "x", 1.0, series="id", states=[0, 1])

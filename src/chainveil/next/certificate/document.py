@@ -473,6 +473,8 @@ PLAN_FIELDS = (
     Field("loss.epsilon", "number", "bounded", "the loss of this noise on this model: an upper "
           "bound"),
     Field("loss.lower", "number", "bounded", "a loss that the witness attains"),
+    Field("loss.effort", "count?", "bounded", "steps of the search for the loss; null: the usual "
+          "number"),
     Field("loss.witness.target", "count", "recomputed", "the first point attacked, from 0"),
     Field("loss.witness.known", "pairs", "recomputed", "[point, value] pairs known beforehand"),
     Field("loss.witness.value", "counts", "recomputed", "the values of the points of the unit "

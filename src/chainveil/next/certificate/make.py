@@ -156,8 +156,8 @@ def _sealed(
         "software": {"chainveil": chainveil.__version__},
         "created": moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z",
         "guarantee": {
-            "unit": plan.event,
-            "protects": protects(plan.event),
+            "unit": points_of(plan.unit),
+            "protects": protects(points_of(plan.unit)),
             "epsilon": plan.epsilon,
             "max_length": plan.loss.length,
             "adversary": adversary_section(plan.loss.adversary),
@@ -210,6 +210,11 @@ def listing_digest(parts: Iterable[tuple[str, int, str]]) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
+def points_of(unit: Any) -> int:
+    """The number of consecutive points that are the unit of privacy."""
+    return 1 if unit == "point" else int(unit)
+
+
 def plan_section(plan: NoisePlan, origin: Origin | None) -> dict[str, Any]:
     """Model, noise and loss of a plan."""
     origin = _origin(plan, origin)
@@ -223,13 +228,14 @@ def plan_section(plan: NoisePlan, origin: Origin | None) -> dict[str, Any]:
             "matrix": matrix,
             "units": units(matrix),
             "every": plan.noise.every,
-            "earlier": [earlier.to_json() for earlier in plan.spent],
+            "earlier": [earlier.to_json() for earlier in plan.earlier],
             "wrong_reports": plan.expected_flips,
             "objective": plan.objective,
         },
         "loss": {
             "epsilon": plan.loss.epsilon,
             "lower": plan.loss.lower,
+            "effort": plan.loss.effort,
             "witness": witness_section(plan.loss),
         },
         "shown": None,

@@ -18,19 +18,17 @@ import math
 import pickle
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, cast
 
 from chainveil import checks, notebook
 from chainveil.errors import ChainveilError, InvalidInput, TooLarge
 from chainveil.model import base as model_base
 from chainveil.model.base import DataModel, read_model
 from chainveil.model.chain import MarkovChain
-from chainveil.model.family import ModelFamily
 from chainveil.model.region import ChainRegion
 from chainveil.next.certificate.document import (
     BY_PATH,
@@ -62,7 +60,7 @@ from chainveil.plugins import made_here
 from chainveil.privacy import engines
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary
 from chainveil.privacy.bounds import Attack, NotAnAttack
-from chainveil.privacy.problem import Effort, Problem, read_problem
+from chainveil.privacy.problem import Problem, Unit, read_problem
 from chainveil.privacy.result import PrivacyLoss
 from chainveil.privacy.rounding import exact, upper
 
@@ -543,8 +541,6 @@ def _published(certificate: Certificate) -> Iterator[str]:
 
 # --- the mathematics -------------------------------------------------------------------------
 
-# How close the bounds of more than two states are brought, as where a plan is calibrated.
-TOLERANCE = 1e-7
 # How far a loss may come out above the one claimed: a share of the loss, and one in nats for losses
 # near zero; the same, in nats, of more than two states or a longer memory, and of regions.
 SHARE, LEAST, MANY_STATES, REGIONS = 1e-9, 1e-11, 2e-7, 1e-6
@@ -558,11 +554,12 @@ class Claim:
 
     model: DataModel
     noise: Noise
-    spent: tuple[Noise, ...]
+    earlier: tuple[Noise, ...]
     length: int | None
     adversary: AdversaryName | Adversary
-    event: int
+    unit: Unit
     gaps: bool
+    effort: int | None = None
 
     @property
     def chain(self) -> Any:
@@ -573,8 +570,8 @@ class Claim:
     def problem(self) -> Problem:
         """What the engines are asked."""
         return read_problem(
-            self.model, [*self.spent, self.noise], self.length, self.adversary,
-            Effort(tolerance=TOLERANCE), event=self.event, gaps=self.gaps,
+            self.model, [*self.earlier, self.noise], self.length, self.adversary,
+            self.effort, unit=self.unit, gaps=self.gaps,
         )  # fmt: skip
 
     def slack(self, loss: float) -> float:
@@ -607,6 +604,7 @@ def _fields(certificate: Certificate) -> dict[str, Any]:
         "length": whole["max_length"],
         "adversary": {name: whole["adversary"][name] for name in ("model", "target", "known")},
         "gaps": certificate["gaps"],
+        "effort": certificate["loss.effort"],
     }
 
 
@@ -618,7 +616,8 @@ def claim(question: str) -> Claim:
     return Claim(
         _model(asked), read_noise(_own_noise(asked)), tuple(map(read_noise, asked["earlier"])),
         length,
-        read_adversary(adversary, length), asked["unit"], asked["gaps"],
+        read_adversary(adversary, length), "point" if asked["unit"] == 1 else asked["unit"],
+        asked["gaps"], asked["effort"],
     )  # fmt: skip
 
 
@@ -649,24 +648,12 @@ def _described_model(kind: str, pairs: Any) -> DataModel:
         raise InvalidInput("model.description", kind, f"its numbers: {error}") from None
 
 
-class Answer(NamedTuple):
-    """A loss, and whether its search was cut short for want of time: the bounds hold anyway."""
-
-    loss: PrivacyLoss
-    cut_short: bool
+def find_loss(question: str) -> PrivacyLoss:
+    """The loss, by the call that the plan was made with."""
+    return engines.loss(claim(question).problem)
 
 
-def find_loss(question: str, seconds: float) -> Answer:
-    """The loss, with a search that stops after so many seconds where it can."""
-    asked, started = claim(question), time.monotonic()
-    problem = asked.problem
-    problem = replace(problem, effort=replace(problem.effort, max_seconds=seconds))
-    found = engines.loss(problem)
-    searched = asked.model.states > 2 or asked.model.order != 1
-    return Answer(found, searched and time.monotonic() - started >= seconds)
-
-
-def replay_attack(question: str, _: float) -> float:
+def replay_attack(question: str) -> float:
     """The loss of the attack in a question, computed independently of the search."""
     asked, claimed = claim(question), json.loads(question)["witness"]
     attack = _attack(claimed)
@@ -698,8 +685,9 @@ def _check_attack(asked: Claim, attack: Attack) -> None:
     inside = asked.length is None or attack.length <= asked.length
     if not inside or max(states, default=0) >= asked.model.states:
         raise NotAnAttack("witness", "points or values that do not exist", "those of the series")
-    if len(attack.value) != asked.event or len(attack.other) != asked.event:
-        raise NotAnAttack("witness value", f"{len(attack.value)} points", f"{asked.event} points")
+    size = asked.problem.unit
+    if len(attack.value) != size or len(attack.other) != size:
+        raise NotAnAttack("witness value", f"{len(attack.value)} points", f"{size} points")
     who = asked.adversary
     named = isinstance(who, Adversary) and (
         attack.target != who.target or not set(attack.known) <= who.known
@@ -715,29 +703,22 @@ def plan_of(certificate: Certificate) -> NoisePlan:
     A loss that comes out above the budget, by no more than rounding, raises the budget: what
     is said of a plan must hold where it is said.
     """
-    found, cut_short = loss(ask(certificate))
-    asked = claim(ask(certificate))
+    found, asked = loss(ask(certificate)), claim(ask(certificate))
     epsilon = float(certificate["guarantee.epsilon"])
     if found.epsilon > epsilon + asked.slack(epsilon):
-        if cut_short and found.lower <= epsilon:
-            raise TooLarge(_too_slow(found, epsilon))
         raise InvalidInput(
             "certificate", f"a loss of {found.epsilon!r}", f"at most epsilon, {epsilon!r}"
         )
     model = asked.model.of_origin(certificate["model.origin"])
-    plan = NoisePlan(
-        model.likeliest, asked.noise, found, max(epsilon, found.epsilon),
-        certificate["noise.objective"], None, asked.spent,
-        event=asked.event, gaps=asked.gaps,
+    return NoisePlan(
+        model, asked.noise, found, max(epsilon, found.epsilon), certificate["noise.objective"],
+        None, asked.earlier, asked.unit, asked.gaps,
     )  # fmt: skip
-    if engines.is_family(model):
-        return replace(plan, family=cast(ModelFamily, model))
-    return plan if model.single else replace(plan, region=cast(ChainRegion, model))
 
 
 def loss_of(certificate: Certificate) -> PrivacyLoss:
     """The loss of what a certificate describes, computed from its model and noise."""
-    return loss(ask(certificate)).loss
+    return loss(ask(certificate))
 
 
 def maths(certificate: Certificate) -> Iterator[Check]:
@@ -771,9 +752,9 @@ def _described(certificate: Certificate, asked: Claim) -> Iterator[Check]:
     sound = sound and all(sum(row) == 1 << 53 for row in units(matrix))
     text = "multiples of 2^-53, realised exactly" if sound else "matrix and units disagree"
     yield line("noise", sound, text)
-    realised = [earlier.on_grid().to_json() for earlier in asked.spent]
+    realised = [earlier.on_grid().to_json() for earlier in asked.earlier]
     sound = certificate["noise.earlier"] == realised
-    text = f"{len(asked.spent)} earlier releases, their noise on multiples of 2^-53"
+    text = f"{len(asked.earlier)} earlier releases, their noise on multiples of 2^-53"
     yield line("noise.earlier", sound, text if sound else "not what could be realised")
     wrong, claimed = asked.noise.expected_flips(asked.chain), certificate["noise.wrong_reports"]
     near = math.isclose(float(claimed), wrong, rel_tol=MEAN, abs_tol=0.0)
@@ -788,7 +769,7 @@ def _losses(certificate: Certificate, asked: Claim) -> Iterator[Check]:
     within = claimed <= budget
     text = f"the loss {claimed!r} is {'within' if within else 'above'} {budget!r}"
     yield line("guarantee.epsilon", within, text)
-    found, cut_short = loss(ask(certificate))
+    found = loss(ask(certificate))
     slack = asked.slack(claimed)
     if found.epsilon <= claimed + slack:
         near = ""
@@ -798,19 +779,9 @@ def _losses(certificate: Certificate, asked: Claim) -> Iterator[Check]:
             near = f", within rounding of {slack:.3g}"
         text = f"at most {claimed!r}; computed {found.epsilon!r}{near}"
         yield Check("loss.epsilon", "holds", text)
-    elif cut_short and found.lower <= claimed:
-        yield Check("loss.epsilon", "open", _too_slow(found, claimed))
     else:
         yield Check("loss.epsilon", "fails", f"claimed {claimed!r}, computed {found.epsilon!r}")
     yield from _witness(certificate, asked, found, slack)
-
-
-def _too_slow(found: PrivacyLoss, claimed: float) -> str:
-    return (
-        f"too large to check here in the time allowed: the loss is at least {found.lower!r} and "
-        f"at most {found.epsilon!r}, claimed is {claimed!r}. More time: --max-seconds, or "
-        "max_seconds= in Python."
-    )
 
 
 def _witness(
@@ -865,8 +836,6 @@ def _ask_to_replay(certificate: Certificate, asked: Claim, found: PrivacyLoss) -
 SECONDS = 60.0
 LONGEST_WAIT = 1e7
 MEMORY = 4 << 30
-# A search that can stop with bounds that hold does so before it is stopped.
-SEARCH_SHARE = 0.75
 # Entries of the joint law of all reports, a row a state, that are worth a try.
 ENTRIES = 1 << 24
 TOO_LARGE = "the loss is too large to check here"
@@ -904,9 +873,9 @@ def allowing(seconds: float | None) -> Iterator[None]:
         _allowed.reset(before)
 
 
-def loss(question: str) -> Answer:
+def loss(question: str) -> PrivacyLoss:
     """The loss that a question asks for; see :func:`ask`."""
-    return cast(Answer, _bounded("loss", question, _allowed.get()))
+    return cast(PrivacyLoss, _bounded("loss", question, _allowed.get()))
 
 
 def replay(question: str) -> float:
@@ -927,7 +896,7 @@ def _bounded(task: str, question: str, seconds: float) -> Any:
             f"and no more than {ENTRIES:.2g} are tried."
         )
     if _is_light(task, asked) or not _is_known_elsewhere(question):
-        return TASKS[task](question, seconds)
+        return TASKS[task](question)
     answer = _apart(task, question, seconds)
     if isinstance(answer, ChainveilError):
         raise answer
@@ -953,7 +922,12 @@ def _is_light(task: str, asked: Mapping[str, Any]) -> bool:
     if task == "replay":
         length = sum(len(pattern) * count for pattern, count in asked["witness"]["output"])
         return bool(length * states**2 <= FEW_STEPS * 4)
-    if asked["region"] is not None or asked["description"] is not None or states > 2:
+    if (
+        asked["region"] is not None
+        or asked["description"] is not None
+        or asked["effort"] is not None
+        or states > 2
+    ):
         return False
     matrices = [asked["transition"], *_matrices(asked)]
     entries = [entry for matrix in matrices for row in matrix for entry in row]
@@ -1016,7 +990,7 @@ def serve(head: dict[str, Any]) -> None:
     _take_less(head["seconds"], head["memory"])
     answer: Any
     try:
-        answer = TASKS[head["task"]](head["question"], head["seconds"] * SEARCH_SHARE)
+        answer = TASKS[head["task"]](head["question"])
     except ChainveilError as error:
         answer = error
     except MemoryError:

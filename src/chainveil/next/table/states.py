@@ -35,7 +35,7 @@ from chainveil.next.table.read import Table, at_row, check_column
 from chainveil.noise.base import Noise, noise_class
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.problem import Family, Objective
+from chainveil.privacy.problem import Every, Objective, Shape, Unit
 from chainveil.sequences import Sequences
 
 Label = str | float | bool
@@ -84,7 +84,7 @@ class Request:
         The values of the column that are the states, and what they are called in the release.
     missing : "error" or "keep"
         Whether a row without a value is an error, or a point without a report.
-    epsilon, length, adversary, objective, mechanism, family, spent, every, event
+    epsilon, max_length, adversary, objective, mechanism, shape, earlier, every, unit
         As in :func:`chainveil.calibrate`.
     chain, plan : optional
         The model, or noise that was calibrated before.
@@ -111,14 +111,14 @@ class Request:
     missing: Missing = "error"
     discretizer: Discretizer | None = None
     epsilon: float | None = None
-    length: int | None = None
+    max_length: int | None = None
     adversary: AdversaryName | Adversary = "any"
-    objective: Objective = "flips"
+    objective: Objective = "wrong-reports"
     mechanism: str | None = None
-    family: Family = "response"
-    spent: Sequence[Noise] = ()
-    every: int | Literal["best"] = 1
-    event: int = 1
+    shape: Shape = "uniform"
+    earlier: Sequence[Noise] = ()
+    every: Every = 1
+    unit: Unit = "point"
     chain: DataModel | None = None
     plan: NoisePlan | None = None
     reference: Table | None = None
@@ -137,7 +137,16 @@ class Request:
     @property
     def guarantee(self) -> dict[str, Any]:
         """What is handed to :func:`chainveil.calibrate`, besides the model and the mechanism."""
-        names = ("epsilon", "length", "adversary", "objective", "family", "spent", "every", "event")
+        names = (
+            "epsilon",
+            "max_length",
+            "adversary",
+            "objective",
+            "shape",
+            "earlier",
+            "every",
+            "unit",
+        )
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -206,16 +215,16 @@ class Request:
         """Error where something is said again, or otherwise, beside a plan."""
         checks.instance("plan", plan, NoisePlan, "a NoisePlan",
                         "calibrate(chain, epsilon) makes one.")  # fmt: skip
-        if self.spent:
+        if self.earlier:
             raise InvalidInput(
-                "spent", f"{len(self.spent)} releases beside a plan", "none",
+                "earlier", f"{len(self.earlier)} releases beside a plan", "none",
                 "Name them where the plan is made: the plan then covers all releases.",
             )  # fmt: skip
         if self.epsilon not in (None, plan.epsilon):
             raise InvalidInput("epsilon", self.epsilon, f"that of the plan, {plan.epsilon!r}, or "
                                "none")  # fmt: skip
-        for name in ("every", "event"):
-            if getattr(self, name) != 1:
+        for name in ("every", "unit"):
+            if getattr(self, name) not in (1, "point"):
                 raise InvalidInput(name, f"{getattr(self, name)!r} beside a plan", "nothing",
                                    "It is part of the plan.")  # fmt: skip
         if self.gaps and plan.noise.holds and not plan.gaps:
@@ -1123,7 +1132,7 @@ def plan_for(model: DataModel, request: Request) -> NoisePlan:
     asked = request.guarantee
     kind = request.mechanism or usual_mechanism(model, **asked)
     # Gaps cost something only where a report is held over them.
-    holds = any(getattr(n, "holds", False) for n in (noise_class(kind), *tuple(asked["spent"])))
+    holds = any(getattr(n, "holds", False) for n in (noise_class(kind), *tuple(asked["earlier"])))
     asked["gaps"] = request.gaps and holds
     if request.mechanism:
         return cast(NoisePlan, calibrate(model, mechanism=request.mechanism, **asked))

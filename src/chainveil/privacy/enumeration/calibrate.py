@@ -19,11 +19,9 @@ def least_noise(problem: Problem, aim: Aim) -> Calibrated:
 
     More of it is a processing of less, so the loss falls as it grows: the search brackets it.
     """
-    only = (aim.objective, aim.max_noise, aim.family)
-    if only != ("flips", 0.5, "response"):
-        raise InvalidInput(
-            "objective, max_noise, family", only, "their defaults, for this model",
-        )  # fmt: skip
+    asked = (aim.objective, aim.shape)
+    if asked != ("wrong-reports", "uniform"):
+        raise InvalidInput("objective, shape", asked, "their defaults, for this model")
     k, epsilon = problem.model.states, aim.epsilon
     most = (k - 1) / k
 

@@ -53,7 +53,7 @@ def loss(problem: Problem) -> PrivacyLoss:
     joint = prior[..., None] * likelihood
     best, found = -math.inf, None
     for target, known in _adversaries(problem):
-        unit = tuple(range(target, target + problem.event))
+        unit = tuple(range(target, target + problem.unit))
         value, place = _largest(joint, prior, unit, known)
         if value > best:
             best, found = value, (target, known, place)
@@ -66,7 +66,9 @@ def loss(problem: Problem) -> PrivacyLoss:
         if math.isinf(best)
         else math.nextafter(max(best, 0.0) + 2 * _error(problem), math.inf)
     )
-    return PrivacyLoss(max(epsilon, lower), lower, witness, problem.adversary, problem.length)
+    return PrivacyLoss(
+        max(epsilon, lower), lower, witness, problem.adversary, problem.length, steps=joint.size
+    )
 
 
 def report_law(automaton: Automaton, length: int) -> tuple[list[Output], FloatArray]:
@@ -114,7 +116,7 @@ def _check_range(problem: Problem, prior: FloatArray) -> None:
 
 def _adversaries(problem: Problem) -> Iterator[tuple[int, tuple[int, ...]]]:
     """First points of units, and known points, of the adversaries that are asked for."""
-    who, length, size = problem.adversary, problem.length or 0, problem.event
+    who, length, size = problem.adversary, problem.length or 0, problem.unit
     if isinstance(who, Adversary):
         yield who.target, tuple(sorted(who.known))
         return
@@ -164,7 +166,7 @@ def _witness(
     place: tuple[int, ...],
 ) -> Attack:
     value, other, *values, output = place
-    size = (problem.model.states,) * problem.event
+    size = (problem.model.states,) * problem.unit
     value_of, other_of = (
         tuple(int(digit) for digit in np.unravel_index(code, size)) for code in (value, other)
     )

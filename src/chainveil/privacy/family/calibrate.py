@@ -17,16 +17,13 @@ from chainveil.noise.base import Noise, noise_class
 from chainveil.privacy import engines
 from chainveil.privacy.family.hush import hushed
 from chainveil.privacy.family.several import Wanted, first_order, for_several
-from chainveil.privacy.problem import Aim, Effort, Problem
+from chainveil.privacy.problem import Aim, Problem
 from chainveil.privacy.result import Calibrated, PrivacyLoss
 
-# How close searched losses come, as a share of the budget, and nodes at which they are given up;
-# the same of noise that remembers, whose losses take longer. Nodes, not seconds: a plan shall not
-# depend on how busy a machine is.
-TOLERANCE, NODES = 2e-3, 25_000
-ROUGH_TOLERANCE, FEW_NODES = 2e-2, 8_000
-# The same over boxes of two-state chains, in nats.
-ROUGH_OVER_BOXES = 1e-4
+# How close searched losses come, as a share of the budget, and the steps that they may take; the
+# same of noise that remembers, whose losses take longer.
+TOLERANCE, STEPS = 2e-3, 25_000
+ROUGH_TOLERANCE, FEW_STEPS = 2e-2, 8_000
 # Members that are collected at most; then all are kept within the budget by more noise.
 MOST_COLLECTED = 24
 # What is kept back of the budget where bounds over boxes, and searched ones, are only so close.
@@ -36,19 +33,17 @@ RESERVES = (0.0, 1e-6, 1e-5, 1e-3, 1e-2)
 def least_noise(kind: str, problem: Problem, aim: Aim) -> Calibrated:
     """Noise of a kind that keeps the budget for each member, and the loss of the family."""
     family = problem.model.without_covered()  # type: ignore[attr-defined]
-    asked = replace(problem, model=family, effort=_effort(problem, kind, aim))
+    tolerance, steps = _limits(problem, kind, aim)
+    asked = replace(problem, model=family, tolerance=tolerance, effort=steps)
     return _Collection(kind, asked, aim).run()
 
 
-def _effort(problem: Problem, kind: str, aim: Aim) -> Effort:
-    """Two-state chains of order 1 are exact; what is searched for comes as close as it takes."""
+def _limits(problem: Problem, kind: str, aim: Aim) -> tuple[float, int]:
+    """How close a loss comes that is searched for, and how many steps it may take."""
     remembers = noise_class(kind).sees != "point" or problem.ordered
-    if all(member.box is not None for member in problem.model.members):
-        # Over boxes each further digit takes as long as the first ones.
-        return replace(problem.effort, tolerance=ROUGH_OVER_BOXES * min(1.0, aim.epsilon))
     rough = problem.model.order != 1 and remembers
-    share, nodes = (ROUGH_TOLERANCE, FEW_NODES) if rough else (TOLERANCE, NODES)
-    return Effort(min(max(share * aim.epsilon, 1e-9), 1.0), nodes)
+    share, steps = (ROUGH_TOLERANCE, FEW_STEPS) if rough else (TOLERANCE, STEPS)
+    return min(max(share * aim.epsilon, 1e-9), 1.0), steps
 
 
 @dataclass
@@ -86,7 +81,7 @@ class _Collection:
         most = self.aim.epsilon / 2
         single = all(member.single for member in self.problem.model.members)
         scaled = [step * min(1.0, self.aim.epsilon) for step in RESERVES]
-        steps = scaled if single else [self.problem.effort.tolerance, *scaled[-2:]]
+        steps = scaled if single else [self.problem.tolerance or 0.0, *scaled[-2:]]
         return [min(step, most) for step in steps]
 
     def _wanted(self, aim: Aim) -> Wanted:
@@ -100,7 +95,7 @@ class _Collection:
     def _first(self) -> str:
         """The member that loses most under noise for the typical chain, or else the first one."""
         family: DataModel = self.problem.model
-        quick = replace(self.aim, every=1 if self.aim.every == "best" else self.aim.every)
+        quick = replace(self.aim, every=1 if self.aim.every == "auto" else self.aim.every)
         try:
             alone = self.problem.on(first_order(family.likeliest))
             noise = engines.least_noise(self.kind, alone, quick).noise

@@ -6,15 +6,14 @@ Families of two-state chains alone are answered by ``odds``.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chainveil.errors import NotSupported
 from chainveil.model.base import DataModel
 from chainveil.privacy import engines
-from chainveil.privacy.problem import Effort, Problem
+from chainveil.privacy.odds import loss as odds
+from chainveil.privacy.problem import Problem
 from chainveil.privacy.result import PrivacyLoss
 
 
@@ -28,7 +27,7 @@ class Worst:
     chain: DataModel
 
 
-# How close bounds are brought at first, as a share of the largest loss found.
+# Distance of the bounds, in nats, to which searches bring them at first.
 ROUGH = 0.02
 
 
@@ -46,38 +45,38 @@ def loss(problem: Problem) -> PrivacyLoss:
 
 def _one_by_one(problem: Problem, named: list[tuple[str, DataModel]]) -> list[Worst]:
     """The members that may be the worst, bounded as closely as is asked for."""
-    clock = _Clock.of(problem.effort)
-    rough = [_asked(problem, name, member, clock) for name, member in named]
+    rough = [_asked(problem, name, member) for name, member in named]
     lower = max(worst.loss.lower for worst in rough)
     found = []
     for worst in sorted(rough, key=lambda one: -one.loss.epsilon):
-        if worst.loss.epsilon > lower and _is_rough(problem, worst):
-            worst = _sharp(problem, worst, clock)
+        if worst.loss.epsilon > lower and worst.loss.gap > (problem.tolerance or 0.0):
+            worst = _sharp(problem, worst)
             lower = max(lower, worst.loss.lower)
         found.append(worst)
     return found
 
 
-def _asked(problem: Problem, name: str, member: DataModel, clock: _Clock) -> Worst:
+def _asked(problem: Problem, name: str, member: DataModel) -> Worst:
     """The loss of a member, roughly where it is searched for."""
-    width = min(max(problem.effort.tolerance, ROUGH), 1.0)
-    effort = replace(clock.left(), tolerance=width)
+    tolerance = max(problem.tolerance or 0.0, ROUGH)
     try:
-        found = engines.loss(replace(problem.on(member), effort=effort))
+        found = engines.loss(replace(_on(problem, member), tolerance=tolerance))
     except NotSupported as error:
         raise NotSupported(f"{name}: {error}") from None
     return Worst(found, name, member, found.chain or member)
 
 
-def _is_rough(problem: Problem, worst: Worst) -> bool:
-    return worst.loss.gap > problem.effort.tolerance
+def _on(problem: Problem, member: DataModel) -> Problem:
+    """The problem of one member; steps are limited only where the bounds are searched for."""
+    alone = problem.on(member)
+    return replace(alone, effort=None) if odds.solves(alone) else alone
 
 
-def _sharp(problem: Problem, worst: Worst, clock: _Clock) -> Worst:
+def _sharp(problem: Problem, worst: Worst) -> Worst:
     """The same with bounds as close as asked for; whichever of two upper bounds is lower."""
-    found = engines.loss(replace(problem.on(worst.member), effort=clock.left()))
-    if found.epsilon > worst.loss.epsilon:
-        found = replace(found, epsilon=worst.loss.epsilon)
+    found = engines.loss(_on(problem, worst.member))
+    epsilon = min(found.epsilon, worst.loss.epsilon)
+    found = replace(found, epsilon=epsilon, steps=found.steps + worst.loss.steps)
     return replace(worst, loss=found, chain=found.chain or worst.member)
 
 
@@ -85,23 +84,5 @@ def _joined(several: Sequence[Worst]) -> PrivacyLoss:
     """The largest upper bound, with the attack behind the largest lower one."""
     worst = max(several, key=lambda one: (one.loss.lower, one.loss.epsilon))
     epsilon = max(one.loss.epsilon for one in several)
-    return replace(worst.loss, epsilon=epsilon, chain=worst.chain, member=worst.name)
-
-
-@dataclass(frozen=True)
-class _Clock:
-    """How long searches may still take, all of them together."""
-
-    effort: Effort
-    end: float
-
-    @classmethod
-    def of(cls, effort: Effort) -> _Clock:
-        seconds = math.inf if effort.max_seconds is None else effort.max_seconds
-        return cls(effort, time.monotonic() + seconds)
-
-    def left(self) -> Effort:
-        """The effort with the time that is left, a moment at least."""
-        if math.isinf(self.end):
-            return self.effort
-        return replace(self.effort, max_seconds=max(self.end - time.monotonic(), 0.05))
+    steps = sum(one.loss.steps for one in several)
+    return replace(worst.loss, epsilon=epsilon, chain=worst.chain, member=worst.name, steps=steps)

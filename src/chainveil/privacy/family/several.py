@@ -43,7 +43,7 @@ class Wanted:
     def left(self) -> float:
         """The share of the budget that may be left over: little where losses are exact."""
         exact = all(member.box is not None for member in self.members.values())
-        return LEFT if exact else self.problem.effort.tolerance / self.aim.epsilon
+        return LEFT if exact else (self.problem.tolerance or 0.0) / self.aim.epsilon
 
     def worst(self, noise: Noise) -> PrivacyLoss:
         """The loss of the member that loses most, together with the earlier releases."""

@@ -19,7 +19,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from chainveil.errors import InvalidInput, NotSupported
+from chainveil.errors import NotSupported
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
 from chainveil.noise.memory import StickyNoise
@@ -55,40 +55,35 @@ def least_sticky(problem: Problem, aim: Aim) -> Calibrated:
 
 def _best_rhythm(problem: Problem, aim: Aim, sticky: bool) -> Calibrated:
     _check(problem, aim)
-    if aim.every != "best":
+    if aim.every != "auto":
         return _least(problem, aim, int(aim.every), sticky)
 
     def quest(every: int) -> Quest:
         return Quest(Losses(problem, aim, Closing, every=every))
 
     quest(1).check_room()
-    shapes = partial(family, problem.model.states, aim.family, sticky=sticky)
+    shapes = partial(family, problem.model.states, aim.shape, sticky=sticky)
     if _never_fades(problem):
         return quest(1).nothing(shapes(1)[0])
     return Rhythms(quest, shapes, problem.length or math.inf).best()
 
 
 def _check(problem: Problem, aim: Aim) -> None:
-    if aim.max_noise != 0.5:
-        raise InvalidInput(
-            "max_noise", aim.max_noise, "0.5, the default, for more than two states",
-            "Noise levels of more than two states have no limit of their own.",
-        )  # fmt: skip
-    if problem.event != 1:
-        raise NotSupported("event: with more than two states a secret is one point")
-    if aim.objective == "decoded":
-        raise NotSupported('objective: "decoded" is offered for two states; use "flips"')
+    if problem.unit != 1:
+        raise NotSupported("unit: with more than two states it is one point")
+    if aim.objective == "smoothed":
+        raise NotSupported('objective: "smoothed" is offered for two states; use "wrong-reports"')
     kinds = {noise.every for noise in problem.releases}
     if problem.releases and kinds != {aim.every}:
         raise NotSupported(
-            "every, spent: with more than two states all releases report equally often"
+            "every, earlier: with more than two states all releases report equally often"
         )
 
 
 def _least(problem: Problem, aim: Aim, every: int, sticky: bool) -> Calibrated:
     quest = Quest(Losses(problem, aim, Closing, every=every))
     quest.check_room()
-    shapes = family(problem.model.states, aim.family, every, sticky)
+    shapes = family(problem.model.states, aim.shape, every, sticky)
     if _never_fades(problem):
         return quest.nothing(shapes[0])
     found = quest.best(shapes)
@@ -130,16 +125,16 @@ def _period(step: NDArray[np.bool_]) -> int:
     return period
 
 
-def family(k: int, name: str, every: int, sticky: bool) -> list[Shape]:
+def family(k: int, shape: str, every: int, sticky: bool) -> list[Shape]:
     """What is looked through: channels of a family, or sticky response with them."""
-    plain = _shapes(k, name, every)
+    plain = _shapes(k, shape, every)
     if not sticky:
         return plain
     # Those that repeat with probability zero are never worse than independent noise.
     return [*map(_without_memory, plain), *(_sticky(shape, every) for shape in plain)]
 
 
-def _shapes(k: int, family: str, every: int) -> list[Shape]:
+def _shapes(k: int, shape: str, every: int) -> list[Shape]:
     """The channels of a family; per-state holds randomized response as well."""
     most = (k - 1) / k
 
@@ -152,10 +147,10 @@ def _shapes(k: int, family: str, every: int) -> list[Shape]:
     def by_state(numbers: Numbers) -> Noise:
         return Channel.per_state_response(most * numbers).thinned(every)
 
-    if family == "ordinal":
+    if shape == "ordinal":
         return [Shape(ordinal, 1, _one, 1)]
     found = [Shape(response, 1, _one, 1)]
-    if family == "per-state":
+    if shape == "per-state":
         found.append(Shape(by_state, k, lambda level: [(level,) * k], k))
     return found
 

@@ -18,17 +18,34 @@ from chainveil.privacy.letters.sides import Script
 from chainveil.privacy.problem import Effort, Problem
 from chainveil.privacy.result import PrivacyLoss
 
+# Distances at which bounds are tried in turn, as shares of the loss, and the last one, in nats.
+WIDTHS, TOLERANCE = (2e-2, 2e-3, 2e-4, 0.0), 1e-7
+STEPS = 500_000  # nodes, where no number is asked for; a second or two
+
 
 def solves(problem: Problem) -> bool:
     """One chain of order 1, reports that see their own point and at most the last report."""
     model = problem.model
     looks_back = any(noise.sees == "series" for noise in problem.releases)
-    return model.single and model.order == 1 and problem.event == 1 and not looks_back
+    return model.single and model.order == 1 and problem.unit == 1 and not looks_back
 
 
 def loss(problem: Problem) -> PrivacyLoss:
-    """Both bounds, brought as close as the effort allows."""
-    return Closing(problem).to(problem.effort)
+    """Both bounds, brought as close as the effort allows.
+
+    They come closer step by step: a search that begins with a small tolerance may spend all its
+    steps on one part of the bound and leave the others far apart.
+    """
+    closing, steps = Closing(problem), STEPS if problem.effort is None else problem.effort
+    if problem.tolerance is not None:
+        return closing.to(Effort(problem.tolerance, steps))
+    best = found = closing.to(Effort(WIDTHS[0], steps))
+    for width in WIDTHS[1:]:
+        tolerance = max(width * found.lower, TOLERANCE)
+        if found.gap > tolerance and found.steps < steps:
+            found = closing.to(Effort(tolerance, steps))
+            best = replace(found, epsilon=min(best.epsilon, found.epsilon))
+    return best
 
 
 class Closing:
@@ -39,7 +56,7 @@ class Closing:
         script = Script(
             read_numbers(problem.chain, problem.releases), problem.releases, problem.gaps
         )
-        self._search = Search(script, problem.adversary, problem.length, problem.effort)
+        self._search = Search(script, problem.adversary, problem.length, Effort(WIDTHS[0]))
         self._known: tuple[Attack, float] | None = None
 
     def begin_with(self, attack: Attack) -> None:
@@ -66,9 +83,9 @@ class Closing:
 
     def to(self, effort: Effort, enough: float = math.inf) -> PrivacyLoss:
         """Both bounds as close as the effort allows, unless the lower one is above ``enough``."""
-        problem = replace(self.problem, effort=effort)
+        problem = self.problem
         if problem.adversary == "informed" and _position_matters(problem):
-            return _informed(problem)
+            return _informed(problem, effort)
         if all(_hides_all(noise) for noise in problem.releases):
             return PrivacyLoss(0.0, 0.0, None, problem.adversary, problem.length)
         self._search.effort = effort
@@ -81,8 +98,9 @@ class Closing:
         upper = max(found.upper, lower)
         nothing = lower == 0.0 == upper
         return PrivacyLoss(
-            upper, lower, None if nothing else witness, problem.adversary, problem.length
-        )
+            upper, lower, None if nothing else witness, problem.adversary, problem.length,
+            steps=found.nodes,
+        )  # fmt: skip
 
 
 def _hides_all(noise: Noise) -> bool:
@@ -96,7 +114,7 @@ def _position_matters(problem: Problem) -> bool:
     return problem.length is not None and problem.chain.initial is not None
 
 
-def _informed(problem: Problem) -> PrivacyLoss:
+def _informed(problem: Problem, effort: Effort) -> PrivacyLoss:
     """The worst target of somebody who knows all others, position by position.
 
     Between its first points and its last one a chain has shown all that it can be.
@@ -107,10 +125,10 @@ def _informed(problem: Problem) -> PrivacyLoss:
     found = []
     for place in sorted(places):
         beside = [other for other in (place - 1, place + 1) if 0 <= other < points]
-        found.append(loss(replace(problem, adversary=Adversary(place, beside))))
+        found.append(Closing(replace(problem, adversary=Adversary(place, beside))).to(effort))
     worst = max(found, key=lambda one: one.lower)
-    upper = max(one.epsilon for one in found)
-    return replace(worst, epsilon=upper, adversary=problem.adversary)
+    upper, steps = max(one.epsilon for one in found), sum(one.steps for one in found)
+    return replace(worst, epsilon=upper, adversary=problem.adversary, steps=steps)
 
 
 def _replayed(witness: Attack, problem: Problem) -> float:

@@ -68,7 +68,7 @@ class Quest:
         spent = self.losses.closing(self.problem).to(self.losses.effort(self.losses.looking))
         if spent.lower >= self.aim.epsilon:
             raise UnreachableBudget(
-                f"spent: the earlier releases use up epsilon = {self.aim.epsilon!r}; nothing is "
+                f"earlier: the earlier releases use up epsilon = {self.aim.epsilon!r}; nothing is "
                 "left for another"
             )
 

@@ -9,9 +9,8 @@ attained by more than the tolerance.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import permutations, product
 
@@ -83,7 +82,6 @@ class Search:
     low: float = 0.0
     best: Case | None = None
     made: int = 0
-    started: float = field(default_factory=time.monotonic)
     longest: int = 0
     _kept: list[Case] | None = None
     _has_silent: bool = False
@@ -298,7 +296,7 @@ class Search:
         if not (self._deep or large) or self.enclosing is None:
             return False
         goal, tolerance = self.low + 0.9 * self.effort.tolerance, self.effort.tolerance
-        nodes = self.effort.max_nodes // PARTS if self._deep else ENCLOSING * case.nodes
+        nodes = self.effort.steps // PARTS if self._deep else ENCLOSING * case.nodes
         nodes, before = min(self._left, nodes), self.enclosing.nodes
         if nodes <= case.in_vain:
             return False
@@ -366,10 +364,7 @@ class Search:
     @property
     def _left(self) -> int:
         """Nodes that may still be made."""
-        seconds = self.effort.max_seconds
-        if seconds is not None and time.monotonic() - self.started > seconds:
-            return 0
-        return self.effort.max_nodes - self.made
+        return self.effort.steps - self.made
 
     def _is_open(self, case: Case) -> bool:
         """Whether a case may be worth more than what is attained, and can be laid out again."""

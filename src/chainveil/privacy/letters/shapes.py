@@ -65,7 +65,7 @@ def cost(model: DataModel, noise: Noise, aim: Aim) -> float:
     """What an objective counts: wrong reports, mean flip probability, or mean distance."""
     if aim.objective == "distance":
         return float(mean_distance(noise, model))
-    if aim.objective == "estimate" and noise.sees == "point":
+    if aim.objective == "share" and noise.sees == "point":
         return float(noise.flip_probabilities.mean())
     return float(wrong_share(noise, model))
 

@@ -488,7 +488,8 @@ def question(problem: Problem, model: DataModel, automaton: Automaton | None = N
         box = model.box
     opens = None if initial is None else (float(initial[0]), float(initial[1]))
     noise = problem.automaton if automaton is None else automaton
-    return Question(box, opens, noise, problem.event, problem.adversary, problem.length)
+    steps = EFFORT if problem.effort is None else problem.effort
+    return Question(box, opens, noise, problem.unit, problem.adversary, problem.length, steps)
 
 
 def loss(problem: Problem, tolerance: float = TOLERANCE) -> PrivacyLoss:
@@ -506,14 +507,15 @@ def loss(problem: Problem, tolerance: float = TOLERANCE) -> PrivacyLoss:
             chain = MarkovChain.binary(*_attacked(questions[place], found))
         name = model.names[place] if several else None  # type: ignore[attr-defined]
     return PrivacyLoss(
-        found.upper, found.lower, found.witness, problem.adversary, problem.length, chain, name
-    )
+        found.upper, found.lower, found.witness, problem.adversary, problem.length, chain, name,
+        found.steps,
+    )  # fmt: skip
 
 
 def bound_over(problem: Problem, box: Box) -> float:
     """An upper bound of the loss on every stationary chain of a box, without a search."""
     q0, q1, r0, r1 = box
-    whole = Question(box, None, problem.automaton, problem.event, problem.adversary, problem.length)
+    whole = Question(box, None, problem.automaton, problem.unit, problem.adversary, problem.length)
     if q0 == q1 and r0 == r1:
         return bounds(whole).upper
     _check_box(whole)

@@ -37,7 +37,7 @@ def least_sticky(problem: Problem, aim: Aim) -> Calibrated:
     """Sticky response of least noise within the budget, and its certified loss."""
     if problem.releases:
         raise NotSupported(
-            "spent: sticky noise after earlier releases is offered for order 1 alone"
+            "earlier: sticky noise after earlier releases is offered for order 1 alone"
         )
     return _least(problem, aim, True)
 
@@ -51,9 +51,9 @@ def _least(problem: Problem, aim: Aim, sticky: bool) -> Calibrated:
         losses = Losses(problem, aim, _Closings(), within, nodes, every, rough=which > 0)
         return Quest(losses, within)
 
-    shapes = partial(family, problem.model.states, aim.family, sticky=sticky)
+    shapes = partial(family, problem.model.states, aim.shape, sticky=sticky)
     quest(1).check_room()
-    if aim.every == "best":
+    if aim.every == "auto":
         return Rhythms(quest, shapes, min(LONGEST_RHYTHM, problem.length or math.inf)).best()
     return quest(int(aim.every)).best(shapes(int(aim.every)))
 
@@ -70,11 +70,9 @@ class _Closings:
 
 
 def _check(problem: Problem, aim: Aim) -> None:
-    if (aim.objective, aim.max_noise) != ("flips", 0.5):
-        raise InvalidInput(
-            "objective, max_noise", (aim.objective, aim.max_noise), "their defaults, for this model"
-        )
+    if aim.objective != "wrong-reports":
+        raise InvalidInput("objective", aim.objective, '"wrong-reports", for this model')
     if aim.every != 1 and problem.releases:
         raise NotSupported(
-            "every, spent: rare reports after earlier releases are for order 1 alone"
+            "every, earlier: rare reports after earlier releases are for order 1 alone"
         )

@@ -42,8 +42,8 @@ class Cones:
     tables : Tables
     like : Cones, optional
         Those of similar noise, from which factors are guessed.
-    room, until : float
-        Units of work that they may take, and when they end in any case, by the clock.
+    room : float
+        Units of work that they may take.
     worked : float
         Units of work that were done.
     """
@@ -51,7 +51,6 @@ class Cones:
     tables: Tables
     like: Cones | None = None
     room: float = np.inf
-    until: float = np.inf
     worked: float = 0.0
     factors: FloatArray = field(init=False)
 
@@ -150,7 +149,7 @@ class Cones:
         if not len(pairs):
             return np.zeros(0, bool)
         left = self.room - self.worked
-        walk = Walk(self.tables, self.rays, None, 1, left, each, self.until)
+        walk = Walk(self.tables, self.rays, None, 1, left, each)
         failed = walk.fails(self._questions(side, pairs, tried))
         self.worked += walk.worked
         found = np.zeros(len(pairs), bool)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 
-from chainveil.model.higher_order import HigherOrderChain
 from chainveil.noise.automaton import Observation
 from chainveil.noise.base import Noise
 from chainveil.noise.channel import Channel
@@ -26,6 +24,9 @@ from chainveil.privacy.result import PrivacyLoss
 
 # Entries of a row to the right of a target: values before it and up to the next point.
 MOST_ENTRIES = 1024
+# Distances at which bounds are tried in turn, as shares of the loss, and the least one, in nats.
+WIDTHS, LEAST = (3.5e-3, 5e-4), 1e-7
+STEPS = 100_000  # nodes, where no number is asked for; about ten seconds
 # Series of more points lose, up to what is searched for, as much as series of any length.
 LONGEST = 256
 
@@ -57,7 +58,13 @@ def _on_every_point(noise: Noise) -> Noise:
 
 def loss(problem: Problem) -> PrivacyLoss:
     """Both bounds, brought as close as the effort allows."""
-    return Closing(problem).to(problem.effort)
+    closing, steps = Closing(problem), STEPS if problem.effort is None else problem.effort
+    if problem.tolerance is not None:
+        return closing.to(Effort(problem.tolerance, steps))
+    found = closing.to(Effort(math.inf, attacks_only=True))
+    for width in WIDTHS:
+        found = closing.to(Effort(max(width * found.lower, LEAST), steps))
+    return found
 
 
 class Closing:
@@ -70,10 +77,9 @@ class Closing:
         self.problem = problem
         self._numbers = read_numbers(problem.model, _together(problem.releases))
         alphabet = Alphabet(self._numbers, str(problem.adversary))
-        _compile()
         cones = None if like is None else like.cones
         points = _searched(problem.length)
-        self._search = Search(alphabet, points, problem.effort, problem.length, cones)
+        self._search = Search(alphabet, points, Effort(math.inf), problem.length, cones)
 
     @property
     def cones(self) -> Cones | None:
@@ -104,12 +110,12 @@ class Closing:
             return nothing
         word = search.word
         if word is None:
-            return PrivacyLoss(search.upper, 0.0, None, problem.adversary, problem.length)
+            return replace(nothing, epsilon=search.upper, steps=self.nodes)
         output = [None if report == SILENT else self._seen(report) for report in word.reports]
         attack = attack_on(word.target, word.pair, word.known, output)
         lower = max(0.0, problem.replay(attack))
         upper = math.nextafter(max(search.upper, lower), math.inf)
-        return PrivacyLoss(upper, lower, attack, problem.adversary, problem.length)
+        return replace(nothing, epsilon=upper, lower=lower, witness=attack, steps=self.nodes)
 
     def _seen(self, report: int) -> Observation:
         """A report of all releases together, as one of each."""
@@ -117,14 +123,6 @@ class Closing:
         if len(sizes) == 1:
             return int(report)
         return tuple(int(one) for one in np.unravel_index(report, sizes))
-
-
-@cache
-def _compile() -> None:
-    """Load or compile the first loops, so that the seconds of a search are those of its work."""
-    chain = HigherOrderChain([[0.6, 0.4], [0.5, 0.5], [0.5, 0.5], [0.4, 0.6]], order=2)
-    numbers = read_numbers(chain, Channel.binary(0.3, 0.3))
-    Search(Alphabet(numbers, "any"), None, Effort(0.5)).run(math.inf)
 
 
 def _searched(length: int | None) -> int | None:

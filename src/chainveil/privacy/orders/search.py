@@ -4,14 +4,12 @@ A beam of words shows what is attained. Walks of functionals show that nothing i
 little above that: first within a wide distance, then within half of it, and so on; where they fail,
 they are tried again with more functionals.
 
-What is done is counted in work, about a microsecond each, and does not depend on the machine; a
-limit on seconds, where one is given, comes on top.
+What is done is counted in work, about a microsecond each, and does not depend on the machine.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,7 +93,6 @@ class Search:
     _looks: bool = True
     _room: float = FIRST_WALK
     _stuck: bool = False
-    _begun: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.tables = make_tables(self.alphabet)
@@ -128,19 +125,12 @@ class Search:
         return self.upper == self.lower or self.upper - self.lower <= self.effort.tolerance
 
     def _is_over(self) -> bool:
-        late = self._until < math.inf and time.monotonic() > self._until
-        return late or self._stuck or self._left <= 0
-
-    @property
-    def _until(self) -> float:
-        """When to stop by the clock, where seconds are limited."""
-        limit = self.effort.max_seconds
-        return math.inf if limit is None else self._begun + limit
+        return self._stuck or self._left <= 0
 
     @property
     def _left(self) -> float:
         """Units of work that may still be done."""
-        return WORK_A_NODE * self.effort.max_nodes - self.worked
+        return WORK_A_NODE * self.effort.steps - self.worked
 
     def _next(self) -> float:
         """The loss that the next walk tries to rule out.
@@ -184,7 +174,7 @@ class Search:
             self._make_cones()
         beside = None if self.points is None else self.points - 1
         room = min(self._left, max(self._room, self._first_room))
-        walk = Walk(self.tables, self._rays, beside, self._kept, room, until=self._until)
+        walk = Walk(self.tables, self._rays, beside, self._kept, room)
         open_ones = np.flatnonzero(self._uppers > self.lower + self.effort.tolerance)
         failed = walk.fails(self._roots(open_ones, math.exp(asked)))
         self.worked += walk.worked
@@ -233,7 +223,7 @@ class Search:
             self._rays = np.ones((labels, contexts, contexts))
         else:
             room = SHARE_OF_CONES * self._left
-            self.cones = Cones(self.tables, self.cones, room, self._until)
+            self.cones = Cones(self.tables, self.cones, room)
             self._rays, self.worked = self.cones.rays, self.worked + self.cones.worked
 
     def _fail(self, walk: Walk, asked: float) -> None:

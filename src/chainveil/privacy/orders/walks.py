@@ -14,7 +14,6 @@ one speaks. Where no functional is positive on its cone, no word is worth more t
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,8 +88,6 @@ class Walk:
         Units of work that it may take.
     each : float
         Functionals that one root may have.
-    until : float
-        When it ends in any case, by the clock.
     deepest : int
         Letters of the longest words.
     """
@@ -101,7 +98,6 @@ class Walk:
     kept: int
     room: float
     each: float = np.inf
-    until: float = np.inf
     # What it took, and of roots that failed the letters of a word that may be worth more than f.
     worked: float = 0.0
     deepest: int = 0
@@ -111,9 +107,7 @@ class Walk:
 
     @property
     def is_over(self) -> bool:
-        """Whether a limit struck; the clock counts as work then."""
-        if self.until < np.inf and time.monotonic() > self.until:
-            self.room = -1.0
+        """Whether it took all the work that it may take."""
         return self.worked > self.room
 
     def fails(self, items: Items) -> set[int]:

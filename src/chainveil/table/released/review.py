@@ -25,7 +25,7 @@ from chainveil.table.request.request import Layout, Readable, one_column
 # Series whose own loss is computed: of two states it takes hundredths of a second each.
 MOST_OF_TWO, MOST_OF_MORE = 200, 10
 # Orders at which the data are read again, and how far the loss under each is looked for.
-ORDERS, NODES = (1, 2, 3), 5_000
+ORDERS, STEPS = (1, 2, 3), 5_000
 # Nothing is taken for impossible only because a short series did not show it.
 PSEUDOCOUNT = 0.5
 
@@ -104,11 +104,7 @@ def review(document: Certificate, original: Readable, release: Readable) -> Revi
         tuple(document["discretization.labels"]),
         series,
         _or_reason(lambda: attack_release(plan, held.truth, held.seen, held.known)),
-        _or_reason(
-            lambda: misfit(
-                runs, plan, ORDERS, pseudocount=PSEUDOCOUNT, max_nodes=NODES, max_seconds=None
-            )
-        ),
+        _or_reason(lambda: misfit(runs, plan, ORDERS, pseudocount=PSEUDOCOUNT, effort=STEPS)),
         tuple(document["release.kept"]),
         _or_reason(lambda: _leaks(document, original, release)),
     )

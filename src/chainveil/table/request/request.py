@@ -16,7 +16,7 @@ from chainveil.model.fitting import read_order
 from chainveil.noise.base import Noise
 from chainveil.plan import NoisePlan
 from chainveil.privacy.adversary import Adversary, AdversaryName
-from chainveil.privacy.problem import Family, Objective
+from chainveil.privacy.problem import Every, Objective, Shape, Unit
 from chainveil.table.error_text import check_column
 from chainveil.table.request.clock import Clock
 from chainveil.table.request.discretize import Discretizer, Label
@@ -131,19 +131,19 @@ class StateRules:
 class Promise:
     """The budget and what it has to hold for, as in :func:`chainveil.calibrate`.
 
-    ``spent`` is the noise of earlier releases of the same data, which the budget then covers too.
+    ``earlier`` is the noise of earlier releases of the same data, which the budget covers too.
     ``mechanism`` None: :func:`chainveil.calibration.usual_mechanism`.
     """
 
     epsilon: float | None = None
-    length: int | None = None
+    max_length: int | None = None
     adversary: AdversaryName | Adversary = "any"
-    objective: Objective = "flips"
+    objective: Objective = "wrong-reports"
     mechanism: str | None = None
-    family: Family = "response"
-    spent: Sequence[Noise] = ()
-    every: int | Literal["best"] = 1
-    event: int = 1
+    shape: Shape = "uniform"
+    earlier: Sequence[Noise] = ()
+    every: Every = 1
+    unit: Unit = "point"
 
 
 @dataclass(frozen=True)
@@ -210,16 +210,16 @@ class Request:
 
     def _check_plan(self, plan: NoisePlan) -> None:
         """Error where something is said again, or otherwise, beside a plan."""
-        epsilon, spent = self.promise.epsilon, self.promise.spent
-        if spent:
+        epsilon, earlier = self.promise.epsilon, self.promise.earlier
+        if earlier:
             raise InvalidInput(
-                "spent", f"{len(spent)} releases beside a plan", "none",
+                "earlier", f"{len(earlier)} releases beside a plan", "none",
                 "Name them where the plan is made: the plan then covers all releases.",
             )  # fmt: skip
         if epsilon not in (None, plan.epsilon):
             raise InvalidInput("epsilon", epsilon, f"that of the plan, {plan.epsilon!r}, or none")
-        for name, usual in (("every", 1), ("event", 1)):
-            if getattr(self.promise, name) != usual:
+        for name, usual in (("every", (1,)), ("unit", ("point", 1))):
+            if getattr(self.promise, name) not in usual:
                 found = f"{getattr(self.promise, name)!r} beside a plan"
                 raise InvalidInput(name, found, "nothing", "It is part of the plan.")
         if self.gaps and plan.noise.holds and not plan.gaps:

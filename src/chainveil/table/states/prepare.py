@@ -198,9 +198,9 @@ def plan_for(chain: DataModel, request: Request) -> NoisePlan:
     promise = dict(vars(request.promise))
     named = promise.pop("mechanism")
     kind = named or usual_mechanism(chain, **promise)
-    spent = promise["spent"] if isinstance(promise["spent"], list | tuple) else ()
+    earlier = promise["earlier"] if isinstance(promise["earlier"], list | tuple) else ()
     # Gaps cost something only where a report is held over them.
-    holds = any(getattr(noise, "holds", False) for noise in (noise_class(kind), *spent))
+    holds = any(getattr(noise, "holds", False) for noise in (noise_class(kind), *earlier))
     promise["gaps"] = request.gaps and holds
     return calibrate(chain, mechanism=named, **promise) if named else usual_plan(chain, **promise)
 
