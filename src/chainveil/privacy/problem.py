@@ -1,4 +1,4 @@
-"""One question about privacy, read and checked once; engines take it as it is."""
+"""One question about privacy, read and checked once; solvers take it as it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from chainveil import checks
 from chainveil.errors import InvalidInput
 from chainveil.model.base import DataModel, require_model
 from chainveil.model.chain import MarkovChain
-from chainveil.model.region import ChainRegion
 from chainveil.noise.automaton import Automaton, product
 from chainveil.noise.base import Noise, require_noise
 from chainveil.privacy.adversary import Adversary, AdversaryName, read_adversary, read_length
@@ -52,13 +51,13 @@ class Effort:
 
 @dataclass(frozen=True)
 class Problem:
-    """What the data may follow, what is published of them, how long they are, who attacks.
+    """One question: model, noise, unit of privacy, length and adversary.
 
     Attributes
     ----------
     model : MarkovChain, ChainRegion or another model
     releases : tuple of Noise
-        The noise of every release of the series; they are seen together.
+        The noise of every release of the series; the adversary sees them together.
     length : int or None
         Number of points; None: the supremum over all lengths.
     adversary : str or Adversary
@@ -69,8 +68,8 @@ class Problem:
     unit : int
         The number of consecutive points whose values are protected together.
     gaps : bool
-        Whether points may be missing anywhere, for all to see. It matters for noise that holds
-        its last report over them.
+        Whether any point may be missing, which everybody sees. It matters for noise that holds
+        its last report over missing points.
     tolerance : float or None
         Distance of the bounds, in nats, at which a search over more than two states, or over a
         chain of a higher order, ends; None: the default of the solver.
@@ -87,9 +86,9 @@ class Problem:
 
     @property
     def plain(self) -> bool:
-        """Whether every point is reported and a secret of its own, and no point is missing.
+        """Whether the unit is a point, every point is reported, and no point is missing.
 
-        What stands in for missing points matters only where noise holds its last report.
+        Missing points matter only for noise that holds its last report over them.
         """
         held = self.gaps and any(noise.holds for noise in self.releases)
         return self.unit == 1 and not held and all(noise.every == 1 for noise in self.releases)
@@ -113,11 +112,6 @@ class Problem:
     def chain(self) -> MarkovChain:
         """The model, for engines of one chain of order 1."""
         return cast(MarkovChain, self.model)
-
-    @property
-    def region(self) -> ChainRegion:
-        """The model, for engines of a region."""
-        return cast(ChainRegion, self.model)
 
     def with_release(self, noise: Noise) -> Problem:
         """The same with one more release."""

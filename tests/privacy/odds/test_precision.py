@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpfr
 
 import chainveil as cv
+from chainveil.privacy.odds.loss import Question, bounds
 from tests.batches import batches
 from tests.oracle import recursion
 
@@ -92,3 +95,19 @@ def test_longer_series_of_every_kind(n: int) -> None:
                 cv.MarkovChain.binary(q, r, start), cv.Channel.binary(*noise), length=n
             )
             _check(found.epsilon, truth, (q, r, noise, start, n))
+
+
+def test_units_of_two_points_with_a_rare_report() -> None:
+    # The logarithms of rare reports are large and cancel; nothing else is rounded here.
+    rng = np.random.default_rng(20_244)
+    box = (0.3, 0.3, 0.4, 0.4)
+    with recursion.in_digits():
+        for _ in range(200):
+            low, *middle, high = np.sort(rng.integers(1, 40, 4)) * rng.integers(1, 5) * 2.0**-53
+            rare = [[low, high], middle]
+            noise = cv.TrackingNoise.binary([rare, [[0.5, 0.5], [0.5, 0.5]]], [0.5, 0.5])
+            found = bounds(Question(box, None, noise.automaton(), unit=2, length=2))
+            entries = [mpfr(float(entry)) for entry in np.ravel(rare)]
+            truth = max(gmpy2.log(x / y) for x, y in itertools.product(entries, entries))
+            assert mpfr(found.upper) >= truth, rare
+            assert found.upper <= float(truth) + 1e-9

@@ -372,8 +372,12 @@ class _Parts:
         found = float(self._best(self._logs).max(initial=-np.inf))
         if found == -math.inf:
             return 0.0
-        # Each logarithm and each sum has a relative error of one unit of 2^-53 at most.
-        return max(0.0, found + (8 + 4 * self.question.unit) * 2.0**-52 * max(1.0, abs(found)))
+        # Terms may cancel: their logarithms, each with an error of two units of 2^-53 at most, and
+        # the sums of up to unit + 1 of them have errors relative to the sum of their sizes.
+        unit = self.question.unit
+        past, future, likelihood = map(_largest, (*self._logs, self._loglaw))
+        size = past + future + 2 * (unit - 1) * likelihood
+        return max(0.0, found + (unit + 4) * 2.0**-52 * size)
 
     @property
     def attained(self) -> float:
@@ -459,6 +463,11 @@ class _Nearest:
         which = int(np.argmax([high if value else -low for low, high in ends]))
         one, depth = starts[which]
         return one.trace(depth, label, value)
+
+
+def _largest(logs: FloatArray) -> float:
+    """The largest absolute value of finite logarithms."""
+    return float(np.abs(logs, where=np.isfinite(logs), out=np.zeros_like(logs)).max(initial=0.0))
 
 
 def _points(runs: Sequence[tuple[tuple[Observation, ...], int]]) -> int:
