@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from inspect import signature
-from typing import Any
 
 from chainveil.calibration import calibrate
 from chainveil.errors import NotSupported
@@ -16,17 +14,12 @@ def plan_of(
     chain: MarkovChain, epsilon: float, length: int | None, mechanism: str, every: int = 1
 ) -> NoisePlan:
     """The plan of a mechanism that reports one point in ``every``."""
-    call: Any = calibrate
-    thinning = {} if every == 1 else {"every": every}
-    plan: NoisePlan = call(chain, epsilon, length, mechanism=mechanism, **thinning)
-    return plan
+    return calibrate(chain, epsilon, mechanism=mechanism, every=every, max_length=length)
 
 
 @cache
 def offered(mechanism: str, every: int = 1) -> bool:
     """Whether there is a calibration of that mechanism, found out on a small case."""
-    if every != 1 and "every" not in signature(calibrate).parameters:
-        return False
     try:
         plan_of(MarkovChain.symmetric(0.4), 1.0, 2 * every, mechanism, every)
     except NotSupported:
